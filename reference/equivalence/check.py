@@ -354,12 +354,13 @@ class Checker:
         old = Side(before.runner, before.name, before.interface)
         new = Side(after, before.name, call.interface)
         sizes: list[str] = []
+        doubt = 0.0
         for size, arguments, shapes in before.sizes():
-            prove(old, new, arguments, shapes, call.rewrite)
+            doubt += prove(old, new, arguments, shapes, call.rewrite)
             sizes.append(size)
         if not sizes:
             raise NotComparable("it stops for all samples, even before")
-        self._note(before, p, Verdict(Kind.PROVED, sizes=tuple(filter(None, sizes))))
+        self._note(before, p, Verdict(Kind.PROVED, sizes=tuple(filter(None, sizes)), doubt=doubt))
         if call.rewrite is not None:
             return None
         return replace(before, runner=after, calls={}, unchecked=(), is_proved=True, earlier=before)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.dialects import math
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.rules import choose_terms, compare_terms
@@ -184,9 +182,7 @@ class Elements(NDArrayOperatorsMixin):
 
     def _mapped(self, make: Callable[..., int], operands: Sequence[Elements], dtype: np.dtype[Any]) -> Elements:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
-        lists = [np.broadcast_to(x.ids, shape).reshape(-1).tolist() for x in operands]
-        take(prod(shape))
-        return self.derived(np.array(list(map(make, *lists)), np.int64).reshape(shape), dtype)
+        return self.derived(self.terms.map(make, [np.broadcast_to(x.ids, shape) for x in operands]), dtype)
 
     def _head(self, name: str, dtype: np.dtype[Any]) -> Head:
         """Return the head for one of NumPy's functions of two numbers of a type."""
@@ -243,33 +239,35 @@ class Elements(NDArrayOperatorsMixin):
         axes = [int(a) % self.ndim for a in np.atleast_1d(np.arange(self.ndim) if axis is None else axis).tolist()]
         kept = [a for a in range(self.ndim) if a not in axes]
         rows = x.ids.transpose(*kept, *axes).reshape(*(self.shape[a] for a in kept), prod(self.shape[a] for a in axes))
-        take(rows.size)
-        head = self._head(name, x.dtype)
-        if head.name == "arith.addf":
-            head = Head(SUM, x.dtype, "", head.function)
+        head = self._addition(x.dtype) if name == "add" else self._head(name, x.dtype)
         start = _STARTS.get(name, initial)
         begin = () if start is None else (self.terms.constant(np.asarray(start, x.dtype)[()]),)
-        make = self.terms.make(head)
-        found = (
-            [reduce(make, (*begin, *row)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
-            if rows.size
-            else [reduce(make, begin)] * prod(rows.shape[:-1])
-        )
+        found = self.terms.fold(self.terms.make(head), begin, rows)
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
-        return self.derived(np.array(found, np.int64).reshape(shape), x.dtype)
+        return self.derived(found.reshape(shape), x.dtype)
 
     def _scan(self, name: str, axis: int = -1, dtype: Any = None) -> Elements:
         x = self if dtype is None else self.astype(dtype)
         make = self.terms.make(replace(self._head(name, x.dtype), properties=""))
-        rows = np.moveaxis(x.ids, axis, -1)
-        found = [list(accumulate(row, make)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
-        return x.derived(np.moveaxis(np.array(found, np.int64).reshape(rows.shape), -1, axis))
+        return x.derived(np.moveaxis(self.terms.scan(make, np.moveaxis(x.ids, axis, -1)), -1, axis))
 
     def _products(self, a: Elements, b: Elements) -> Elements:
         """Return the sums of products along the last dimension."""
         head = self._head("multiply", a.dtype)
         head = head_of(head.name, head.dtype, "contract") if head.name == "arith.mulf" else head
-        return self.applied(head, [a, b])._reduce("add", -1)
+        size = max(a.shape[-1], b.shape[-1])
+        step = self.terms.at_once(prod(np.broadcast_shapes(a.shape, b.shape)), size)
+        parts = [slice(i, i + step) for i in range(0, max(size, 1), step)]
+        sums = [self.applied(head, [a._part(s), b._part(s)])._reduce("add", -1) for s in parts]
+        return reduce(lambda x, y: self.applied(self._addition(x.dtype), [x, y]), sums)
+
+    def _part(self, part: slice) -> Elements:
+        return self if self.shape[-1] == 1 else self[..., part]
+
+    def _addition(self, dtype: np.dtype[Any]) -> Head:
+        """Return the head for a sum in any order."""
+        head = self._head("add", dtype)
+        return Head(SUM, dtype, "", head.function) if head.name == "arith.addf" else head
 
     def _matmul(self, a: Elements, b: Elements) -> Elements:
         left = a[np.newaxis, :] if a.ndim == 1 else a

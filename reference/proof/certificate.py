@@ -122,6 +122,7 @@ def _step_data(step: Step) -> dict[str, Any]:
             "type": finding.type,
             "verdict": finding.verdict.kind,
             **({"sizes": finding.verdict.sizes} if finding.verdict.sizes else {}),
+            **({"doubt": finding.verdict.doubt} if finding.verdict.doubt else {}),
             **({"why": finding.verdict.why} if finding.verdict.why else {}),
         }
         for finding in step.findings
@@ -135,5 +136,5 @@ def _step(data: dict[str, Any]) -> Step:
 
 
 def _finding(name: str, function: str, data: dict[str, Any]) -> Finding:
-    verdict = Verdict(Kind(data["verdict"]), data.get("why", ""), tuple(data.get("sizes", ())))
+    verdict = Verdict(Kind(data["verdict"]), data.get("why", ""), tuple(data.get("sizes", ())), data.get("doubt", 0.0))
     return Finding(name, function, data["type"], verdict)

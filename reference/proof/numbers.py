@@ -23,14 +23,13 @@ from xdsl.utils.hints import isa
 from relex.dialects.relex import Operator
 from relex.reference.equivalence.bounds import as_loops
 from relex.reference.equivalence.interface import NotComparable
-from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function
 from relex.reference.proof.heads import element_dtype
 from relex.reference.proof.operators import evaluate
 from relex.reference.proof.rules import make_term, reduction_term
-from relex.reference.proof.terms import UNDEFINED, Head, Terms
+from relex.reference.proof.terms import Head, Terms
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -106,7 +105,7 @@ class SymbolicNumbers(Numbers):
     def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
         if isinstance(element_type, IndexType):
             return super().fresh_array(shape, dtype, element_type)
-        return np.zeros(shape, symbolic_dtype(dtype))
+        return np.array(packed(np.full(shape, self.terms.undefined), dtype))
 
     def stored(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         self._has_views = True
@@ -116,10 +115,10 @@ class SymbolicNumbers(Numbers):
         if not value.dtype.names:
             return value
         terms = np.asarray(value["term"])
-        values = [self.terms.value(self.terms.settle(term)) for term in terms.reshape(-1).tolist()]
-        if any(v is None for v in values):
+        values = self.terms.values(terms)
+        if values is None:
             raise Unproved("a mask, control flow or an index depends on an element")
-        return np.array(values, values[0].dtype if values else np.bool_).reshape(terms.shape)[()]
+        return values[()]
 
     def terms_of(self, number: Any, dtype: np.dtype[Any]) -> Any:
         """Return the terms of numbers of a dtype, in their representation or NumPy's."""
@@ -132,9 +131,7 @@ class SymbolicNumbers(Numbers):
         whole = found >= 0
         if dtype.itemsize > 1:
             whole = whole & (number["rest"] == -found[..., np.newaxis]).all(axis=-1)
-        heads = self.terms.heads
-        typed = np.array([heads[abs(int(t))].dtype == dtype for t in found.ravel()], np.bool_).reshape(found.shape)
-        return np.where(whole & typed, found, UNDEFINED)
+        return np.where(whole & self.terms.are_of(found, dtype), found, self.terms.undefined)
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(op, Operator):
@@ -156,7 +153,7 @@ class SymbolicNumbers(Numbers):
 
         def run(*numbers: Any) -> Any:
             terms = [self.terms_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
-            found = [packed(elementwise(make, terms), dtype) for make, dtype in zip(makes, results, strict=True)]
+            found = [packed(self.terms.map(make, terms), dtype) for make, dtype in zip(makes, results, strict=True)]
             return found[0] if len(found) == 1 else tuple(found)
 
         return run
@@ -216,11 +213,3 @@ class SymbolicNumbers(Numbers):
         inputs = [packed(a, d) for a, d in zip(terms, dtypes, strict=True)]
         loops(*map(Buffer.read_only, map(np.asarray, inputs)), *map(Buffer, outputs))
         return outputs
-
-
-def elementwise(make: Callable[..., int], terms: Sequence[Any]) -> Array:
-    """Apply a function of terms to arrays of them, elementwise."""
-    shape = np.broadcast_shapes(*(np.shape(t) for t in terms))
-    lists = [np.broadcast_to(t, shape).reshape(-1).tolist() for t in terms]
-    take(len(lists[0]) if lists else 1)
-    return np.array(list(map(make, *lists)), np.int64).reshape(shape)

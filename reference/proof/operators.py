@@ -45,14 +45,6 @@ class _Functions:
         return getattr(np, name)
 
 
-def _constants(terms: Terms, operands: Sequence[Array]) -> list[Any] | None:
-    """Return the numbers of operands that are all constants; None if they are not."""
-    values = [[terms.value(terms.settle(t)) for t in x.reshape(-1).tolist()] for x in operands]
-    if any(v is None for row in values for v in row):
-        return None
-    return [np.array(row).reshape(x.shape) for row, x in zip(values, operands, strict=True)]
-
-
 def evaluate(
     op: Operator, terms: Terms, operands: Sequence[Array], dtypes: Sequence[np.dtype[Any]]
 ) -> tuple[tuple[Array, np.dtype[Any]], ...] | None:
@@ -64,7 +56,8 @@ def evaluate(
         return None  # Terms do not know which integers are unsigned.
     arrays: list[Any] = [Elements(terms, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
     try:
-        if (constants := _constants(terms, operands)) is not None:
+        constants = [found for x in operands if (found := terms.values(x)) is not None]
+        if len(constants) == len(operands):
             plain = [np.asarray(x, d) for x, d in zip(constants, dtypes, strict=True)]
             return tuple((terms.constants(x), x.dtype) for x in map(np.asarray, op.evaluate_results(*plain)))
         found = (op.formula(_Functions(), *arrays),) if isinstance(op, Formula) else op.evaluate_results(*arrays)

@@ -14,8 +14,17 @@ from dataclasses import dataclass
 
 from xdsl.dialects.utils import FastMathFlag
 
-from relex.reference.proof.rules import EXACT_PRODUCT
-from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, SUM, UNDEFINED, Head, Terms
+from relex.reference.proof.terms import (
+    CHAINS,
+    COMMUTATIVE,
+    CONSTANT,
+    ELEMENT,
+    EXACT_PRODUCT,
+    SUM,
+    UNDEFINED,
+    Head,
+    Terms,
+)
 
 _FLAGS = frozenset(flag.value for flag in FastMathFlag)
 

@@ -21,7 +21,7 @@ from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTION
 from relex.reference.interpreter.vector import COMBINING
 from relex.reference.interpreter.vector_forms import CASTS
 from relex.reference.proof.heads import element_dtype, flags, head_of
-from relex.reference.proof.terms import FALSE, SUM, TRUE, UNDEFINED, Head, Terms
+from relex.reference.proof.terms import EXACT_PRODUCT, SUM, Head, Terms
 
 Make = Callable[..., int]
 """Maps the terms of an op's operands to the term of its result."""
@@ -90,12 +90,17 @@ def make_subf(op: arith.SubfOp, terms: Terms, function: Callable[..., Any]) -> M
 def make_fma(op: math.FmaOp | vector.FMAOp, terms: Terms, function: Callable[..., Any]) -> Make:
     """Add a product that is not rounded to a sum in any order, if flags allow it."""
     dtype = element_dtype(op, op.results[0].type)
+    if flags(op, REASSOC):
+        total, product = terms.make(_sum_head(op, dtype)), terms.make(Head(EXACT_PRODUCT, dtype))
+
+        def add(a: int, b: int, c: int) -> int:
+            return total(c, product(*terms.ordered(a, b)))
+
+        return add
     fused = terms.make(Head(math.FmaOp.name, dtype, flags(op, *_OPEN), function))
-    total, product = terms.make(_sum_head(op, dtype)), terms.make(Head(EXACT_PRODUCT, dtype))
 
     def make(a: int, b: int, c: int) -> int:
-        a, b = sorted((terms.settle(a), terms.settle(b)))
-        return total(c, product(a, b)) if flags(op, REASSOC) else fused(a, b, c)
+        return fused(*terms.ordered(a, b), c)
 
     return make
 
@@ -105,10 +110,6 @@ def _sum_head(op: Operation, dtype: Any) -> Head:
     if flags(op, REASSOC):
         return Head(SUM, dtype, "", head_of("arith.addf", dtype).function)
     return head_of("arith.addf", dtype, flags(op, *_OPEN))
-
-
-EXACT_PRODUCT = "exact product"
-"""The head of products inside sums that are not rounded."""
 
 
 @TERMS.rule(*MODULAR_FUNCTIONS, *SIGNED_FUNCTIONS, *UNSIGNED_FUNCTIONS)
@@ -161,10 +162,11 @@ def compare_terms(terms: Terms, dtype: Any, predicate: int, function: Callable[.
     of_same = head(_OF_SAME[predicate]) if is_float and predicate in _OF_SAME else usual
 
     def make(a: int, b: int) -> int:
-        a, b = terms.settle(a), terms.settle(b)
-        if flipped is not None or (is_symmetric and a > b):
+        if is_symmetric:
+            a, b = terms.ordered(a, b)
+        elif flipped is not None:
             a, b = b, a
-        return terms.apply(of_same if a == b else usual, (a, b))
+        return terms.compare(usual, of_same, a, b)
 
     return make
 
@@ -180,12 +182,7 @@ def choose_terms(dtype: Any, terms: Terms) -> Make:
     head = head_of("arith.select", dtype)
 
     def make(condition: int, a: int, b: int, *_: int) -> int:
-        condition = terms.settle(condition)
-        if condition in (TRUE, FALSE):
-            return a if condition == TRUE else b
-        if UNDEFINED in (condition, a, b):
-            return UNDEFINED
-        return terms.apply(head, (condition, a, b))
+        return terms.choose(head, condition, a, b)
 
     return make
 

@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
+from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from relex.dialects.dtypes import is_float_dtype
+from relex.reference.interpreter.budget import take
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -32,6 +35,9 @@ CONSTANT, ELEMENT = "constant", "element"
 
 SUM = "sum"
 """The head of float sums in any order."""
+
+EXACT_PRODUCT = "exact product"
+"""The head of products inside sums that are not rounded."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,7 @@ class Terms:
         self._rules: dict[str, list[Simplification]] = {}
         for rule in simplifications:
             self._rules.setdefault(rule.name, []).append(rule)
+        self.undefined, self.true, self.false = UNDEFINED, TRUE, FALSE
         boolean = np.dtype(np.bool_)
         self._term(Head("memory that was not written", boolean), ())
         self.constant(np.True_)
@@ -154,6 +161,61 @@ class Terms:
     def value(self, term: int) -> Any:
         """Return the number that a term is; None if it depends on arguments."""
         return self._values.get(term)
+
+    def values(self, terms: Array) -> Array | None:
+        """Return the numbers that terms are; None if one depends on arguments."""
+        found = [self.value(self.settle(term)) for term in terms.reshape(-1).tolist()]
+        if any(value is None for value in found):
+            return None
+        return np.array(found, found[0].dtype if found else np.bool_).reshape(terms.shape)
+
+    def are_of(self, terms: Array, dtype: np.dtype[Any]) -> Any:
+        """Return which terms are of a dtype, as far as that is known."""
+        found = [self.heads[abs(int(term))].dtype == dtype for term in terms.ravel()]
+        return np.array(found, np.bool_).reshape(terms.shape)
+
+    def map(self, make: Callable[..., int], arrays: Sequence[Any]) -> Array:
+        """Apply a function of terms to arrays of them, elementwise."""
+        shape = np.broadcast_shapes(*(np.shape(t) for t in arrays))
+        lists = [np.broadcast_to(t, shape).reshape(-1).tolist() for t in arrays]
+        take(len(lists[0]) if lists else 1)
+        return np.array(list(map(make, *lists)), np.int64).reshape(shape)
+
+    def fold(self, make: Callable[..., int], begin: Sequence[int], rows: Array) -> Array:
+        """Reduce terms along the last dimension, from those in `begin` on."""
+        take(rows.size)
+        if not rows.size:
+            return np.full(rows.shape[:-1], reduce(make, begin) if prod(rows.shape[:-1]) else 0)
+        found = [reduce(make, (*begin, *row)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
+        return np.array(found, np.int64).reshape(rows.shape[:-1])
+
+    def at_once(self, count: int, size: int) -> int:
+        """Return in which steps to compute a dimension of a size of `count` products."""
+        return max(size, 1)
+
+    def scan(self, make: Callable[..., int], rows: Array) -> Array:
+        """Return the partial results along the last dimension."""
+        found = [list(accumulate(row, make)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
+        return np.array(found, np.int64).reshape(rows.shape)
+
+    def ordered(self, a: int, b: int) -> tuple[int, int]:
+        """Return two terms in an order that does not depend on which comes first."""
+        a, b = self.settle(a), self.settle(b)
+        return (a, b) if a <= b else (b, a)
+
+    def compare(self, usual: Head, of_same: Head, a: int, b: int) -> int:
+        """Return the term of a comparison; of `of_same`, if a term is compared with itself."""
+        a, b = self.settle(a), self.settle(b)
+        return self.apply(of_same if a == b else usual, (a, b))
+
+    def choose(self, head: Head, condition: int, a: int, b: int) -> int:
+        """Return the term of a choice."""
+        condition = self.settle(condition)
+        if condition in (TRUE, FALSE):
+            return a if condition == TRUE else b
+        if UNDEFINED in (condition, a, b):
+            return UNDEFINED
+        return self.apply(head, (condition, a, b))
 
     def apply(self, head: Head, arguments: Sequence[int]) -> int:
         """Return the term of an op with these arguments, simplified."""

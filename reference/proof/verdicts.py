@@ -31,6 +31,8 @@ class Verdict:
     """Why it is not proved; empty if it is."""
     sizes: tuple[str, ...] = ()
     """The dynamic sizes for which it is proved; empty if it has none."""
+    doubt: float = 0.0
+    """The probability that the proof is wrong: 0 for a proof on terms."""
 
     def is_worse_than(self, other: Verdict) -> bool:
         """Return whether this says less than another verdict."""
@@ -38,7 +40,8 @@ class Verdict:
 
     def __str__(self) -> str:
         sizes = f" for {' and for '.join(self.sizes)}" if self.sizes else ""
-        return f"{self.kind}{sizes}" + (f": {self.why}" if self.why else "")
+        doubt = f", but for a probability of {self.doubt:.0e}" if self.doubt else ""
+        return f"{self.kind}{sizes}{doubt}" + (f": {self.why}" if self.why else "")
 
 
 @dataclass(frozen=True)

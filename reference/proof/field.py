@@ -1,0 +1,393 @@
+"""
+Residues in place of terms: a fingerprint of each term in a prime field, computed for whole arrays.
+
+Terms cost time and memory one by one. Here a term is only its residue modulo P: that of an element of an argument is
+drawn at random, and an op without further laws hashes the residues of its arguments, which makes it a new random
+residue. So equal terms have equal residues, and two terms that differ have equal ones with a probability of 1 / P. A
+sum in any order is the sum of the residues of its terms in the field: a polynomial of degree 1, whose coefficients say
+how often each term occurs. Two sums of other terms are other polynomials, which agree at random points with a
+probability of 1 / P (Schwartz-Zippel). Sums that must keep their order are hashed, as any op, so that no other order
+gives their residue. Products are hashed, too: nothing allows a pass to distribute them over a sum.
+
+The other associative and commutative ops are sums after a change of variables: max(a, b) is L^-1(L(a) + L(b)), where L
+permutes the residues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relex.dialects.dtypes import is_float_dtype
+from relex.reference.equivalence.bounded import where
+from relex.reference.interpreter.budget import ELEMENTS, take
+from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+BITS = 61
+P = 2**BITS - 1
+"""The prime."""
+
+_RESIDUE, _CONSTANT, _SUM = np.uint64(P), np.uint64(1 << 61), np.uint64(1 << 62)
+"""The bits of a term: its residue, whether it is a number, and whether it is a sum in any order."""
+
+_BITS, _SHIFT, _HALF, _LOW = np.uint64(BITS), np.uint64(31), np.uint64(32), np.uint64(2**32 - 1)
+_FIRST, _SECOND = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
+"""Odd factors that mix bits, those of MurmurHash3."""
+
+AT_ONCE = 2**20
+"""The number of products that are computed at once."""
+
+
+class Residues(Terms):
+    """Terms that are known by their residues. `before` are those of the side before the pass, if that ran already; the
+    ops of this side may be as free as those. `after` are those of the side after it: the ops of this side must not be
+    more free."""
+
+    def __init__(self, seed: int, *, before: Residues | None = None, after: Residues | None = None):
+        self._seed = seed
+        self._keys: dict[object, np.uint64] = {}
+        self._numbers_of: dict[int, Any] = {}
+        self._before, self._after = before, after
+        self.seen: dict[tuple[str, str, frozenset[str]], Head] = {}
+        """The ops that were made, by name, dtype and flags."""
+        self.given: dict[tuple[str, str, frozenset[str]], Head] = {}
+        """The ops of the program, with the flags that they have there."""
+        self.count = 0
+        """The number of residues that were drawn."""
+        super().__init__()
+        self.undefined = int(self._key("undefined") & _RESIDUE)
+        self.true, self.false = (self.constant(np.bool_(value)) for value in (True, False))
+
+    @property
+    def doubt(self) -> float:
+        """The probability that two different terms of a proof have one residue: each pair of those that were drawn has
+        with a probability of 1 / P."""
+        count = self.count + (self._before.count if self._before is not None else 0)
+        return count**2 / 2 / P
+
+    # Terms of arguments and numbers
+
+    def constant(self, value: Any) -> int:
+        return int(self.constants(np.asarray(value)))
+
+    def constants(self, array: Array) -> Array:
+        if is_float_dtype(array.dtype):
+            array = where(array == array, array, array.dtype.type(np.nan))
+        bits = np.ascontiguousarray(array).reshape(-1)
+        words = bits.view(f"u{array.itemsize}").astype(np.uint64)
+        key = self._key((CONSTANT, array.dtype.str))
+        terms = (_mixed(words, key) & _RESIDUE | _CONSTANT).view(np.int64)
+        known, first = np.unique(terms, return_index=True)
+        self._numbers_of.update(zip(known.tolist(), bits[first], strict=True))
+        self.count += len(known)
+        return terms.reshape(array.shape)
+
+    def elements(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        count = int(np.prod(shape, dtype=np.int64))
+        self.count += count
+        key = self._key((ELEMENT, dtype.str, name))
+        return (_mixed(np.arange(count, dtype=np.uint64), key) & _RESIDUE).view(np.int64).reshape(shape)
+
+    def value(self, term: int) -> Any:
+        return self._numbers_of.get(int(term))
+
+    def values(self, terms: Array) -> Array | None:
+        words = _words(terms)
+        if not np.all(words & _CONSTANT):
+            return None
+        known, places = np.unique(np.asarray(terms), return_inverse=True)
+        found = [self._numbers_of[term] for term in known.tolist()]
+        return np.array(found, found[0].dtype if found else np.bool_)[places].reshape(np.shape(terms))
+
+    def are_of(self, terms: Array, dtype: np.dtype[Any]) -> Any:
+        return True  # Residues of other types are others.
+
+    def settle(self, term: Any) -> Any:
+        return term
+
+    # Ops
+
+    def make(self, head: Head) -> Callable[..., Any]:
+        self.given[_key_of(head)] = head
+        head = self._wider(self._narrower(head))
+        if head.name == "math.fma" and (parts := self._parts_of_fused(head)) is not None:
+            total, product = parts
+            return partial(_added_product, total, product)
+        self.seen[_key_of(head)] = head
+        if head.name == SUM:
+            return partial(self._sum, head)
+        if head.name in CHAINS:
+            return partial(self._chained, head)
+        if head.name == "arith.negf":
+            return partial(self._negative, head)
+        return lambda *arguments: self.apply(head, arguments)
+
+    def join(self, head: Head, a: Any, b: Any) -> Any:
+        return (self._sum if head.name == SUM else self._chained)(head, a, b)
+
+    def apply(self, head: Head, arguments: Sequence[Any]) -> Any:
+        words = [_words(a) for a in arguments]
+        key = self._key((head.name, head.dtype.str, head.properties))
+        if head.name in COMMUTATIVE or head.name == EXACT_PRODUCT:
+            a, b = words
+            result = _mixed(a + b, key) ^ ((a ^ key) * (b ^ key))
+        else:
+            result = key
+            for word in words:
+                result = _mixed(result ^ word, key)
+        result = (_mixed(result, key) & _RESIDUE).view(np.int64)
+        self.count += np.size(result)
+        return self._with_constants(head, arguments, words, result)
+
+    def map(self, make: Callable[..., Any], arrays: Sequence[Any]) -> Array:
+        found = np.asarray(make(*arrays))
+        take(1 + found.size // ELEMENTS)
+        return found
+
+    def fold(self, make: Callable[..., Any], begin: Sequence[int], rows: Array) -> Array:
+        step: Any = make
+        take(1 + rows.size // ELEMENTS)
+        if rows.shape[-1] and isinstance(step, partial) and step.func == self._sum:
+            return (_total(self._addends(step.args[0], _words(rows))) | _SUM).view(np.int64)
+        columns = [np.full(rows.shape[:-1], term) for term in begin] + list(np.moveaxis(rows, -1, 0))
+        result = columns[0]
+        for column in columns[1:]:
+            result = make(result, column)
+        return np.asarray(result)
+
+    def at_once(self, count: int, size: int) -> int:
+        return max(1, min(size, size * AT_ONCE // max(count, 1)))
+
+    def scan(self, make: Callable[..., Any], rows: Array) -> Array:
+        result = np.array(rows)
+        for i in range(1, rows.shape[-1]):
+            result[..., i] = make(result[..., i - 1], rows[..., i])
+        return result
+
+    def ordered(self, a: Any, b: Any) -> tuple[Any, Any]:
+        return np.minimum(a, b), np.maximum(a, b)
+
+    def compare(self, usual: Head, of_same: Head, a: Any, b: Any) -> Any:
+        result = self.apply(usual, (a, b))
+        return result if usual == of_same else where(a == b, self.apply(of_same, (a, b)), result)
+
+    def choose(self, head: Head, condition: Any, a: Any, b: Any) -> Any:
+        is_true, is_false = np.equal(condition, self.true), np.equal(condition, self.false)
+        if np.all(is_true | is_false):
+            return where(is_true, a, b)
+        result = where(np.equal(a, b), a, self.apply(head, (condition, a, b)))
+        return where(is_true, a, where(is_false, b, result))
+
+    # How ops are computed
+
+    def _key(self, what: object) -> np.uint64:
+        """Return a random word for something, the same in each run with one seed."""
+        if what not in self._keys:
+            digest = blake2b(f"{self._seed} {what}".encode(), digest_size=8).digest()
+            self._keys[what] = np.uint64(int.from_bytes(digest, "little") | 1)
+        return self._keys[what]
+
+    def _with_constants(self, head: Head, arguments: Sequence[Any], words: Sequence[Any], result: Any) -> Any:
+        """Return the result of an op where arguments are numbers: a number, or what identities say."""
+        flagged = [word & _CONSTANT for word in words]
+        if not any(np.any(flag) for flag in flagged):
+            return result
+        for (name, place), (number, keeps) in _NEUTRAL.items():
+            if name == head.name:
+                neutral = self.constant(head.dtype.type(number))
+                result = where(np.equal(arguments[place], neutral), arguments[keeps], result)
+        every = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*flagged)), np.shape(result))
+        if np.any(every) and (folded := self._fold(head, arguments, every)) is not None:
+            is_folded, numbers = folded
+            result = np.array(result)
+            result[is_folded] = numbers
+        return result
+
+    def _fold(self, head: Head, arguments: Sequence[Any], mask: Array) -> tuple[Array, Array] | None:
+        """Return where an op on numbers is a number, and which."""
+        if head.function is None and head.name != EXACT_PRODUCT:
+            return None
+        values = [self.values(np.broadcast_to(a, mask.shape)[mask]) for a in arguments]
+        if head.name == EXACT_PRODUCT or (head.name == "arith.mulf" and "contract" in head.properties):
+            a, b = (np.asarray(v, np.longdouble) for v in values)
+            numbers = (a * b).astype(head.dtype)
+            # Only products that are not rounded: in a sum, others keep their digits.
+            is_exact = (a * b == numbers) & ((head.dtype.itemsize < 8) | (a == 0) | (b == 0))
+            places = np.array(mask)
+            places[mask] = is_exact
+            return places, self.constants(numbers[is_exact])
+        numbers = np.asarray(head.function(*values)) if head.function is not None else np.zeros(0)
+        return mask, self.constants(numbers.astype(head.dtype, copy=False))
+
+    def _addends(self, head: Head, words: Any) -> Any:
+        """Return the residues of the terms of a sum; those of zeros are 0."""
+        residues = words & _RESIDUE
+        if np.any(words & _CONSTANT):
+            for zero in (0.0, -0.0):
+                term = np.uint64(self.constant(head.dtype.type(zero)))
+                residues = where(words == term, np.uint64(0), residues)
+        return residues
+
+    def _sum(self, head: Head, a: Any, b: Any) -> Any:
+        a, b = _words(a), _words(b)
+        total = _reduced(self._addends(head, a) + self._addends(head, b))
+        result = (total | _SUM).view(np.int64)
+        if np.any(a & b & _CONSTANT):
+            # A sum of zeros is one.
+            zero = self.constant(head.dtype.type(0))
+            result = where((a & b & _CONSTANT != 0) & (total == 0), zero, result)
+        return result
+
+    def _chained(self, head: Head, a: Any, b: Any) -> Any:
+        chain, key = CHAINS[head.name], self._key((head.name, head.dtype.str))
+        x, y = _words(a), _words(b)
+        left, right = _permuted(_unflagged(x), key), _permuted(_unflagged(y), key)
+        result = _permuted_back(_reduced(left + right), key).view(np.int64)
+        self.count += np.size(result)
+        some = np.any((x | y) & _CONSTANT)
+        if some and chain.neutral is not None:
+            neutral = np.uint64(self.constant(np.array(chain.neutral(head.dtype)).astype(head.dtype)[()]))
+            result = where(x == neutral, b, where(y == neutral, a, result))
+        if chain.is_idempotent:
+            result = where(x == y, a, result)
+        every = np.broadcast_to(x & y & _CONSTANT != 0, np.shape(result))
+        if some and np.any(every) and (folded := self._fold(head, (a, b), every)) is not None:
+            result = np.array(result)
+            result[folded[0]] = folded[1]
+        return result
+
+    def _negative(self, head: Head, a: Any) -> Any:
+        """Return the negative: the negative of a negative is the number again."""
+        word = _words(a)
+        result = (word ^ (self._key((head.name, head.dtype.str)) & _RESIDUE)).view(np.int64)
+        self.count += np.size(result)
+        return self._with_constants(head, [a], [word], result)
+
+    # What flags allow
+
+    def _narrower(self, head: Head) -> Head:
+        """Return an op with fewer flags, if those that it has do not occur after the pass: without a flag, fewer
+        results are right."""
+        name, dtype, flags = _key_of(head)
+        if self._after is None or (name, dtype, flags) in self._after.given or head.name in (SUM, EXACT_PRODUCT):
+            return head
+        narrower = [
+            other
+            for (other_name, other_dtype, other_flags), other in self._after.given.items()
+            if (other_name, other_dtype) == (name, dtype) and other_flags < flags
+        ]
+        return max(narrower, key=lambda other: len(other.properties), default=head)
+
+    def _wider(self, head: Head) -> Head:
+        """Return an op with the flags that those before the pass have, if the pass gave them up: with a flag, more
+        results are right."""
+        name, dtype, flags = _key_of(head)
+        if self._before is None or (name, dtype, flags) in self._before.seen:
+            return head
+        wider = [
+            other
+            for (other_name, other_dtype, other_flags), other in self._before.seen.items()
+            if (other_name, other_dtype) == (name, dtype)
+            and (flags < other_flags or _IS_EXACT in flags)
+            and _IS_EXACT not in other_flags
+            and (_IS_EXACT not in flags or "contract" in other_flags)
+        ]
+        return max(wider, key=lambda other: other.name == SUM, default=head)
+
+    def _parts_of_fused(self, head: Head) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+        """Return the sum and the product of a fused op that may be a part of a sum of the other side; None if it is an
+        op of its own."""
+        if self._before is None or _key_of(head) in self._before.seen:
+            return None
+        dtype = head.dtype
+        sums = [other for other in self._before.seen.values() if other.dtype == dtype and other.name == SUM]
+        if sums:
+            return self.make(sums[0]), self.make(Head(EXACT_PRODUCT, dtype))
+        known = [head for head in self._before.seen.values() if head.dtype == dtype and "contract" in head.properties]
+        addition, product = (next((h for h in known if h.name == f"arith.{name}f"), None) for name in ("add", "mul"))
+        return (self.make(addition), self.make(product)) if addition and product else None
+
+
+_IS_EXACT = "exact"
+
+_NEUTRAL = {
+    ("arith.mulf", 0): (1, 1),
+    ("arith.mulf", 1): (1, 0),
+    (EXACT_PRODUCT, 0): (1, 1),
+    (EXACT_PRODUCT, 1): (1, 0),
+    ("arith.divf", 1): (1, 0),
+    ("arith.addf", 0): (-0.0, 1),
+    ("arith.addf", 1): (-0.0, 0),
+}
+"""For an op and the place of an argument: the number that changes nothing there, and the argument that remains."""
+
+
+def _added_product(total: Callable[..., Any], product: Callable[..., Any], a: Any, b: Any, c: Any) -> Any:
+    return total(c, product(a, b))
+
+
+def _key_of(head: Head) -> tuple[str, str, frozenset[str]]:
+    """Return the name, dtype and flags of a head: a sum in any order is an addition with a flag."""
+    flags = frozenset(part.strip() for part in head.properties.split(",")) - {""}
+    if head.name == SUM:
+        return "arith.addf", head.dtype.str, flags | {"reassoc"}
+    if head.name == EXACT_PRODUCT:
+        return "arith.mulf", head.dtype.str, flags | {_IS_EXACT}
+    return head.name, head.dtype.str, flags
+
+
+def _words(terms: Any) -> Any:
+    return np.asarray(terms, np.int64).view(np.uint64)
+
+
+def _mixed(words: Any, key: np.uint64) -> Any:
+    """Return words that look random for other words."""
+    words = (words ^ key) * _FIRST
+    words = (words ^ (words >> _HALF)) * _SECOND
+    return words ^ (words >> _SHIFT)
+
+
+def _unflagged(words: Any) -> Any:
+    """Return a residue for a term that is not one of a chain: sums and numbers get others."""
+    return (words ^ ((words >> _BITS) * _FIRST)) & _RESIDUE
+
+
+def _permuted(residues: Any, key: np.uint64) -> Any:
+    """Permute the numbers of 61 bits."""
+    residues = residues ^ (residues >> _SHIFT)
+    residues = (residues * key) & _RESIDUE
+    residues = residues ^ (residues >> _SHIFT)
+    return (residues * _FIRST) & _RESIDUE
+
+
+_BACK = np.uint64(pow(int(_FIRST), -1, 1 << BITS))
+
+
+def _permuted_back(residues: Any, key: np.uint64) -> Any:
+    """Undo `_permuted`."""
+    residues = (residues * _BACK) & _RESIDUE
+    residues = residues ^ (residues >> _SHIFT)
+    residues = (residues * np.uint64(pow(int(key), -1, 1 << BITS))) & _RESIDUE
+    return residues ^ (residues >> _SHIFT)
+
+
+def _reduced(words: Any) -> Any:
+    """Return words modulo P. They are less than 2 P."""
+    words = (words & _RESIDUE) + (words >> _BITS)
+    return where(words == _RESIDUE, np.uint64(0), words)
+
+
+def _total(residues: Any) -> Any:
+    """Return the sums of residues along the last dimension, which has less than 2^31 of them."""
+    low, high = (residues & _LOW).sum(axis=-1), (residues >> _HALF).sum(axis=-1)
+    # high * 2^32 modulo P: 2^61 is 1.
+    rest = np.uint64(BITS - 32)
+    high = (high >> rest) + ((high & np.uint64((1 << (BITS - 32)) - 1)) << _HALF)
+    return _reduced(_reduced(high) + _reduced(low))
