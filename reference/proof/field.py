@@ -72,6 +72,10 @@ class Residues(Terms):
         count = self.count + (self._before.count if self._before is not None else 0)
         return count**2 / 2 / P
 
+    def detach(self) -> None:
+        """Forget the side before the pass."""
+        self._before = None
+
     # Terms of arguments and numbers
 
     def constant(self, value: Any) -> int:

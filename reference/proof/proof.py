@@ -67,8 +67,8 @@ class DifferentTerms(Unproved):
         self.difference = difference
 
 
+Results = list[tuple["Array", np.dtype[Any]]]
 Rewrite = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
-
 
 LARGE = 20_000
 """The number of elements of arguments from which on residues take the place of terms."""
@@ -86,52 +86,105 @@ def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | 
     results; `rewrite` maps arguments to those before and after. Return the probability that the proof is wrong: 0 if it
     is on terms. Raises `NotComparable` with the reason if nothing is proved: `DifferentTerms` if they may not compute
     the same."""
+    sides = Sides(before, after, arguments, shapes, rewrite)
     if sum(np.size(x) for x in arguments) <= LARGE:
         try:
-            terms = Terms(identities())
-            _prove(terms, terms, before, after, arguments, shapes, rewrite)
+            sides.prove_by_terms()
             return 0.0
         except TooManySteps:
             pass
     doubt, seed = 1.0, 0
-    last: Residues | None = None
     while doubt > DOUBT:
-        old = Residues(seed, after=last)
-        new = Residues(seed, before=old)
-        try:
-            _prove(old, new, before, after, arguments, shapes, rewrite)
-        except DifferentResidues:
-            if last is not None or not old.given.keys() - new.given.keys():
-                raise
-            # The pass may have lost flags of ops that occur without these, too.
-            last = new
-            continue
-        doubt *= min(new.doubt, 0.5)
+        doubt *= min(sides.prove_by_residues(seed), 0.5)
         seed += 1
     return doubt
 
 
-def _prove(
-    olds: Terms,
-    news: Terms,
-    before: Side,
-    after: Side,
-    arguments: Sequence[Any],
-    shapes: Shapes | None,
-    rewrite: Rewrite | None,
-) -> None:
-    old_arguments = new_arguments = _symbols(olds, before.interface, arguments)
-    if rewrite is not None:
-        old_arguments, new_arguments = rewrite(old_arguments)
-    expected, assumed = _run(olds, before, old_arguments, shapes)
-    found, still_assumed = _run(news, after, new_arguments, shapes)
-    if any(a.shape != b.shape for (a, _), (b, _) in zip(expected, found, strict=True)):
+@dataclass(frozen=True)
+class Run:
+    """What a function computes on symbols."""
+
+    terms: Terms
+    results: Results
+    """The terms of the results, and of the buffers that are written, with the dtypes of both."""
+    assumed: frozenset[str]
+    """The operators that are taken to mean what their loops compute."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A function before and after a pass, and arguments, of which only sizes and indices matter."""
+
+    before: Side
+    after: Side
+    arguments: Sequence[Any]
+    shapes: Shapes | None
+    rewrite: Rewrite | None
+
+    def prove_by_terms(self) -> None:
+        """Prove that both sides have equal terms."""
+        old = self._known(None) or self._run(self.before, Terms(identities()))
+        # Those of a long chain of passes would fill the memory.
+        new = self._run(self.after, old.terms)
+        _expect_same_shapes(old, new)
+        _compare(old.terms, self.before.interface, old.results, new.results)
+        if len(new.terms) < STEPS:
+            self._keep(None, new)
+        _expect_meaning(old, new)
+
+    def prove_by_residues(self, seed: int) -> float:
+        """Prove that both sides have equal residues; return the probability that they have by chance."""
+        old = self._known(seed) or self._run(self.before, Residues(seed))
+        assert isinstance(old.terms, Residues)
+        residues = Residues(seed, before=old.terms)
+        new = self._run(self.after, residues)
+        _expect_same_shapes(old, new)
+        try:
+            _compare_residues(old.terms, self.before.interface, old.results, new.results)
+        except DifferentResidues:
+            if not old.terms.given.keys() - residues.given.keys():
+                raise
+            # The pass may have lost flags of ops that occur without these, too.
+            old = self._run(self.before, narrow := Residues(seed, after=residues))
+            new = self._run(self.after, residues := Residues(seed, before=narrow))
+            _compare_residues(narrow, self.before.interface, old.results, new.results)
+        doubt = residues.doubt
+        if residues.given.keys() == residues.seen.keys():
+            residues.detach()
+            self._keep(seed, new)
+        _expect_meaning(old, new)
+        return doubt
+
+    def _run(self, side: Side, terms: Terms) -> Run:
+        arguments = _symbols(terms, self.before.interface, self.arguments)
+        if self.rewrite is not None:
+            arguments = self.rewrite(arguments)[0 if side is self.before else 1]
+        return _run(terms, side, arguments, self.shapes)
+
+    # The function after a pass is that before the next one.
+
+    def _key(self, seed: int | None) -> object:
+        values = (
+            int(x) if spec.is_index and spec.shape is None else np.shape(x)
+            for spec, x in zip(self.before.interface.inputs, self.arguments, strict=True)
+        )
+        return seed, self.before.name, *values
+
+    def _known(self, seed: int | None) -> Run | None:
+        return self.before.runner.symbolic.pop(self._key(seed), None) if self.rewrite is None else None
+
+    def _keep(self, seed: int | None, run: Run) -> None:
+        if self.rewrite is None:
+            self.after.runner.symbolic[self._key(seed)] = run
+
+
+def _expect_same_shapes(old: Run, new: Run) -> None:
+    if any(a.shape != b.shape for (a, _), (b, _) in zip(old.results, new.results, strict=True)):
         raise Unproved("its results have other shapes")
-    if isinstance(olds, Residues):
-        _compare_residues(olds, before.interface, expected, found)
-    else:
-        _compare(olds, before.interface, expected, found)
-    if lowered := sorted(assumed - still_assumed):
+
+
+def _expect_meaning(old: Run, new: Run) -> None:
+    if lowered := sorted(old.assumed - new.assumed):
         raise Unproved(f"{', '.join(lowered)} is taken to mean what 'legalize-ops' makes of it")
 
 
@@ -142,12 +195,7 @@ def _symbols(terms: Terms, interface: Interface, arguments: Sequence[Any]) -> li
     ]
 
 
-Results = list[tuple["Array", np.dtype[Any]]]
-
-
-def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> tuple[Results, set[str]]:
-    """Return the terms of the results, and of the buffers that are written, with the dtypes of both; and the operators
-    that are taken to mean what their loops compute."""
+def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
     token = RUNNING.set(terms)
     try:
         return _run_on(SymbolicNumbers(terms), side, arguments, shapes)
@@ -155,9 +203,7 @@ def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | No
         RUNNING.reset(token)
 
 
-def _run_on(
-    numbers: SymbolicNumbers, side: Side, arguments: Sequence[Any], shapes: Shapes | None
-) -> tuple[Results, set[str]]:
+def _run_on(numbers: SymbolicNumbers, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
     specs, steps = side.interface.inputs, RESIDUE_STEPS if isinstance(numbers.terms, Residues) else STEPS
     inputs = [
         value if spec.is_index and spec.shape is None else np.array(_as_symbols(numbers, value, spec.dtype))[()]
@@ -168,9 +214,8 @@ def _run_on(
     except TooLong:
         raise TooManySteps(f"it takes more than {steps} steps on symbols") from None
     dtypes = [spec.dtype for spec in (*side.interface.outputs, *side.interface.written)]
-    return [
-        (np.asarray(numbers.terms_of(np.asarray(x), d)), d) for x, d in zip(found, dtypes, strict=True)
-    ], numbers.assumed
+    results = [(np.array(numbers.terms_of(np.asarray(x), d)), d) for x, d in zip(found, dtypes, strict=True)]
+    return Run(numbers.terms, results, frozenset(numbers.assumed))
 
 
 def _as_symbols(numbers: SymbolicNumbers, value: Any, dtype: np.dtype[Any]) -> Any:

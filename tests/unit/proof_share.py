@@ -93,14 +93,15 @@ def _read(source: str | Path) -> ModuleOp:
     return read_program(source)[0]
 
 
-def share_of(case: Case, to: str = "core") -> Share:
+def share_of(case: Case, to: str = "core", samples: int = 3) -> Share:
     """Return the share that is proved of a program. One that is no program of its own, as in documentation, or that
     cannot be compiled, does not count."""
     warnings.simplefilter("ignore")
     name, make = case
     share = Share()
     try:
-        report = check_pass(RelexPipelinePass(to=to), make(), proof=True)  # pyright: ignore[reportArgumentType]
+        pipeline = RelexPipelinePass(to=to)  # pyright: ignore[reportArgumentType]
+        report = check_pass(pipeline, make(), samples=samples, proof=True)
     except RelexError as e:
         share.reasons.append(f"{name}: does not compile: {e}")
         return share
@@ -127,13 +128,15 @@ def _text(counts: Counter[Kind]) -> str:
     return " / ".join(f"{counts[kind]:,}" for kind in KINDS) if counts else ""
 
 
-def shares_of(sets: Iterable[str], seed: int, every: int, to: str, jobs: int) -> dict[str, Share]:
+def shares_of(
+    sets: Iterable[str], seed: int = 0, every: int = 1, to: str = "core", samples: int = 3, jobs: int = 1
+) -> dict[str, Share]:
     """Return the share of each set."""
     shares: dict[str, Share] = {}
     with ProcessPoolExecutor(jobs) as pool:
         for name in sets:
             shares[name] = Share()
-            for share in pool.map(partial(share_of, to=to), cases(name, seed, every)):
+            for share in pool.map(partial(share_of, to=to, samples=samples), cases(name, seed, every)):
                 shares[name].add(share)
     return shares
 
@@ -145,10 +148,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the seed of random programs")
     parser.add_argument("--every", type=int, default=1, help="take only every so manieth operator")
     parser.add_argument("--to", default="core", help="the level to compile to")
+    parser.add_argument("--samples", type=int, default=3, help="how many samples to check what is not proved")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes prove")
     parser.add_argument("--why", action="store_true", help="say why functions are not proved")
     args = parser.parse_args()
-    shares = shares_of(args.sets, args.seed, args.every, args.to, args.jobs)
+    shares = shares_of(args.sets, args.seed, args.every, args.to, args.samples, args.jobs)
     print(table(shares))
     if args.why:
         print("\n".join(reason for share in shares.values() for reason in share.reasons))
