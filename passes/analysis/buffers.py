@@ -58,7 +58,7 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
             fail(use.operation, f"expected {name_of(buffer)} to be used in blocks only")
     for block in blocks_in(func) if users else ():
         if block in users:
-            yield from (access for access in block_accesses(block) if access.buffer is buffer)
+            yield from block_accesses(block, buffer)
 
 
 def outermost_block(op: Operation) -> BlockOp | None:

@@ -113,16 +113,22 @@ class BlockAccess(LoopAccess):
         return init is not None and init.is_ancestor(self.access.op)
 
 
-def block_accesses(block: BlockOp) -> list[BlockAccess]:
-    """Return the accesses of a block; fail at ops that use memory in other ways."""
-    bindings = map(index_reader(), block.bindings)
-    bound: dict[SSAValue, Index] = dict(zip(block.body.block.args, bindings, strict=True))
-    read = index_reader(bound.get)
+def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[BlockAccess]:
+    """Return the accesses of a block, of one buffer alone if it is given; fail at ops that use memory in other ways."""
+    bindings, read_binding = block.bindings, index_reader()
+
+    def bound(value: SSAValue) -> Index | None:
+        if not isinstance(value, BlockArgument) or value.block is not variables:
+            return None
+        return read_binding(bindings[value.index])
+
+    variables, read = block.body.block, index_reader(bound)
     found: list[BlockAccess] = []
     for op in walk(block):
         if is_access(op):
             access = Access(op)
-            found.append(BlockAccess(access, tuple(map(read, access.indices)), block))
+            if buffer is None or access.buffer is buffer:
+                found.append(BlockAccess(access, tuple(map(read, access.indices)), block))
         elif type(op) not in _KNOWN and _uses_memory(op):
             fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
     return found

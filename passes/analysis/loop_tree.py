@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -21,11 +21,7 @@ from relex.dialects.walks import ancestors
 
 def structures_in(func: Operation) -> Iterator[Operation]:
     """Yield the ops in a function that have regions, in pre-order."""
-    for region in func.regions:
-        for block in region.blocks:
-            for op in [op for op in block.ops if op.regions]:
-                yield op
-                yield from structures_in(op)
+    return (op for op in _ops_in(func, lambda _: True) if op.regions)
 
 
 def find_loop(func: PrimFuncOp, label: str) -> ForOp:
@@ -221,11 +217,32 @@ def comparison_of(condition: SSAValue) -> tuple[str, Index] | None:
 
 def steps_in(scope: Operation) -> Iterator[Operation]:
     """Yield the ops in the loops and conditionals of `scope`, in program order, without entering blocks."""
-    for region in scope.regions:
-        for op in [op for block in region.blocks for op in block.ops]:
-            yield op
-            if op.regions and type(op) is not BlockOp:
-                yield from steps_in(op)
+    return _ops_in(scope, lambda op: type(op) is not BlockOp)
+
+
+def _ops_in(scope: Operation, enters: Callable[[Operation], bool]) -> Iterator[Operation]:
+    """Yield the ops in `scope` in pre-order, with those in the ops that it enters. The ops next to one that is yielded
+    may change meanwhile."""
+    pending = _ops_directly_in(scope)
+    while pending:
+        op = pending.pop()
+        yield op
+        if op.regions and enters(op):
+            pending += _ops_directly_in(op)
+
+
+def _ops_directly_in(scope: Operation) -> list[Operation]:
+    """Return the ops in the regions of an op, the last one first."""
+    found: list[Operation] = []
+    for region in reversed(scope.regions):
+        block = region.last_block
+        while block is not None:
+            op = block.last_op
+            while op is not None:
+                found.append(op)
+                op = op.prev_op
+            block = block.prev_block
+    return found
 
 
 def is_scalar(op: Operation) -> bool:

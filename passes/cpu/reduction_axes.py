@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -30,7 +31,8 @@ class ReductionAxes:
     A reduction of products, or other combinations, of an element of a row and an element of a column.
 
     `rows` and `columns` are the loops that are tiled; if there are few rows, a tile also covers all iterations of the
-    loops `inside`. `outer` are all others but the terms. `right` is the operand that the columns index.
+    loops `inside`. `outer` are all others but the terms. `right` is the operand that the columns index. The cost of
+    many tiles is asked for, so that what follows from the loops is computed once: they do not change.
     """
 
     reduction: Reduction
@@ -76,34 +78,34 @@ class ReductionAxes:
         outer = [loop for loop in reduction.spatial if loop not in (rows, columns, *inside)]
         return cls(reduction, outer, rows, inside, columns, right)
 
-    @property
+    @cached_property
     def step(self) -> int:
         """The number of rows in each iteration of the row loop."""
         return count(self.inside)
 
-    @property
+    @cached_property
     def row_count(self) -> int | None:
         """The number of rows; None if it is only known at run time."""
         return self.rows.extent * self.step if isinstance(self.rows.extent, int) else None
 
-    @property
+    @cached_property
     def column_count(self) -> int:
         """The number of columns; if it is only known at run time, a likely one, which fills panels."""
         return count([self.columns], cost.LIKELY_SIZE)
 
-    @property
+    @cached_property
     def has_known_columns(self) -> bool:
         """Whether the number of columns is known at compile time."""
         return isinstance(self.columns.extent, int)
 
-    @property
+    @cached_property
     def dimension(self) -> int | None:
         """The dimension of their operand that the columns alone index, in no other dimension; None if there is none."""
         column, element = self.columns.variable, self.right.element
         is_alone = [index for index in element if column in values_in(index)] == [IndexExpr.of(column)]
         return element.index(IndexExpr.of(column)) if is_alone else None
 
-    @property
+    @cached_property
     def left(self) -> BlockAccess | None:
         """The only other operand, if its rows are contiguous along the terms, and indexed by the rows in one dimension;
         otherwise None."""
@@ -114,33 +116,33 @@ class ReductionAxes:
         by_rows = [index for index in left.element if row in values_in(index)]
         return left if by_rows == [IndexExpr.of(row)] and left.element[-1] == IndexExpr.of(terms.variable) else None
 
-    @property
+    @cached_property
     def left_dimension(self) -> int:
         """The dimension of the left operand that the rows index."""
         assert self.left is not None
         return self.left.element.index(IndexExpr.of(self.rows.variable))
 
-    @property
+    @cached_property
     def output_dimension(self) -> int:
         """The dimension of the result that the columns index."""
         return self.reduction.written.index(IndexExpr.of(self.columns.variable))
 
-    @property
+    @cached_property
     def is_stored_in_vectors(self) -> bool:
         """Whether the results of neighbouring columns are contiguous."""
         return self.reduction.written[-1] == IndexExpr.of(self.columns.variable)
 
-    @property
+    @cached_property
     def is_unit_stride(self) -> bool:
         """Whether the elements of neighbouring columns are contiguous."""
         return is_side_by_side(self.right, self.columns)
 
-    @property
+    @cached_property
     def has_constant_columns(self) -> bool:
         """Whether `rewrite-layout` will pack the operand of the columns at compile time."""
         return is_constant_input(self.right.buffer) and self.dimension is not None
 
-    @property
+    @cached_property
     def use_count(self) -> int:
         """The number of times that each element of the operand of the columns is used."""
         loops = [*self.outer, self.rows, *self.inside]
@@ -167,20 +169,31 @@ class ReductionAxes:
 
     def cost(self, tile: Tile, processor: Processor) -> float:
         """Return the total cost per term: tiles, packing of the columns, and results that are stored one by one."""
-        around, rows = count(self.outer, cost.LIKELY_EXTENT), self.row_count or cost.LIKELY_EXTENT * self.step
-        terms = count(self.reduction.terms, cost.LIKELY_EXTENT)
+        around, rows, terms = self._around, self.row_count or cost.LIKELY_EXTENT * self.step, self._terms
         panel = terms * tile.columns * self.reduction.bits // 8
         load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
         products = tile.cost(self.row_count, self.column_count, load)
         total = around * (products if self.row_count else rows * products)
         if self.is_packed(tile) and not self.has_constant_columns:
-            copied = count([loop for loop in self.outer if uses(self.right, loop)], cost.LIKELY_EXTENT)
             rest = self.column_count % tile.columns
             stores = rest + (self.column_count - rest) / tile.lanes if self.is_unit_stride else self.column_count
-            total += cost.COST_OF_A_SCALAR * copied * stores
+            total += cost.COST_OF_A_SCALAR * self._copied * stores
         if not self.is_stored_in_vectors:
             total += cost.COST_OF_A_SCALAR * around * rows * self.column_count / terms
         return total
+
+    @cached_property
+    def _around(self) -> int:
+        return count(self.outer, cost.LIKELY_EXTENT)
+
+    @cached_property
+    def _terms(self) -> int:
+        return count(self.reduction.terms, cost.LIKELY_EXTENT)
+
+    @cached_property
+    def _copied(self) -> int:
+        """How often the operand of the columns has other elements."""
+        return count([loop for loop in self.outer if uses(self.right, loop)], cost.LIKELY_EXTENT)
 
     def has_full_panels(self, tile: Tile) -> bool:
         """Return whether tiles divide the columns evenly, or those that they do not divide have tiles of their own."""

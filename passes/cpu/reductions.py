@@ -63,7 +63,7 @@ class Reduction:
         """The indices of the element that the block writes. Fails if it writes several."""
         return element_written(self.block)
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """The size of a result in bits. Fails for sizes that CPUs do not compute with directly."""
         bits = bits_of(self.result)
@@ -80,7 +80,7 @@ class Reduction:
 
     def columns(self) -> ForOp:
         """Return the loop along which the results are contiguous, and some operand varies; fail if there is none."""
-        results = [access for access in block_accesses(self.block) if access.buffer is self.result]
+        results = block_accesses(self.block, self.result)
         for loop in self.spatial:
             used = any(uses(access, loop) for access in self.reads)
             if used and all(is_side_by_side(access, loop) for access in results):

@@ -27,7 +27,7 @@ def unroll_in_tile(schedule: Schedule, block: Block, loops: Sequence[Loop], prod
     """
     func = schedule.function(block.func)
     (tile,) = buffers_written(find_block(func, producer.name))
-    accesses = [access for access in block_accesses(find_block(func, block.name)) if access.buffer is tile]
+    accesses = block_accesses(find_block(func, block.name), tile)
     found = [find_loop(func, loop.label) for loop in loops]
     chosen = [loop for loop in found if any(uses(access, loop) for access in accesses)]
     for loop in reversed([loop for loop in found if loop not in chosen]):
@@ -65,7 +65,7 @@ def split_reader(schedule: Schedule, block: Block) -> None:
     if reader is None:
         return
     (buffer,) = buffers_written(find_block(schedule.function(block.func), block.name))
-    forms = [form for access in block_accesses(reader) if access.buffer is buffer for form in access.element]
+    forms = [form for access in block_accesses(reader, buffer) for form in access.element]
     divisors = {atom.dividend: atom.divisor for form in forms if isinstance(atom := atom_of(form), Remainder)}
     split = [(named(loop), divisors.get(IndexExpr.of(loop.variable))) for loop in loops_of(reader)]
     if not any(divisor for _, divisor in split):
@@ -103,7 +103,7 @@ def _loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     factor = terms_of(written[dimension])[variable]
     reader = only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
     (buffer,) = buffers_written(op)
-    indices = [access.element[dimension] for access in block_accesses(reader) if access.buffer is buffer]
+    indices = [access.element[dimension] for access in block_accesses(reader, buffer)]
     loops = [found for found in loops_of(reader) if all(terms_of(i).get(found.variable) == factor for i in indices)]
     if not loops:
         name = name_of_block(op)

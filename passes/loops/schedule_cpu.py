@@ -149,7 +149,8 @@ def scheduled(func: PrimFuncOp, processor: Processor, *, without: Container[str]
     """Return a function with each block scheduled by the first rule that suits it, leaving out some rules. The function
     is not modified; it is returned if there is nothing to do."""
     name = func.sym_name.data
-    schedule = first = Schedule(ModuleOp([func.clone()]), sizes_are_stated=True)
+    schedule = first = Schedule(ModuleOp([]), sizes_are_stated=True)
+    schedule.module.body.block.add_op(func.clone())
     decisions: list[Decision] = []
     steps: list[PrimitiveOp] = []
     for block in [b.block_name.data for b in blocks_in(func)]:

@@ -107,7 +107,7 @@ def _footprint(
 def _variables_to_bind(block: BlockOp, buffer: SSAValue, bases: Sequence[Index]) -> list[BlockArgument]:
     """Return the variables of a block that appear in indices to be shifted."""
     found: dict[BlockArgument, None] = {}
-    for access in (access for access in block_accesses(block) if access.buffer is buffer):
+    for access in block_accesses(block, buffer):
         for index, base in zip(access.access.indices, bases, strict=True):
             if terms_of(base):
                 found.update(dict.fromkeys(v for v in values_in(index_of(index)) if isinstance(v, BlockArgument)))

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.index.expr import Atom, Index, IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
+from relex.dialects.walks import walk
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.support.index_arithmetic import Emitter, remove_unused
 
@@ -103,10 +104,9 @@ def redirect(
     block: BlockOp, old: SSAValue, new: SSAValue, change: Callable[[Sequence[Index]], Sequence[Index]]
 ) -> None:
     """Redirect the accesses of one buffer in a block to another buffer, at other indices."""
-    for access in block_accesses(block):
-        if access.buffer is old:
-            set_indices(access.access.op, new, change([index_of(index) for index in access.access.indices]))
-    remove_unused(list(block.walk()))
+    for access in block_accesses(block, old):
+        set_indices(access.access.op, new, change([index_of(index) for index in access.access.indices]))
+    remove_unused(list(walk(block)))
 
 
 def set_indices(access: memref.LoadOp | memref.StoreOp, buffer: SSAValue, indices: Sequence[Index]) -> None:

@@ -14,6 +14,7 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, loops_around
+from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying
 from relex.passes.analysis.footprints import Interval, covers, interval_of, region_of
@@ -135,7 +136,7 @@ def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAVa
 
 def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
     """Return whether an index is the variable of a loop inside of `loop` that runs over the whole `extent`."""
-    loops = [op for op in loop.walk() if isinstance(op, ForOp) and op is not loop]
+    loops = [op for op in walk(loop) if isinstance(op, ForOp) and op is not loop]
     return any(form == IndexExpr.of(inner.variable) and inner.extent == extent for inner in loops)
 
 

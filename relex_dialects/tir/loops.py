@@ -95,8 +95,10 @@ class ForOp(Counting, IRDLOperation):
     @property
     def extent(self) -> int | SSAValue:
         """The trip count, a number or a value."""
-        if self.static_extent is not None:
-            return self.static_extent.value.data
+        # Asked often: accessors of xDSL take longer.
+        static = self.properties.get("static_extent")
+        if isinstance(static, IntegerAttr):
+            return static.value.data
         if self.dynamic_extent is None:
             raise VerifyException("expected an extent, a number or a value, found none")
         return self.dynamic_extent
@@ -104,8 +106,10 @@ class ForOp(Counting, IRDLOperation):
     @property
     def variable(self) -> BlockArgument:
         """The loop variable."""
-        # Asked often: accessors of xDSL take longer.
-        return self.regions[0].blocks[0].args[0]
+        # Asked often, as the extent is.
+        body = self.regions[0].first_block
+        assert body is not None
+        return body.args[0]
 
     @property
     def nest(self) -> list[ForOp]:

@@ -233,7 +233,7 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
     func = schedule.function(block.func)
     reader = find_block(func, follower.name)
     (sums,) = buffers_written(find_block(func, block.name))
-    index = next(access.element[-1] for access in block_accesses(reader) if access.buffer is sums)
+    index = next(access.element[-1] for access in block_accesses(reader, sums))
     loops = schedule.get_loops(follower)
     inside = loops[loops.index(tile_loop) + 1 :]
     inner = [loop for loop in loops_of(reader) if named(loop) in inside]
