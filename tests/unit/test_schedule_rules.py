@@ -114,6 +114,18 @@ def blocked_convolution(channels: int) -> str:
     }}"""
 
 
+def blocked_depthwise(size: int, window: int) -> str:
+    """A convolution of each of 64 channels in blocks, without padding, so that it is the only block."""
+    places = size - window + 1
+    a, b = f"tensor<1x2x{size}x{size}x32xf32>", f"tensor<2x1x{window}x{window}x1x32xf32>"
+    result = f"tensor<1x2x{places}x{places}x32xf32>"
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.conv2d_blocked %a, %b depthwise : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
 OPEN_PRODUCT = """
 func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
   %0 = relex.matmul %a, %b : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
@@ -152,6 +164,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "a group for each channel": (convolution(5, 14, 5, 5, 3), "stencil", "stencil"),
     "a group for each channel, odd sizes": (convolution(3, 17, 3, 3, 5), "stencil", "stencil"),
     "a group for each channel, strides": (convolution(3, 23, 3, 3, 3, 2), "stencil", "stencil"),
+    "a group for each channel of blocks": (blocked_depthwise(9, 3), "stencil", "stencil"),
     "several outputs for each channel": (convolution(3, 9, 12, 3, 3), "tiles", "tiles"),
     "few terms at a time": (convolution(3, 23, 3, 3, 1, 2), None, None),
     "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
@@ -245,6 +258,14 @@ def test_rows_come_from_memory_once_if_weights_stay_in_the_cache(channels: int, 
     loops = RelexPipelinePass("loops")(module)
     labels = [loop.label.data for loop in loops.walk() if isinstance(loop, ForOp) and loop.label]
     assert [label for label in labels if label in "noy"] == outer
+
+
+def test_weights_of_channels_stay_in_registers_along_a_row() -> None:
+    module = parse_module(blocked_depthwise(9, 3))
+    set_target(module, AVX512)
+    loops = RelexPipelinePass("loops")(module)
+    labels = [loop.label.data for loop in loops.walk() if isinstance(loop, ForOp) and loop.label]
+    assert [label for label in labels if label in ("y", "i_0", "x")] == ["y", "i_0", "x"]
 
 
 def arguments(text: str) -> list[Array]:

@@ -21,7 +21,9 @@ from relex.passes.schedule import Block, Loop, Schedule
 def stencil(block: BlockOp, processor: Processor) -> Plan:
     """Compute each result from all of its terms, in registers, before going on to the next: the code has a copy of the
     block for each term. Neighbouring results are in a vector, with a mask at the end of a row, if what they read is
-    contiguous as well; otherwise, as with strides, LLVM vectorizes them. Each sum keeps its order.
+    contiguous as well; otherwise, as with strides, LLVM vectorizes them. Each sum keeps its order. Vectors of an
+    operand that neighbouring rows have in common, as of a convolution of each channel in blocks of channels, stay in
+    registers from row to row.
 
     ```mlir
     tir.for %y, %x, %r, %s in (14, 14, 3, 3) {
@@ -64,6 +66,13 @@ def _is_across(access: BlockAccess, loop: ForOp, bits: int) -> bool:
     return any(step < 0 or step * bits // 8 >= cost.FAR_APART for step in steps)
 
 
+def _reuses_vectors(reduction: Reduction, columns: ForOp) -> bool:
+    """Return whether neighbouring rows of results have vectors of an operand in common, such as the weights of some
+    channels: then all rows come before the next columns, and these vectors stay in registers."""
+    rows = [loop for loop in reduction.spatial if loop is not columns][-1:]
+    return any(uses(access, columns) and not uses(access, row) for access in reduction.reads for row in rows)
+
+
 def _parts(loop: ForOp, lanes: int) -> list[int]:
     """Return the lengths of vectors, longest first, that together fill a row without a mask."""
     if not isinstance(loop.extent, int):
@@ -76,13 +85,14 @@ def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequ
     block, columns = block_named(reduction.block), named(loop)
     outer = [named(other) for other in reduction.spatial if other is not loop]
     terms = list(map(named, reduction.terms))
+    keeps_terms = _reuses_vectors(reduction, loop)
     *first, last = parts
     for lanes in first:
         rest, copies = part(schedule, block, columns, lanes)
-        _schedule_part(schedule, block, outer, columns, terms, lanes, as_integers)
+        _schedule_part(schedule, block, outer, columns, terms, lanes, as_integers, keeps_terms)
         block, columns = rest, copies[columns]
         outer, terms = ([copies[each] for each in loops] for loops in (outer, terms))
-    _schedule_part(schedule, block, outer, columns, terms, last, as_integers)
+    _schedule_part(schedule, block, outer, columns, terms, last, as_integers, keeps_terms)
 
 
 def _schedule_part(
@@ -93,10 +103,12 @@ def _schedule_part(
     terms: Sequence[Loop],
     lanes: int,
     as_integers: bool,
+    keeps_terms: bool,
 ) -> None:
     vector, lane = schedule.split(columns, [None, lanes])
-    schedule.reorder(*outer, vector, *terms, lane)
-    consumer = move_consumer(schedule, block, vector)
+    around = [*outer[:-1], vector, outer[-1]] if keeps_terms else [*outer, vector]
+    schedule.reorder(*around, *terms, lane)
+    consumer = move_consumer(schedule, block, around[-1])
     schedule.compact_buffer(block, 0)
     if as_integers:
         schedule.order_as_integers(block)
