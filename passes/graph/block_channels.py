@@ -31,8 +31,9 @@ class BlockChannelsPass(RelexPass):
     `batch_norm`, pools and means follow; where something else needs a result, it is brought into the usual order.
 
     This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
-    channels or nearly so, and those with a group for each channel of data in blocks. Sums add up in another order, so
-    `strict` compilation leaves out this pass.
+    channels or nearly so, and those with a group for each channel of data in blocks; data with rows that are too short
+    for vectors is brought into blocks for them. Sums add up in another order, so `strict` compilation leaves out this
+    pass.
 
     ```mlir
     func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
@@ -85,9 +86,13 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
         if entry is None or entry.leaves or not _is_image(op.results[0]) or (alike := entry.alike(op)) is None:
             continue
         operands = [op.operands[i] for i in alike]
-        if (not operands and not entry.slides) or any(value not in values for value in operands):
-            continue
         result = op.results[0]
+        if any(value not in values for value in operands):
+            if not entry.enters(op, processor.lanes(_bits([result]))):
+                continue
+            operands = []
+        elif not operands and not entry.slides:
+            continue
         values[result] = None
         regions.add(result)
         for value in operands:
@@ -119,11 +124,16 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
     """Return the size of the blocks of some values; None if there is none. It divides their channels, or some zeros
     fill the last block, which no convolution adds up."""
     types = [tensor_type(value.type) for value in values]
-    floats = [t.element_type for t in types if isinstance(t.element_type, AnyFloat)]
-    lanes = processor.lanes(max((t.bitwidth for t in floats), default=32))
+    lanes = processor.lanes(_bits(values))
     channels = [t.get_shape()[1] for t in types]
     may_fill = not any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values)
     return next((size for size in (2 * lanes, lanes) if all(_fits(count, size, may_fill) for count in channels)), None)
+
+
+def _bits(values: Sequence[SSAValue]) -> int:
+    """Return the size of the widest floats among some values."""
+    found = (tensor_type(value.type).element_type for value in values)
+    return max((t.bitwidth for t in found if isinstance(t, AnyFloat)), default=32)
 
 
 def _fits(channels: int, size: int, may_fill: bool) -> bool:

@@ -28,6 +28,7 @@ from relex.dialects.relex import (
     MaxPool3dOp,
     MeanOp,
     MultiplyOp,
+    PadOp,
     PermuteDimsOp,
     ReshapeOp,
     StridedSliceOp,
@@ -51,6 +52,8 @@ class InBlocks:
     alike: Callable[[Operation], Sequence[int] | None] = lambda op: ()
     """Returns the indices of the operands that must have blocks of the same size as the result, constants aside; None
     if the operator cannot be computed in blocks."""
+    enters: Callable[[Operation, int], bool] = lambda op, lanes: False
+    """Returns whether these operands are brought into blocks if they are not, given the elements of a vector."""
     slides: bool = False
     """Whether a window slides over the data, which is worth blocks."""
     leaves: bool = False
@@ -76,6 +79,15 @@ def _filled(array: Array, axis: int, size: int) -> Array:
     return np.pad(array, widths)
 
 
+def into_blocks(value: SSAValue, size: int) -> Sequence[Operation]:
+    """Return the ops that compute the blocks of a value `[N, C, H, W]`, the last one filled with zeros."""
+    n, channels, *sizes = tensor_type(value.type).get_shape()
+    missing = -channels % size
+    ops: list[Operation] = [PadOp(value, (0, 0, 0, missing, 0, 0, 0, 0))] if missing else []
+    ops.append(ReshapeOp(ops[-1].results[0] if ops else value, (n, (channels + missing) // size, size, *sizes)))
+    return [*ops, PermuteDimsOp(ops[-1].results[0], (0, 1, 3, 4, 2))]
+
+
 def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
     """Return the ops that compute a value of a shape `[N, C, H, W]` from its blocks, or from those of the mean of its
     channels, `[N, C / b, b]`."""
@@ -93,14 +105,16 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     data, weight = operands[0], cast(Array, array_of(op.weight))
     block = tensor_type(data.type).get_shape()[4] if rank_of(data) == 5 else 1
     filled = _filled(weight, 0, size)
+    before: Sequence[Operation] = ()
     if is_depthwise := as_integer(op.groups) != 1:
-        block = 1
+        before = into_blocks(data, size) if block == 1 else ()
+        data, block = before[-1].results[0] if before else data, 1
     _, channels, *window = filled.shape
     parts = filled.reshape(-1, size, channels // block, block, *window)
     constant = ConstantOp(np.ascontiguousarray(parts.transpose(0, 2, 4, 5, 3, 1)))
     constant.result.name_hint = op.weight.name_hint
     strides, padding, dilation = (as_integers(p) for p in (op.strides, op.padding, op.dilation))
-    return [constant, Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise)]
+    return [*before, constant, Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise)]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
@@ -111,7 +125,12 @@ def _of_convolution(op: Operation) -> Sequence[int] | None:
     return (0,) if groups > 1 else ()
 
 
-IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, slides=True), Conv2dOp)
+def _has_short_rows(op: Operation, lanes: int) -> bool:
+    """Return whether rows of results are too short for vectors, which channels always fill."""
+    return tensor_type(op.results[0].type).get_shape()[3] < 2 * lanes
+
+
+IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _has_short_rows, slides=True), Conv2dOp)
 
 
 def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:

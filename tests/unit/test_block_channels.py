@@ -59,6 +59,10 @@ def residual(x: Any) -> list[Any]:
     return [convolved(second, 24, 16, 1, strides=[2, 1]), first]
 
 
+def by_channel(x: Any) -> Any:
+    return op.conv2d(x, constant(63, 1, 3, 2), groups=63, strides=[1, 2], padding=[1, 0, 2, 1], dilation=[2, 1])
+
+
 def joined(x: Any) -> Any:
     parts = [convolved(x, 32), op.max_pool2d(convolved(x, 8), [3, 3], strides=[1, 1], padding=[1, 1])]
     return convolved(op.concat(parts, axis=1), 16, 40, dilation=[2, 1])
@@ -75,6 +79,7 @@ NETWORKS: dict[str, Callable[[Any], Any]] = {
     "a number for each place": lambda x: convolved(op.multiply(constant(7, 6), convolved(x)), 8, 16),
     "filled with zeros": lambda x: op.mean(op.relu(op.add(convolved(x, 63), constant(1, 63, 1, 1))), axis=[2, 3]),
     "filled, then the largest": lambda x: op.max_pool2d(op.exp(convolved(x, 63)), [2, 2]),
+    "groups in the usual order": lambda x: op.mean(op.relu(by_channel(op.concat([x] * 21, axis=1))), axis=[2, 3]),
     "groups": lambda x: op.max_pool2d(convolved(convolved(convolved(x), 16, 1, groups=16), 8, 16), [2, 2]),
 }
 

@@ -74,3 +74,19 @@ func.func @others(%x: tensor<1x4x4x4xf32>, %w: tensor<32x4x1x1xf32>, %y: tensor<
   %7 = relex.max_pool2d %6 pool_size = [4, 4] : (tensor<?x32x4x4xf32>) -> tensor<?x32x1x1xf32>
   func.return %1, %3, %5, %7 : tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<?x32x1x1xf32>
 }
+
+// Data with short rows is brought into blocks for a convolution of each channel; longer rows fill vectors.
+// CHECK-LABEL: func.func @short_rows
+// CHECK:         [[R:%.+]] = relex.reshape %x shape = [1, 2, 32, 5, 5]
+// CHECK-NEXT:    [[B:%.+]] = relex.permute_dims [[R]] axes = [0, 1, 3, 4, 2]
+// CHECK-NEXT:    relex.constant
+// CHECK-NEXT:    relex.conv2d_blocked [[B]], {{.*}} depthwise
+// CHECK:         relex.conv2d %y, {{.*}} groups = 64
+func.func @short_rows(%x: tensor<1x64x5x5xf32>, %y: tensor<1x64x2x34xf32>) -> (tensor<1x64xf32>, tensor<1x64xf32>) {
+  %w = relex.constant dense<0.5> : tensor<64x1x3x3xf32>
+  %0 = relex.conv2d %x, %w padding = [1, 1] groups = 64 : (tensor<1x64x5x5xf32>, tensor<64x1x3x3xf32>) -> tensor<1x64x5x5xf32>
+  %1 = relex.conv2d %y, %w padding = [1, 1] groups = 64 : (tensor<1x64x2x34xf32>, tensor<64x1x3x3xf32>) -> tensor<1x64x2x34xf32>
+  %2 = relex.mean %0 axis = [2, 3] : (tensor<1x64x5x5xf32>) -> tensor<1x64xf32>
+  %3 = relex.mean %1 axis = [2, 3] : (tensor<1x64x2x34xf32>) -> tensor<1x64xf32>
+  func.return %2, %3 : tensor<1x64xf32>, tensor<1x64xf32>
+}
