@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
-from math import prod
+from itertools import product
+from math import gcd, prod
 from operator import mul
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, i64
+from xdsl.dialects.builtin import AnyFloat, i64
 
 from relex.dialects.relex import (
     AvgPool,
@@ -89,27 +91,144 @@ def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
     return compute(result_shape(op, x, w), element, _name(op), [*"noyxi"])
 
 
+@dataclass(frozen=True)
+class _Phase:
+    """Results along a dimension to which as many elements of the window contribute: every `period`-th one of the
+    window, from each of `count` consecutive ones on."""
+
+    first: int
+    count: int
+    terms: Size
+
+    @classmethod
+    def all_of(cls, size: Size, period: int) -> list[_Phase]:
+        """Return the phases of a window, in order. They are as few as possible if its size is known."""
+        if not isinstance(size, int):
+            return [cls(first, 1, (size - first + period - 1) // period) for first in range(period)]
+        terms, rest = divmod(size, period)
+        phases = [cls(0, rest, terms + 1), cls(rest, period - rest, terms)]
+        return [phase for phase in phases if phase.count]
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """How the window of a transposed convolution reaches results along a dimension: result `t`, before padding is
+    removed, gets the products of elements `i` of the data and `k` of the window with `t = i * stride + k * dilation`.
+
+    With the common divisor of stride and dilation, their quotients `period` and `step`, and `t = divisor * (j * period
+    + k0 * step % period)`, these are `k = k0 + u * period` and `i = j - k * step // period` for all `u`.
+    """
+
+    size: Size
+    stride: int
+    dilation: int
+    before: int
+    results: Size
+
+    @property
+    def divisor(self) -> int:
+        return gcd(self.stride, self.dilation)
+
+    @property
+    def period(self) -> int:
+        return self.stride // self.divisor
+
+    @property
+    def step(self) -> int:
+        return self.dilation // self.divisor
+
+    @property
+    def first(self) -> int:
+        """The first `j`."""
+        return self.before // self.stride
+
+    @property
+    def count(self) -> Size:
+        """The number of values of `j`."""
+        return (self.before + self.results + self.stride - 1) // self.stride - self.first
+
+    @property
+    def reach(self) -> Size:
+        """The most that `i` is below `j`."""
+        return (self.size - 1) * self.step // self.period
+
+    def place(self, result: Expr) -> tuple[Expr, Expr]:
+        """Return the `k0` and `j`, counted from the first one, of a result."""
+        at = result + self.before if self.before else result
+        inverse = pow(self.step, -1, self.period) if self.period > 1 else 0
+        step = at // self.stride
+        return (at // self.divisor) % self.period * inverse % self.period, step - self.first if self.first else step
+
+
 @legalizes(TransposedConvolution)
 def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> Tensor:
-    """Legalize to the convolution, with the weight flipped, of the input with zeros between its elements."""
-    windows = op.windows(w.shape)
-    groups = as_integer(op.groups)
+    """Legalize to a convolution for each phase of the strides, with the elements of the window that reach its results,
+    and interleave them."""
+    groups, windows = as_integer(op.groups), op.windows(w.shape)
     channels, outputs = x.shape[1] // groups, w.shape[1]
-    sizes = result_shape(op, x, w)[2:]
-    # The window of the result's first element ends at the first element that is not padding.
-    starts = [span - 1 - before for span, before in zip(windows.spans, windows.before, strict=True)]
-    spread = _spread(x, windows, starts, [size + span - 1 for size, span in zip(sizes, windows.spans, strict=True)])
-    c = reduce_axis(channels, "c")
-    inner = _window_axes(windows)
-    flipped = [as_expr(extent - 1, IndexType()) - k for extent, k in zip(windows.size, inner, strict=True)]
-    sliding = Windows(windows.size, (1,) * windows.rank, windows.padding, windows.dilation)
+    images, _, *sizes = result_shape(op, x, w)
+    properties = zip(windows.size, windows.strides, windows.dilation, windows.before, sizes, strict=True)
+    along = [_Steps(*of_dimension) for of_dimension in properties]
+    data = _surrounded(x, [s.reach - s.first for s in along], [s.count + s.reach for s in along])
 
-    def element(n: Axis, g: Expr | int, o: Expr | int, *place: Axis) -> Expr:
-        channel = _member(g, channels, c)
-        source = spread[n, channel, *_inside(sliding, place, inner)]
-        return sum(source * w[channel, o, *flipped], (c, *inner))
+    def sums_of(phases: Sequence[_Phase]) -> Tensor:
+        c = reduce_axis(channels, "c")
+        inner = [reduce_axis(phase.terms, name) for phase, name in zip(phases, _WINDOW[-op.RANK :], strict=True)]
 
-    return _by_group(op, [x, w], groups, outputs, element)
+        def element(n: Axis, g: Axis, *index: Axis) -> Expr:
+            starts, o, place = index[: op.RANK], index[op.RANK], index[op.RANK + 1 :]
+            channel = _member(0 if groups == 1 else g, channels, c)
+            firsts = [k + phase.first if phase.first else k for k, phase in zip(starts, phases, strict=True)]
+            steps = zip(place, firsts, inner, along, strict=True)
+            source = [j - k * s.step // s.period - u * s.step + s.reach for j, k, u, s in steps]
+            taken = [k + u * s.period for k, u, s in zip(firsts, inner, along, strict=True)]
+            return sum(data[n, channel, *source] * w[channel, o, *taken], (c, *inner))
+
+        shape = (images, groups, *(phase.count for phase in phases), outputs, *(s.count for s in along))
+        spatial = _SPATIAL[-op.RANK :]
+        return compute(shape, element, "sums", ["n", "g", *(f"p{name}" for name in spatial), "o", *spatial])
+
+    phases = [_Phase.all_of(s.size, s.period) for s in along]
+    sums = {chosen: sums_of(chosen) for chosen in product(*phases) if all(phase.terms != 0 for phase in chosen)}
+
+    def element(n: Axis, o: Axis, *results: Axis) -> Expr:
+        starts, places = zip(*(s.place(i) for s, i in zip(along, results, strict=True)), strict=True)
+        group, member = (0, o) if groups == 1 else (o, 0) if outputs == 1 else (o // outputs, o % outputs)
+
+        def of(*chosen: _Phase) -> Expr:
+            if len(chosen) < op.RANK:
+                return among(chosen, phases[len(chosen)])
+            if chosen not in sums:
+                return as_expr(0, x.type)
+            inside = [k - phase.first if phase.first else k for k, phase in zip(starts, chosen, strict=True)]
+            return sums[chosen][n, group, *inside, member, *places]
+
+        def among(chosen: tuple[_Phase, ...], left: Sequence[_Phase]) -> Expr:
+            phase, *others = left
+            value, end = of(*chosen, phase), phase.first + phase.count
+            return if_then_else(starts[len(chosen)] < end, value, among(chosen, others)) if others else value
+
+        conditions = [
+            equal((i + s.before) % s.divisor, 0) for i, s in zip(results, along, strict=True) if s.divisor > 1
+        ]
+        return if_then_else(reduce(lambda a, b: a & b, conditions), of(), 0) if conditions else of()
+
+    return _windowed(op, [x, w], "no", element)
+
+
+def _surrounded(x: Tensor, before: Sequence[Size], sizes: Sequence[Size]) -> Tensor:
+    """Return a tensor whose last dimensions have `sizes`, with `x` after so many zeros; if there are fewer than none,
+    its first elements are left out."""
+    if all(width == 0 for width in before) and list(sizes) == list(x.shape[2:]):
+        return x
+
+    def element(*i: Axis) -> Expr:
+        place = [index - width for index, width in zip(i[2:], before, strict=True)]
+        inside = [index >= width for index, width in zip(i[2:], before, strict=True) if width != 0]
+        inside += [index < size for index, size in zip(place, x.shape[2:], strict=True)]
+        return if_then_else(reduce(lambda a, b: a & b, inside), x[*i[:2], *place], 0)
+
+    return compute((*x.shape[:2], *sizes), element, name="padded")
 
 
 def _by_group(
@@ -137,27 +256,6 @@ def _member(group: Expr | int, size: Size, index: Expr | int) -> Expr | int:
         return index
     first = group if size == 1 else group * size
     return first if isinstance(index, int) else first + index
-
-
-def _spread(x: Tensor, windows: Windows, starts: Sequence[Size], sizes: Sequence[Size]) -> Tensor:
-    """Return a tensor whose last dimensions have `sizes`, with the elements of `x` from `starts` on in steps of the
-    strides, and zeros elsewhere. Elements before the first index are left out."""
-
-    def element(*i: Axis) -> Expr:
-        inside: list[Expr] = []
-        place: list[Expr] = []
-        dimensions = zip(i[2:], starts, windows.strides, windows.before, x.shape[2:], strict=True)
-        for index, start, stride, before, size in dimensions:
-            # Of indices that are not negative, quotients are rounded down.
-            skipped = -(-before // stride)
-            steps = (start + skipped * stride + stride - 1) // stride - skipped
-            shifted = index + (steps * stride - start)
-            place.append((shifted if stride == 1 else shifted // stride) - steps)
-            inside += [index >= start, place[-1] < size]
-            inside += [] if stride == 1 else [equal(shifted % stride, 0)]
-        return if_then_else(reduce(lambda a, b: a & b, inside), x[*i[:2], *place], 0)
-
-    return compute((*x.shape[:2], *sizes), element, name="spread")
 
 
 def _reduced(op: Pool, x: Tensor, data: Tensor, function: Callable[..., Expr], name: str | None = None) -> Tensor:

@@ -200,21 +200,24 @@ class TransposedConvolution(Convolution, ABC):
     def evaluate(self, x: Array, weight: Array) -> Array:
         groups, windows = as_integer(self.groups), self.windows(weight.shape)
         sizes = cast(Shape, self.full(windows, x.shape[2:], as_integers(self.output_padding)))
-        full = np.zeros((x.shape[0], groups, weight.shape[1], *sizes), x.dtype)
+        # The data among zeros, as many as reach the result.
+        margins = [size // s - count + 2 for size, s, count in zip(sizes, windows.strides, x.shape[2:], strict=True)]
         parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+        parts = np.pad(parts, [(0, 0)] * 3 + [(margin, margin) for margin in margins])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
-        # The elements apart, with zeros between and around them.
-        margins = [span - 1 for span in cast(Shape, windows.spans)]
-        spread = np.zeros((*parts.shape[:3], *map(sum, zip(sizes, margins, strict=True))), x.dtype)
-        places = zip(margins, x.shape[2:], windows.strides, strict=True)
-        spread[(..., *(slice(start, start + size * stride, stride) for start, size, stride in places))] = parts
+        extents = [(count - 1) * s + 1 for count, s in zip(parts.shape[3:], windows.strides, strict=True)]
+        whole = [extent + span for extent, span in zip(extents, cast(Shape, windows.spans), strict=True)]
+        full = np.zeros((x.shape[0], groups, weight.shape[1], *whole), x.dtype)
         spatial = _SPATIAL[: self.RANK]
         for place in product(*map(range, weight.shape[2:])):
-            starts = (m - k * dilation for m, k, dilation in zip(margins, place, windows.dilation, strict=True))
-            reached = (slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
-            full += np.einsum(f"ngc{spatial},gco->ngo{spatial}", spread[(..., *reached)], kernels[(..., *place)])
-        inside = (slice(b, size - a) for b, size, a in zip(windows.before, full.shape[3:], windows.after, strict=True))
-        return full.reshape(x.shape[0], -1 if full.size else groups * weight.shape[1], *sizes)[(..., *inside)]
+            starts = [k * dilation for k, dilation in zip(place, windows.dilation, strict=True)]
+            steps = zip(starts, extents, windows.strides, strict=True)
+            reached = (slice(start, start + extent, stride) for start, extent, stride in steps)
+            full[(..., *reached)] += np.einsum(f"ngc{spatial},gco->ngo{spatial}", parts, kernels[(..., *place)])
+        firsts = [margin * stride for margin, stride in zip(margins, windows.strides, strict=True)]
+        ends = zip(firsts, windows.before, sizes, windows.after, strict=True)
+        result = full[(..., *(slice(first + b, first + size - a) for first, b, size, a in ends))]
+        return result.reshape(x.shape[0], groups * weight.shape[1], *result.shape[3:])
 
 
 @irdl_op_definition

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from operator_checks import assert_same, check, expected, infer, native
-from programs import Array, MakeOperator, random_array
+from programs import Array, MakeOperator, operator_program, random_array
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1, i32
 
 from relex.dialects import parse_module
@@ -31,8 +31,10 @@ from relex.dialects.relex import (
     MaxPool2dWithIndicesOp,
     MaxPool3dOp,
 )
+from relex.dialects.tir import BlockOp
 from relex.frontend import BlockBuilder, Var, op
 from relex.frontend.script import parse_script, print_script
+from relex.lowering import RelexPipelinePass
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -203,6 +205,39 @@ def test_transposed_convolution(stride: int, before: int, after: int, dilation: 
     found = native(doubled, np.concatenate([wide, wide], 1), np.concatenate([kernel, kernel]))
     assert_same(found[:, :4, 0, :, 0], wanted)
     assert_same(found[:, 4:, 0, :, 0], wanted)
+
+
+TRANSPOSED: tuple[tuple[Shape, Shape, dict[str, Any]], ...] = (
+    ((1, 1, 2, 3), (1, 1, 4, 4), {"strides": (2, 2), "padding": (1, 1)}),
+    ((2, 3, 4, 3), (3, 17, 3, 2), {"strides": (2, 3), "padding": (1, 0, 2, 1)}),
+    ((1, 33, 3, 4), (33, 1, 5, 4), {"strides": (3, 2), "groups": 33, "output_padding": (2, 1)}),
+    ((1, 6, 3, 3), (6, 2, 2, 3), {"strides": (3, 2), "groups": 3, "padding": (4, 0, 0, 2)}),
+    ((1, 2, 3, 4), (2, 3, 3, 2), {"strides": (4, 6), "dilation": (6, 4), "output_padding": (3, 0)}),
+    ((2, 3, 2, 5), (3, 2, 2, 3), {"strides": (3, 2), "dilation": (2, 3), "padding": (1, 2)}),
+)
+
+
+@pytest.mark.parametrize("case", TRANSPOSED)
+def test_transposed_convolution_by_phases(case: tuple[Shape, Shape, dict[str, Any]]) -> None:
+    shape, weight, options = case
+    rng = np.random.default_rng(7)
+    x, w = (rng.integers(-9, 9, each).astype(np.float32) for each in (shape, weight))
+    check(partial(Conv2dTransposeOp, **options), x, w)
+    # An infinity reaches what its multiples are added to, and zeros around the data, but none between.
+    w.flat[0] = np.inf
+    check(partial(Conv2dTransposeOp, **options), x, w)
+
+
+@pytest.mark.parametrize(
+    ("window", "stride", "dilation", "products"), [(4, 2, 1, 9 * 4), (3, 2, 1, 9 * 3), (2, 2, 2, 9 * 2)]
+)
+def test_transposed_convolutions_leave_out_zeros(window: int, stride: int, dilation: int, products: int) -> None:
+    """Loops multiply no zeros between elements of the data: at each step of the strides, each element of the window."""
+    make = partial(Conv1dTransposeOp, strides=[stride], dilation=[dilation])
+    text = operator_program(make, [np.zeros((1, 1, 8), "f"), np.zeros((1, 1, window), "f")])
+    loops = RelexPipelinePass("loops", strict=True)(parse_module(text))
+    blocks = [block for block in loops.walk() if isinstance(block, BlockOp) and block.init is not None]
+    assert sum(prod(extent for extent in block.extents if isinstance(extent, int)) for block in blocks) == products
 
 
 def test_a_transposed_convolution_is_the_transpose() -> None:
