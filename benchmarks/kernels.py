@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # pyright: ignore[reportMissingTypeStubs]
 
-from benchmarks.limits import FmaPeak
 from relex.runtime import build
 from relex.runtime.executable import CompiledFunction
+from relex.tools.limits import FmaPeak
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shape = tuple[int, ...]

@@ -15,9 +15,9 @@ import numpy as np
 from benchmarks.arrays import Array, make_arrays
 from benchmarks.contenders import CONTENDERS
 from benchmarks.contenders.in_numpy import NumPyOperators
-from benchmarks.limits import RowLimits
 from benchmarks.models import MODELS, expected
 from benchmarks.results import NotMeasuredError
+from benchmarks.row_limits import RowLimits
 from benchmarks.rows import ROWS, Row
 
 SAMPLE_SECONDS = 100e-6

@@ -33,7 +33,7 @@ from relex.passes.tracing import current_trace
 from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
-from relex.runtime.executable import Executable
+from relex.runtime.executable import Executable, Page
 from relex.runtime.garbage import UNCOLLECTED
 from relex.runtime.kernel_cache import KernelCache, Kernels, find_folder, is_off
 from relex.runtime.loader import aligned
@@ -92,25 +92,16 @@ def build(
     options = _Options(strict, as_target(target), tuple(passes))
     with doing("Parser"):
         program, text = read_program(module, metadata)
-    source = program.clone() if text is None else program
-
-    def profile(entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
-        from relex.runtime.profile import profile_program
-
-        def compiled(instrument: Instrument) -> CompiledProgram:
-            return options.compile(source, instrument)
-
-        return profile_program(compiled, entry, args, named)
-
+    origin = _Origin(program.clone() if text is None else program, text, options)
     with showing_source(text), showing_progress():
         if proof:
             # The reference is built on this package.
             from relex.reference.proof.building import prove_compilation
 
-            prove_compilation(source, strict=strict, target=options.target, passes=options.passes)
+            prove_compilation(origin.program, strict=strict, target=options.target, passes=options.passes)
         compiled = _compiled(program, options, cache)
         with doing("Link"):
-            return Executable(compiled, profile=profile)
+            return Executable(compiled, origin=origin)
 
 
 @dataclass(frozen=True)
@@ -127,6 +118,35 @@ class _Options:
         return compile_program(
             program, strict=self.strict, target=self.target, instrument=instrument, passes=self.passes, kernels=kernels
         )
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What an executable was built from: see `relex.runtime.executable.Origin`."""
+
+    program: ModuleOp
+    text: str | None
+    options: _Options
+
+    def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
+        from relex.runtime.profile import profile_program
+
+        return profile_program(lambda instrument: self.options.compile(self.program, instrument), entry, args, named)
+
+    def lowered(self, level: Level) -> ModuleOp:
+        module, context = _prepared(self.program, self.options.target), make_context()
+        for _, group in pipeline(level, strict=self.options.strict, passes=self.options.passes):
+            for p in group:
+                apply_pass(p, context, module)
+        return module
+
+    def report(self, profile: Profile | None) -> Page:
+        # The tools are built on this package.
+        from relex.tools.reports.compilation import report_of
+
+        strict, target, passes = self.options.strict, self.options.target, self.options.passes
+        found = report_of(self.program, text=self.text, strict=strict, target=target, passes=passes)
+        return replace(found, profile=profile)
 
 
 def _compiled(program: ModuleOp, options: _Options, option: CacheOption) -> CompiledProgram:

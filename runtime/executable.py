@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Buffer
@@ -24,6 +24,8 @@ from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from relex.dialects.dtypes import Array
     from relex.runtime.profile import Profile
 
@@ -32,10 +34,39 @@ Check = Callable[[], None]
 Pack = Callable[[], list[Buffer]]
 
 
+class Page(Protocol):
+    """A page for browsers and notebooks."""
+
+    @property
+    def html(self) -> str:
+        """The text of the page."""
+        ...
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file. Raises `RelexError` if that is not possible."""
+        ...
+
+
+class Origin(Protocol):
+    """What an executable was built from."""
+
+    def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
+        """Return the profile of a call."""
+        ...
+
+    def lowered(self, level: Literal["graph", "loops", "core", "llvm"]) -> ModuleOp:
+        """Return the program at a level."""
+        ...
+
+    def report(self, profile: Profile | None) -> Page:
+        """Return the report of the compilation, and of a profile."""
+        ...
+
+
 class Executable(Mapping[str, "CompiledFunction"]):
     """Native code in this process: a mapping from names to functions.
 
-    `symbols` are the addresses of other symbols that the code uses; `profile` makes profiles, if the source program is
+    `symbols` are the addresses of other symbols that the code uses; `origin` is what it was built from, if that is
     still known; `check` raises if the constants of the program have changed. Raises `RelexError` for code that cannot
     run here, `UnknownNameError` for library functions that are not registered.
     """
@@ -45,14 +76,14 @@ class Executable(Mapping[str, "CompiledFunction"]):
         program: CompiledProgram,
         *,
         symbols: Mapping[str, int] | None = None,
-        profile: Callable[[str, Sequence[Any], Mapping[str, Any]], Profile] | None = None,
+        origin: Origin | None = None,
         check: Check | None = None,
     ):
         library = LibraryCalls(program.libraries)
         code = load(program.code, {**library.symbols, **(symbols or {})})
         program = _with_constants(program, code)
         self._program = program
-        self._profile = profile
+        self._origin = origin
         self._pack = partial(_pack, program, check)
         loaded = _Loaded(self._pack, code, library, check)
         self._functions = {name: _compiled_function(loaded, s) for name, s in program.signatures.items()}
@@ -72,9 +103,49 @@ class Executable(Mapping[str, "CompiledFunction"]):
         executable that was loaded or unpickled: only one from `build` has its source program.
         """
         self[entry]
-        if self._profile is None:
-            raise RelexError("expected an executable from 'build' to profile, found a loaded one, without its program")
-        return self._profile(entry, args, named)
+        return self._built_from("profile").profile(entry, args, named)
+
+    def report(self, /, *args: Any, entry: str = "main", **named: Any) -> Page:
+        """Return a page that shows how the program was compiled: the passes and what each of them changed, graphs,
+        schedules, memory and assembly. With arguments, also how long each of the calls takes that a call of the
+        function with these arguments makes.
+
+        Jupyter and marimo show it; `report.save(path)` writes it to a file. Compiles the program once more. Raises
+        what `profile` raises.
+        """
+        self[entry]
+        origin = self._built_from("report")
+        return origin.report(origin.profile(entry, args, named) if args or named else None)
+
+    def ir(self, level: Literal["graph", "loops", "core", "llvm"] = "loops") -> ModuleOp:
+        """Return the program as it was at a level of the compilation, as a new module; `relex.show` prints it. Raises
+        `RelexError` for another level, and for an executable that was loaded."""
+        if level not in (levels := ("graph", "loops", "core", "llvm")):
+            raise RelexError(f"expected one of {', '.join(levels)}, found {level!r}")
+        return self._built_from("ir").lowered(level)
+
+    def asm(self, function: str | None = None) -> str:
+        """Return the assembly of all functions, or of one: a function of the program, or a loop function as
+        `ir("core")` names them. Raises `UnknownNameError` if there is no such function, and `RelexError` for an
+        executable that was loaded."""
+        from relex.lowering.llvm.assembly import split_assembly
+        from relex.lowering.llvm.object_code import compile_to_assembly
+
+        text = compile_to_assembly(self._built_from("asm").lowered("llvm"), embed_constants=False)
+        if function is None:
+            return text
+        found = split_assembly(text)
+        if function not in found:
+            raise unknown_function(function, found, {})
+        return found[function]
+
+    def _built_from(self, what: str) -> Origin:
+        if self._origin is None:
+            raise RelexError(f"expected an executable from 'build' to {what}, found a loaded one, without its program")
+        return self._origin
+
+    def __repr__(self) -> str:
+        return "\n".join(["<executable>", *(f"  {f.signature}" for f in self._functions.values())])
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:

@@ -191,6 +191,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--print-ir-after-change", action="store_true", help="print what passes change, as a diff")
     watch.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
     watch.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
+    watch.add_argument(
+        "--html", metavar="FILE.html", help="write a page that shows the program before and after each pass, and more"
+    )
     watch.add_argument("--explain-schedule", action="store_true", help="print how each block is scheduled, and why")
     add_observing_arguments(watch)
 

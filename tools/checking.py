@@ -4,6 +4,7 @@ text."""
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -69,16 +70,19 @@ class CheckEach(Instrumentation):
     """The tool's arguments that the passes depend on."""
     certificate: Certificate | None = None
     """Gets a step for each pass."""
+    report: Callable[[str], None] = lambda text: None
+    """Called with what was found out about each pass."""
     _checker: Checker | None = None
     _told: int = 0
     _found: int = 0
+    _compared: int = 0
     _hash: str = ""
 
     def start(self, module: ModuleOp) -> None:
         from relex.reference.equivalence.check import Checker
 
         self._checker = Checker(self.options.seed, self.options.samples, proof=self.options.proof)
-        self._told = self._found = 0
+        self._told = self._found = self._compared = 0
         self._hash = self._hash_of(module)
         self._checker.start(module)
         self._tell()
@@ -99,7 +103,11 @@ class CheckEach(Instrumentation):
 
         assert self._checker is not None
         findings = self._checker.report.findings[self._found :]
+        compared = self._checker.report.compared[self._compared :]
         self._found += len(findings)
+        self._compared += len(compared)
+        counts = Counter(str(found.verdict.kind) for found in findings) or {"checked": len(compared)}
+        self.report(", ".join(f"{count} {kind}" for kind, count in counts.items() if count))
         for found in findings:
             if found.verdict.kind is not Kind.OPEN and found.verdict.why:
                 about = f"@{found.function} is not proved after pass '{found.pass_name}', only checked"

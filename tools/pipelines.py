@@ -275,3 +275,10 @@ def flatten(p: ModulePass) -> list[ModulePass]:
     """Return the passes that `p` is composed of, in order, or `p` itself."""
     steps = steps_of(p)
     return [inner for step in steps for inner in flatten(step)] if steps else [p]
+
+
+def explaining(p: ModulePass) -> ModulePass:
+    """Return the same pass, with the default schedule reporting its decisions."""
+    from relex.passes import ScheduleCpuPass, ShareLoopsPass
+
+    return dataclasses.replace(p, explain=True) if isinstance(p, ScheduleCpuPass | ShareLoopsPass) else p

@@ -20,7 +20,7 @@ from functools import partial
 from io import BytesIO, StringIO
 from itertools import accumulate
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
@@ -61,11 +61,14 @@ from relex.tools.diagnostics import (
 from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing, timed
 from relex.tools.model_inputs import model_options
 from relex.tools.observing import Observing
-from relex.tools.pipelines import find_pass, flatten, instantiate, parse_passes, pipeline_text
+from relex.tools.pipelines import explaining, find_pass, flatten, instantiate, parse_passes, pipeline_text
 from relex.tools.plugins import Plugins
 from relex.tools.reproducer import as_text, write_reproducer
 from relex.tools.universe import get_all_targets
 from relex.tools.version import versions
+
+if TYPE_CHECKING:
+    from relex.tools.reports.file import ReportFile
 
 RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
 """The passes of relex, which come before those of xDSL with the same name."""
@@ -142,10 +145,20 @@ class RelexOptMain(xDSLOptMain):
         self._certificates = Certificates.of(self.args)
         self._check = self._certificates.options
         self._metadata = {} if self.args.metadata is None else load_arrays(self.args.metadata)
+        self._report = self._make_report()
         if self.args.bisect and self.args.stop_after_rule is not None:
             raise ToolError("expected --bisect or --stop-after-rule, found both")
         for name in (*self.args.print_ir_before, *self.args.print_ir_after):
             find_pass(name, self.available_passes)
+
+    def _make_report(self) -> ReportFile | None:
+        if self.args.html is None:
+            return None
+        if self.args.split_input_file:
+            raise ToolError("expected one program for --html; it cannot be used with --split-input-file")
+        from relex.tools.reports.file import ReportFile
+
+        return ReportFile(self.args.html)
 
     def _make_pass(self, spec: ArgSpec) -> ModulePass:
         p = instantiate("pass", find_pass(spec.name, self.available_passes), spec)
@@ -305,7 +318,11 @@ class RelexOptMain(xDSLOptMain):
         for watcher in instrumentation:
             watcher.start(module)
         self._observing.restart()
-        self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
+        try:
+            self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
+        finally:
+            if self._report is not None:
+                self._report.write(module, source.name, source.text)
         if (verified := self._certificates.end()) is not None:
             return verified
         return self._emit(module, source)
@@ -410,11 +427,14 @@ class RelexOptMain(xDSLOptMain):
         return folder
 
     def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> bool:
-        if self.args.explain_schedule:
-            p = _explaining(p)
+        show = partial(self._warn, source)
+        if self.args.explain_schedule or self._report is not None:
+            # Without --explain-schedule, only the report shows the decisions.
+            p, given = explaining(p), p
+            show = show if self._report is None or p is given or self.args.explain_schedule else self._report.remark
         start = time.perf_counter()
         finished = True
-        shown = compile_warnings(partial(self._warn, source))
+        shown = compile_warnings(show)
         with stage(f"pass '{p.name}'", source), shown, debugging(self.args.pdb):
             try:
                 with self._observing.observing(partial(self._warn, source)):
@@ -426,13 +446,17 @@ class RelexOptMain(xDSLOptMain):
         return finished
 
     def _warn(self, source: Source, diagnostic: Diagnostic) -> None:
+        if self._report is not None:
+            self._report.remark(diagnostic)
         if self.args.verify_diagnostics:
             self._warnings.append(source.show(diagnostic))
         else:
             print(source.show(diagnostic), file=sys.stderr)
 
     def _instrumentation(self, index: int) -> list[Instrumentation]:
-        return [*self._print_ir(), *self._print_between(), *self._dump_files(index), *self._checks(index)]
+        # The report's times end before the others begin.
+        first = [] if self._report is None else [self._report]
+        return [*first, *self._print_ir(), *self._print_between(), *self._dump_files(index), *self._checks(index)]
 
     def _print_ir(self) -> Iterator[Instrumentation]:
         args = self.args
@@ -463,7 +487,10 @@ class RelexOptMain(xDSLOptMain):
         if self._check is not None:
             name = self.args.input_file or "<stdin>"
             folder = partial(self._error_folder, index)
-            yield CheckEach(self._check, self.ctx, name, folder, self._options(), self._certificates.begin())
+            check = CheckEach(self._check, self.ctx, name, folder, self._options(), self._certificates.begin())
+            if self._report is not None:
+                check.report = self._report.verdict
+            yield check
 
     def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:
         """Verify the input, or the result of a pass."""
@@ -493,13 +520,6 @@ class RelexOptMain(xDSLOptMain):
             print_debuginfo=self.args.print_debuginfo,
         )
         return as_text(module, self.ctx, make_printer)
-
-
-def _explaining(p: ModulePass) -> ModulePass:
-    """Return the same pass, with the default schedule reporting its decisions."""
-    from relex.passes import ScheduleCpuPass, ShareLoopsPass
-
-    return replace(p, explain=True) if isinstance(p, ScheduleCpuPass | ShareLoopsPass) else p
 
 
 def main(args: Sequence[str] | None = None, started: float | None = None) -> int:

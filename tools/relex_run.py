@@ -147,6 +147,11 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run the function several times more, and print on stderr how long each of the calls in it takes",
     )
+    parser.add_argument(
+        "--html",
+        metavar="FILE.html",
+        help="write a page that shows what each pass did, how loops were scheduled, and what --profile shows",
+    )
     add_observing_arguments(parser)
     parser.add_argument(
         "--trust-native",
@@ -162,12 +167,13 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace, started: float | None = None) -> None:
     """Run the tool with parsed arguments. `started` is when the process began to import it, if it did."""
-    if args.save and (args.level != "native" or args.inputs or args.output or args.profile):
+    if args.save and (args.level != "native" or args.inputs or args.output or args.profile or args.html):
         raise ToolError("expected --save alone: it saves the compiled program, and runs nothing")
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
-    if args.profile and args.level != "native":
-        raise ToolError("expected --level native with --profile: what is interpreted takes other times")
+    for option in ("profile", "html"):
+        if getattr(args, option) and args.level != "native":
+            raise ToolError(f"expected --level native with --{option}: what is interpreted takes other times")
     with timed(Timing(started) if args.timing else None), showing_progress(not args.no_progress):
         _run(args)
 
@@ -279,7 +285,7 @@ def load_saved(args: argparse.Namespace) -> Executable:
     from relex.runtime.saving import load
 
     of_programs = ("params", "metadata", "shapes", "values", "load_passes", "tuned")
-    options = (*of_programs, "profile", "save", "strict", "dump_pass_pipeline")
+    options = (*of_programs, "profile", "html", "save", "strict", "dump_pass_pipeline")
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":
@@ -327,8 +333,9 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
         from relex.tools.buffer_functions import BufferFunction
 
         function = BufferFunction(function, len(inputs))
-        if args.profile:
-            raise ToolError("expected a function on tensors with --profile, found one on buffers")
+        if args.profile or args.html:
+            option = "profile" if args.profile else "html"
+            raise ToolError(f"expected a function on tensors with --{option}, found one on buffers")
     expected = len(function.signature.outputs)
     if len(args.output) > expected:
         raise ToolError(f"expected at most {expected} --output, found {len(args.output)}")
@@ -353,6 +360,8 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
     )
     if args.profile:
         print(cast("Executable", functions).profile(*arguments(0), entry=args.entry), file=sys.stderr)
+    if args.html:
+        cast("Executable", functions).report(*arguments(0), entry=args.entry).save(args.html)
     return found
 
 

@@ -33,6 +33,9 @@ from relex.lowering.llvm.translate_ops import Body, translate_op
 EXTERNAL_CONSTANT_BYTES = 1024
 """Initial values of at least this size stay out of the text, unless they are to be embedded."""
 
+INTERNAL_PREFIX = "relex."
+"""Precedes the names of functions in object code that are called from nowhere else."""
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -103,7 +106,7 @@ class _Module(ir.Module):
         """Return the name in the object code of a function of the program."""
         name = op.sym_name.data
         if op.linkage.linkage.data == "internal":
-            self._linked[name] = f"relex.{name}"
+            self._linked[name] = f"{INTERNAL_PREFIX}{name}"
         elif op.body.first_block is not None and name in self._reserved:
             fail(op, f"expected a public function not to be named as one that compiled code calls, found '{name}'")
         if not name or "\0" in name or name.startswith("llvm."):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import linecache
 import os
 import re
@@ -267,6 +268,22 @@ def test_profiling(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert list(map(without_times, table.splitlines())) == list(map(without_times, shown.splitlines()))
     assert printed == numbers
+
+
+def test_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The Python of the page runs, and names of tabs are those of the report."""
+    page = (DOCS / "reports.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, code in enumerate(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)):
+        run_block(code, f"<reports.md, block {number}>", names)
+    report = (tmp_path / "report.html").read_text()
+    (tabs,) = re.findall(r"const TABS = (\[.*?\])", report)
+    assert re.findall(r"^\| (\w+) \|", page, re.MULTILINE) == json.loads(tabs)
+    (tmp_path / "model.mlir").write_text(str(names["program"]))
+    (command,) = re.findall(r"^(relex-opt .*--html .*)$", page, re.MULTILINE)
+    assert main(command.split()[1:]) == 0
+    assert not capsys.readouterr().err
 
 
 def without_times(line: str) -> list[str]:

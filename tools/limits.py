@@ -1,27 +1,24 @@
 """The physical limits of one core: multiply-adds in registers, and a stream through memory.
 
-Both are measured by LLVM IR generated here, so that relex is not compared with its own kernels. No row can take less
-time than its multiply-adds take at peak rate, nor less than reading its inputs and weights and writing its result once,
-with ordinary stores, from where the previous call left them.
+Both are measured by LLVM IR generated here, so that relex is not compared with its own kernels. No call can take less
+time than its multiply-adds take at peak rate, nor less than reading its inputs and writing its result once, with
+ordinary stores, from where the previous call left them.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from math import prod
-from statistics import median
+from functools import cache
 from time import perf_counter
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 
-from benchmarks.arrays import Array, aligned
-from benchmarks.contenders.in_numpy import NumPyOperators
-from benchmarks.rows import Row
 from relex.dialects.machine import Target
 from relex.dialects.processors import processor_of
+from relex.runtime.loader import aligned
 
 ACCUMULATORS = 12
 """Enough to hide the latency of an instruction, and fewer than there are registers."""
@@ -131,32 +128,12 @@ class Kernel:
         self.call = ctypes.CFUNCTYPE(None, *arguments)(self.code[name])
 
 
-class CountingOperators(NumPyOperators):
-    """Counts the multiplications and additions of matrix products and convolutions."""
-
-    def __init__(self) -> None:
-        self.flops = 0
-
-    def _counted(self, result: Array, terms: int) -> Array:
-        self.flops += 2 * result.size * terms
-        return result
-
-    def dense(self, x: Any, w: Any) -> Any:
-        return self._counted(super().dense(x, w), x.shape[-1])
-
-    def matmul(self, x: Any, y: Any) -> Any:
-        return self._counted(super().matmul(x, y), x.shape[-1])
-
-    def conv2d(self, x: Any, kernels: Any, padding: int) -> Any:
-        return self._counted(super().conv2d(x, kernels, padding), prod(kernels.shape[1:]))
-
-
 class FmaPeak:
     """Measures the peak rate of multiply-adds of a type."""
 
     def __init__(self, dtype: str):
         self.kernel = Kernel("fma", fma_text(dtype), [ctypes.c_void_p, ctypes.c_int64])
-        self.memory = aligned(np.full(vector_bytes(), 0.5, dtype))
+        self.memory = aligned(np.full(vector_bytes(), 0.5, dtype).tobytes())
         self.address = self.memory.ctypes.data
         self.flops = 2 * ACCUMULATORS * vector_bytes() // np.dtype(dtype).itemsize * FMA_STEPS
         """Number of multiplications and additions in a run."""
@@ -176,8 +153,8 @@ class Stream:
         self.kernel = Kernel("stream", stream_text(reads, writes), [pointer, pointer, number, number])
         self.steps = -(-(read + written) // (ACCUMULATORS * vector_bytes()))
         self.passes = max(1, STREAMED_BYTES // (read + written))
-        self.source = aligned(np.zeros(self.steps * reads * vector_bytes(), np.uint8))
-        self.target = aligned(np.zeros(max(1, self.steps * writes) * vector_bytes(), np.uint8))
+        self.source = aligned(bytes(self.steps * reads * vector_bytes()))
+        self.target = aligned(memoryview(bytearray(max(1, self.steps * writes) * vector_bytes())))
         self.addresses = self.source.ctypes.data, self.target.ctypes.data
 
     def run(self) -> None:
@@ -185,31 +162,30 @@ class Stream:
         self.kernel.call(*self.addresses, self.steps, self.passes)
 
 
-class RowLimits:
-    """The two limits of a row, measured on each request."""
-
-    def __init__(self, row: Row):
-        operators = CountingOperators()
-        arrays: list[Array] = [np.zeros(shape, row.dtype) for shape in (*row.inputs.values(), *row.weights.values())]
-        result: Array = row.apply(operators, arrays)
-        self.flops = operators.flops
-        self.peak = FmaPeak(row.dtype)
-        self.stream = Stream(sum(array.nbytes for array in arrays), result.nbytes)
-
-    def burst(self, seconds: float) -> tuple[float, float]:
-        """Return the least time of arithmetic and of memory traffic, measured for about this number of seconds."""
-        samples: list[tuple[float, float]] = []
-        # Others have used the caches since the previous burst.
-        self.peak.run()
-        self.stream.run()
-        until = perf_counter() + seconds
-        while not samples or perf_counter() < until:
-            samples.append((_time(self.peak.run), _time(self.stream.run)))
-        arithmetic, traffic = (median(column) for column in zip(*samples, strict=True))
-        return arithmetic * self.flops / self.peak.flops, traffic / self.stream.passes
-
-
-def _time(run: Callable[[], None]) -> float:
+def seconds_of(run: Callable[[], None]) -> float:
+    """Return how long a run takes."""
     start = perf_counter()
     run()
     return perf_counter() - start
+
+
+REPEATS = 15
+"""How often each limit is measured."""
+
+
+def least_seconds(flops: int, size: int, dtype: str = "float32") -> float:
+    """Return the least time of a call on one core with this number of operations on `dtype` and bytes of memory."""
+    return max(flops * _seconds_of_flop(dtype), size * _seconds_of_byte(1 << max(12, size.bit_length() - 1)))
+
+
+@cache
+def _seconds_of_flop(dtype: str) -> float:
+    peak = FmaPeak(dtype)
+    return min(seconds_of(peak.run) for _ in range(REPEATS)) / peak.flops
+
+
+@cache
+def _seconds_of_byte(size: int) -> float:
+    """Measure what a byte costs where about `size` bytes are read again and again."""
+    stream = Stream(size, 0)
+    return min(seconds_of(stream.run) for _ in range(REPEATS)) / stream.passes / size

@@ -1,0 +1,286 @@
+"""Reports: what they record of a compilation, and the page in a browser."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relex
+from relex.dialects.errors import RelexError
+from relex.lowering.llvm.assembly import split_assembly
+from relex.tools.relex_opt import main as relex_opt
+from relex.tools.relex_run import main as relex_run
+from relex.tools.reports import Report, report
+from relex.tools.reports.changes import changes
+from relex.tools.reports.drawing import draw_graphs
+from relex.tools.reports.listings import Listings
+
+CHROMIUM = shutil.which("chromium")
+
+PROGRAM = """
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>, %b: tensor<6xf32>) -> tensor<4x6xf32> {
+  %y = relex.dense %x, %w : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+  %z = relex.add %y, %b : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+  %s = relex.softmax %z axis = -1 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %t = relex.dense %s, %z : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>
+  %u = relex.matmul %t, %z : (tensor<4x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %u : tensor<4x6xf32>
+}
+"""
+
+
+SMALL = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = relex.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def reported() -> Report:
+    x, w, b = (np.ones(shape, np.float32) for shape in ((4, 8), (6, 8), (6,)))
+    found = relex.build(PROGRAM).report(x, w, b=b)
+    assert isinstance(found, Report)
+    return found
+
+
+def _data(page: str) -> dict[str, Any]:
+    found = re.search(r'<script id="data"[^>]*>([^<]*)</script>', page)
+    assert found is not None
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+
+
+def test_each_pass_is_there_with_what_it_changed(reported: Report):
+    data = _data(reported.html)
+    steps = {step["name"]: step for step in data["steps"]}
+    assert list(steps)[:2] == ["input", "set-target"]
+    assert list(steps)[-1] == "add-packed-entries"
+    assert set(steps["fuse-ops"]["changes"]) >= {"main", "fused_dense_add"}
+    assert steps["set-target"]["changes"] == {}
+    text = data["listings"][steps["input"]["functions"]["main"]]["text"]
+    assert text.startswith("func.func @main(%x: tensor<4x8xf32>")
+    assert "loc(" not in text
+
+
+def test_lines_know_where_they_come_from(reported: Report):
+    data = _data(reported.html)
+    [source] = data["sources"].values()
+    assert source == PROGRAM
+    dense = data["places"].index(next(place for place in data["places"] if place.endswith(":3:8")))
+    core = next(step for step in data["steps"] if step["name"] == "vectorize-loops")
+    listing = data["listings"][core["functions"]["fused_dense_add"]]
+    lines = [line for line, place in zip(listing["text"].split("\n"), listing["places"], strict=True) if place == dense]
+    assert any("vector." in line or "arith." in line for line in lines)
+    assert not any(place == dense for place in data["listings"][core["functions"]["softmax"]]["places"])
+
+
+def test_schedules_memory_assembly_and_times_are_there(reported: Report):
+    data = _data(reported.html)
+    remarks = next(step["remarks"] for step in data["steps"] if step["name"] == "schedule-cpu")
+    assert {"fused_dense_add", "softmax"} <= {remark["function"] for remark in remarks}
+    assert any(note.startswith("not ") for remark in remarks for note in remark["notes"])
+    [plan] = data["plans"]
+    assert plan["function"] == "main"
+    assert plan["bytes"] <= sum(-(-buffer["bytes"] // 64) * 64 for buffer in plan["buffers"])
+    for buffer in plan["buffers"]:
+        assert buffer["offset"] + buffer["bytes"] <= plan["bytes"]
+        assert buffer["first"] <= buffer["last"]
+    assert "\tret" in data["assembly"]["main"]
+    assert data["profile"]["rows"][0]["function"] == "fused_dense_add"
+    assert all(row["least"] > 0 for row in data["profile"]["rows"])
+
+
+def test_the_page_needs_nothing_else(reported: Report):
+    assert not re.search(r'(?:src|href)="?(?:https?:)?//|@import|url\(', reported.html)
+    assert len(reported.html) < 2_000_000
+    assert reported._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')  # pyright: ignore[reportPrivateUsage]
+
+
+def test_weights_are_not_in_the_page():
+    weights = "dense<[" + ", ".join(f"{i}.125" for i in range(64)) + "]>"
+    program = f"""
+    func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {{
+      %c = relex.constant {weights} : tensor<64xf32>
+      %y = relex.add %x, %c : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+      func.return %y : tensor<64xf32>
+    }}"""
+    data = _data(report(program).html)
+    assert not any("63.125" in listing["text"] for listing in data["listings"])
+
+
+def test_levels_and_assembly_of_an_executable():
+    ex = relex.build(SMALL)
+    assert "relex.add" in str(ex.ir("graph"))
+    assert "tir.block" in str(ex.ir())
+    assert "llvm.func" in str(ex.ir("llvm"))
+    assert "\tret" in ex.asm("main")
+    assert repr(ex).splitlines()[1].startswith("  main(x: 4 of f32) -> ")
+    with pytest.raises(RelexError, match="no function 'mian'; there are main"):
+        ex.asm("mian")
+    with pytest.raises(RelexError, match="expected one of graph, loops, core, llvm, found 'tir'"):
+        ex.ir("tir")  # pyright: ignore[reportArgumentType]
+    loaded = ex.__reduce__()
+    for ask in ("report", "ir", "asm"):
+        with pytest.raises(RelexError, match=f"expected an executable from 'build' to {ask}, found a loaded one"):
+            getattr(loaded[0](*loaded[1]), ask)()
+
+
+def test_changes_do_not_count_new_numbers():
+    assert changes(["%0 = a", "%1 = b %0"], ["%7 = a", "%8 = b %7"]) == []
+    assert changes(["%0 = a", "%1 = c"], ["%0 = a", "%1 = b", "%2 = c"]) == [(1, 1, 1, 2)]
+    assert changes([], ["a", "b"]) == [(0, 0, 0, 2)]
+    assert changes(["a", "x", "b", "y", "c"], ["a", "b", "c"]) == [(1, 2, 1, 1), (3, 4, 2, 2)]
+
+
+def test_functions_are_printed_again_where_they_have_changed():
+    module, listings = relex.parse(PROGRAM), Listings()
+    first = listings.of(module)
+    assert listings.of(module)["main"] is first["main"]
+    op = next(op for op in module.walk() if op.name == "relex.softmax")
+    op.results[0].name_hint = "other"
+    assert "%other = relex.softmax" in "\n".join(listings.of(module)["main"].lines)
+
+
+def test_boxes_of_a_picture_do_not_overlap():
+    [drawing] = draw_graphs(relex.parse(PROGRAM)).values()
+    assert [box.title for box in drawing.boxes if box.kind == "op"] == ["dense", "add", "softmax", "dense", "matmul"]
+    for number, box in enumerate(drawing.boxes):
+        assert box.x - box.width / 2 >= 0
+        for other in drawing.boxes[number + 1 :]:
+            beside = abs(box.x - other.x) >= (box.width + other.width) / 2
+            assert beside or box.y + box.height <= other.y or other.y + other.height <= box.y
+    for source, target, _ in drawing.arrows:
+        assert drawing.boxes[source].layer < drawing.boxes[target].layer
+
+
+def test_assembly_by_function():
+    code = "main:\n\t.cfi_startproc\n\tret\n.Lfunc_end0:\n\t.size main, 1\n"
+    text = f"\t.text\n{code}\t.section .rodata\ntable:\n\t.long 1\n"
+    assert split_assembly(text) == {"main": "\tret"}
+
+
+def test_tools_write_pages(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, page = tmp_path / "p.mlir", tmp_path / "p.html"
+    program.write_text(SMALL)
+    assert relex_opt([str(program), "-p", "legalize-ops,fuse-ops", "--html", str(page), "--check-each"]) == 0
+    data = _data(page.read_text())
+    assert [step["name"] for step in data["steps"]] == ["input", "legalize-ops", "fuse-ops"]
+    assert data["steps"][1]["verdict"] == "1 checked"
+    assert data["sources"] == {str(program): SMALL}
+    assert data["assembly"] == {}
+    array = tmp_path / "x.npy"
+    np.save(array, np.ones(4, np.float32))
+    page.unlink()
+    assert relex_run([str(program), f"--input={array}", "--html", str(page)]) == 0
+    assert _data(page.read_text())["profile"]["function"] == "main"
+    assert relex_run([str(program), f"--input={array}", "--html", str(tmp_path / "no" / "p.html")]) == 1
+    assert "cannot write" in capfd.readouterr().err
+
+
+def test_a_pass_that_fails_is_the_last_one_of_the_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, page = tmp_path / "p.mlir", tmp_path / "p.html"
+    program.write_text(PROGRAM)
+    assert relex_opt([str(program), "-p", "cse,convert-to-llvm,cse", "--html", str(page)]) == 1
+    steps = _data(page.read_text())["steps"]
+    assert [step["name"] for step in steps] == ["input", "cse", "convert-to-llvm"]
+    assert steps[2]["error"] == "this pass failed"
+    assert relex_opt([str(program), "--split-input-file", "--html", str(page)]) == 1
+    assert "--html" in capfd.readouterr().err
+
+
+VISITOR = """
+<script>
+const report = (found) => fetch("/", { method: "POST", body: JSON.stringify(found) });
+addEventListener("error", (e) => report({ error: e.message }));
+addEventListener("unhandledrejection", (e) => report({ error: String(e.reason) }));
+const until = async (condition) => { while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1)); };
+const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
+(async () => {
+  await until(() => document.documentElement.dataset.ready);
+  const seen = new Set();
+  for (let step = 0; step < data.steps.length; step++) {
+    document.querySelectorAll("#road button")[step].click();
+    await until(() => state().step === step);
+    const names = tabs().map((button) => button.textContent);
+    for (const tab of step ? names.slice(0, 3) : names) {
+      tabs().find((button) => button.textContent === tab).click();
+      await until(() => tabs().find((button) => button.getAttribute("aria-current") === "true").textContent === tab);
+      for (const closed of document.querySelectorAll("details:not([open])")) closed.open = true;
+      await until(() => [...document.querySelectorAll("details")].every((opened) => opened.children.length > 1));
+      if (document.querySelector("#view").textContent.trim()) seen.add(tab);
+    }
+  }
+  location.hash = `step=${data.steps.findIndex((s) => s.name === "legalize-ops")}&tab=changes`;
+  await until(() => document.querySelector("#view [data-place] .value"));
+  const line = [...document.querySelectorAll("#view [data-place]")].find((d) => Number(d.dataset.place) >= 0);
+  line.querySelector(".value").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+  line.click();
+  report({ seen: [...seen].sort(), tip: document.querySelector("#tip").textContent,
+           origin: document.querySelector("#origin").textContent, same: document.querySelectorAll(".same").length });
+})();
+</script>
+"""
+
+
+class _Browser:
+    """Serves a page to a browser, and takes what a script in it reports."""
+
+    def __init__(self, page: str):
+        reports = self.reports = Queue[dict[str, Any]]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200 if self.path == "/" else 404)
+                self.end_headers()
+                self.wfile.write(page.encode())
+
+            def do_POST(self) -> None:
+                reports.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+
+    def visit(self, chromium: list[str]) -> dict[str, Any]:
+        """Open the page, and return the report."""
+        Thread(target=self.server.serve_forever, daemon=True).start()
+        with subprocess.Popen([*chromium, self.address], stderr=subprocess.DEVNULL) as browser:
+            try:
+                return self.reports.get(timeout=120)
+            finally:
+                browser.kill()
+                self.server.shutdown()
+                self.server.server_close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
+def test_clicking_through_the_page(reported: Report, tmp_path: Path):
+    assert CHROMIUM is not None
+    chromium = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    found = _Browser(reported.html.replace("</body>", VISITOR + "</body>")).visit(
+        [*chromium, "--remote-debugging-port=0"]
+    )
+    assert "error" not in found, found
+    assert found["seen"] == ["assembly", "changes", "graph", "memory", "schedule", "times"]
+    assert "tensor<" in found["tip"]
+    assert "convert-to-llvm: main" in found["origin"]
+    assert found["same"] > 1
+    page, shot = tmp_path / "page.html", tmp_path / "page.png"
+    page.write_text(reported.html)
+    subprocess.run([*chromium, f"--screenshot={shot}", page.as_uri()], capture_output=True, timeout=120, check=True)
+    assert shot.stat().st_size > 10_000

@@ -1,0 +1,113 @@
+"""Reports of compilations as HTML, in files and in notebooks."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects.context import make_context
+from relex.dialects.features import as_target
+from relex.dialects.target import Target, get_target, set_target
+from relex.lowering.llvm.assembly import split_assembly
+from relex.lowering.llvm.object_code import compile_to_assembly
+from relex.lowering.relex_pipeline import pipeline
+from relex.passes.base import apply_pass
+from relex.passes.extension import AnyExtension
+from relex.runtime.sources import AnyProgram, read_program, showing_source
+from relex.tools.diagnostics import compile_warnings, write_bytes
+from relex.tools.pipelines import explaining
+from relex.tools.reports.memory import MemoryPlan
+from relex.tools.reports.page import make_page
+from relex.tools.reports.recorder import Recorder, Step
+
+if TYPE_CHECKING:
+    from relex.runtime.profile import Profile
+
+
+@dataclass(frozen=True)
+class Report:
+    """
+    What passes have done to a program, as a page for browsers: `html` is its text, and Jupyter and marimo show it.
+
+    The page is one file, which needs no network: passes with their times, the program before and after each, graphs,
+    schedules with the rules that were refused, memory, assembly, and the times of calls if a profile was made.
+    """
+
+    name: str
+    steps: Sequence[Step]
+    plans: Sequence[MemoryPlan] = ()
+    assembly: Mapping[str, str] = field(default_factory=dict[str, str])
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The texts of files that locations name."""
+    target: str = ""
+    profile: Profile | None = None
+
+    @property
+    def html(self) -> str:
+        """The page."""
+        return make_page(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file. Raises `RelexError` if that is not possible."""
+        write_bytes(str(Path(path)), self.html.encode())
+
+    def _repr_html_(self) -> str:
+        style = "width: 100%; height: 45em; border: 1px solid #8888; border-radius: 6px"
+        return f'<iframe srcdoc="{html.escape(self.html)}" style="{style}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<report of {self.name}: {len(self.steps) - 1} passes>"
+
+
+def report(
+    program: AnyProgram,
+    *,
+    strict: bool = False,
+    target: Target | str | None = None,
+    passes: Iterable[AnyExtension] = (),
+) -> Report:
+    """Compile a program, as `build` does with the same arguments, and return a report of it. Raises what `build`
+    raises; nothing is run."""
+    module, text = read_program(program)
+    name = str(program) if isinstance(program, str | PathLike) and "\n" not in str(program) else ""
+    with showing_source(text):
+        return report_of(module, text=text, name=name, strict=strict, target=as_target(target), passes=passes)
+
+
+def report_of(
+    program: ModuleOp,
+    *,
+    text: str | None = None,
+    name: str = "",
+    strict: bool = False,
+    target: Target | None = None,
+    passes: Iterable[AnyExtension] = (),
+) -> Report:
+    """Return the report of a module, which is not changed. `text` is what it was read from."""
+    module = program.clone()
+    if target is not None:
+        set_target(module, target)
+    recorder, context = Recorder(), make_context()
+    recorder.start(module)
+    with compile_warnings(recorder.remark):
+        for p in (p for _, group in pipeline(strict=strict, passes=passes) for p in group):
+            recorder.before(p, module)
+            apply_pass(explaining(p), context, module)
+            recorder.after(p, module)
+    file = next((place.rsplit(":", 2)[0] for place in recorder.places), "")
+    return finished(recorder, module, name or file, {file: text} if text else {})
+
+
+def finished(recorder: Recorder, module: ModuleOp, name: str, sources: Mapping[str, str]) -> Report:
+    """Return the report of what was recorded, with the module as it became. `sources` are the texts of files."""
+    is_machine_code = all(op.name.startswith("llvm.") for op in module.ops) and not recorder.steps[-1].error
+    assembly = split_assembly(compile_to_assembly(module, embed_constants=False)) if is_machine_code else {}
+    target = get_target(module)
+    processor = target.cpu if target is not None else ""
+    return Report(name or "a program", list(recorder.steps), list(recorder.plans), assembly, sources, processor)

@@ -1,0 +1,196 @@
+"""Pictures of graph functions: operators as boxes, values as arrows, in layers from the arguments to the results.
+
+The layout is Sugiyama's: layers by the longest path, an order within each that saves crossings, then positions. No
+layout library is both pure Python and well kept, and the report must need neither a network nor a C library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import ConstantLike, IsTerminator
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import locate
+from relex.dialects.relex import CallOp, CallTirOp
+from relex.dialects.tir import BlockOp
+
+CHARACTER, ROW, GAP = 7.0, 16.0, 28.0
+"""Pixels: the width of a character, the height of a row of text, the space between boxes."""
+
+SWEEPS = 6
+"""How often the layers are ordered by their neighbours, down and up."""
+
+
+@dataclass
+class Box:
+    """An operator, a call or an argument."""
+
+    title: str
+    kind: str
+    """`op`, `call` or `argument`."""
+    rows: tuple[str, ...] = ()
+    """Of a call, what the function consists of."""
+    detail: str = ""
+    """The types of operands and results."""
+    place: str = ""
+    callee: str = ""
+    layer: int = 0
+    x: float = 0.0
+    """The middle of the box."""
+    y: float = 0.0
+    """The upper edge."""
+
+    @property
+    def width(self) -> float:
+        return CHARACTER * max(map(len, (self.title, *self.rows))) + 2 * ROW
+
+    @property
+    def height(self) -> float:
+        return ROW * (1 + len(self.rows)) + 10
+
+
+@dataclass
+class Drawing:
+    """Boxes, and arrows from one to another with the shape of the value."""
+
+    boxes: list[Box] = field(default_factory=list[Box])
+    arrows: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and the height."""
+        edges = [(box.x + box.width / 2, box.y + box.height) for box in self.boxes]
+        return max((x for x, _ in edges), default=0.0) + GAP, max((y for _, y in edges), default=0.0) + GAP
+
+
+def draw_graphs(module: ModuleOp) -> dict[str, Drawing]:
+    """Return pictures of the graph functions of a module by name, without those that only pass their arguments on."""
+    parts = {name: _parts(op) for op in module.ops if (name := _symbol(op))}
+    drawn = {f.sym_name.data: _draw(f, parts) for f in module.ops if isinstance(f, func.FuncOp) and f.body.blocks}
+    return {name: drawing for name, drawing in drawn.items() if any(box.kind != "argument" for box in drawing.boxes)}
+
+
+def _symbol(op: Operation) -> str:
+    name = op.properties.get("sym_name")
+    return getattr(name, "data", "")
+
+
+def _parts(function: Operation) -> tuple[str, ...]:
+    """Return the names of the operators in a graph function, or of the blocks of a loop function."""
+    inner = [op for op in function.walk() if op is not function]
+    blocks = [op.block_name.data for op in inner if isinstance(op, BlockOp)]
+    found = blocks or [_title(op) for op in inner if _is_shown(op)]
+    return tuple(dict.fromkeys(found))[:8]
+
+
+def _title(op: Operation) -> str:
+    if isinstance(op, CallOp | CallTirOp):
+        return str(op.callee.string_value())
+    return op.name.removeprefix("relex.")
+
+
+def _is_shown(op: Operation) -> bool:
+    is_graph = op.name.startswith("relex.") and not op.regions
+    return is_graph and not op.has_trait(IsTerminator) and not op.has_trait(ConstantLike)
+
+
+def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]]) -> Drawing:
+    drawing, numbers = Drawing(), dict[SSAValue, int]()
+
+    def add(box: Box, values: Sequence[SSAValue]) -> None:
+        drawing.boxes.append(box)
+        numbers.update(dict.fromkeys(values, len(drawing.boxes) - 1))
+
+    for op in function.walk():
+        if not _is_shown(op):
+            continue
+        for value in op.operands:
+            kind: Attribute = value.type
+            is_argument = isinstance(value, BlockArgument) and value.block.parent_op() is function
+            if is_argument and value not in numbers and isa(kind, TensorType):
+                name = f"%{value.name_hint or function.args.index(value)}"
+                add(Box(name, "argument", (_shape(kind),), str(kind)), [value])
+        title = _title(op)
+        callee = title if isinstance(op, CallOp | CallTirOp) else ""
+        place = locate(op.location)
+        where = f"{place.filename.data}:{place.line.data}:{place.column.data}" if place is not None else ""
+        rows = parts.get(callee, ()) if callee else ()
+        detail = f"({', '.join(map(str, op.operand_types))}) -> {', '.join(map(str, op.result_types))}"
+        box = Box(title, "call" if callee else "op", rows if rows != (title,) else (), detail, where, callee)
+        sources = dict.fromkeys((n, _shape(v.type)) for v in op.operands if (n := _number(v, numbers)) is not None)
+        add(box, op.results)
+        # Arguments show their shapes themselves.
+        shapes = [(n, shape if drawing.boxes[n].kind != "argument" else "") for n, shape in sources]
+        drawing.arrows += [(n, len(drawing.boxes) - 1, shape) for n, shape in shapes]
+    _lay_out(drawing)
+    return drawing
+
+
+def _number(value: SSAValue, numbers: Mapping[SSAValue, int]) -> int | None:
+    """Return the box that a value comes from. What a region computes, a dataflow block's, comes from within."""
+    if isinstance(value, OpResult) and value not in numbers and value.op.regions and value.op.regions[0].blocks:
+        end = value.op.regions[0].blocks[-1].last_op
+        if end is not None and value.index < len(end.operands):
+            return _number(end.operands[value.index], numbers)
+    return numbers.get(value)
+
+
+def _shape(t: Attribute) -> str:
+    return "x".join("?" if size < 0 else str(size) for size in t.get_shape()) if isa(t, TensorType) else ""
+
+
+def _lay_out(drawing: Drawing) -> None:
+    boxes = drawing.boxes
+    above: list[list[int]] = [[] for _ in boxes]
+    below: list[list[int]] = [[] for _ in boxes]
+    for source, target, _ in drawing.arrows:
+        above[target].append(source)
+        below[source].append(target)
+    # Boxes are in the order of the program, so sources precede targets.
+    for box, sources in zip(boxes, above, strict=True):
+        box.layer = max((boxes[n].layer + 1 for n in sources), default=0)
+    for box, targets in zip(boxes, below, strict=True):
+        if box.kind == "argument" and targets:
+            box.layer = max(0, min(boxes[n].layer for n in targets) - 1)
+    layers: list[list[int]] = [[] for _ in range(1 + max((box.layer for box in boxes), default=-1))]
+    for number, box in enumerate(boxes):
+        layers[box.layer].append(number)
+    for sweep in range(SWEEPS):
+        is_down = sweep % 2 == 0
+        for layer in layers if is_down else layers[::-1]:
+            _order(layer, above if is_down else below, boxes)
+    _place(layers, boxes)
+
+
+def _order(layer: list[int], neighbours: Sequence[Sequence[int]], boxes: Sequence[Box]) -> None:
+    """Order a layer by where the neighbours of its boxes are, and move each towards them as far as there is room."""
+    wanted = {n: mean(boxes[m].x for m in neighbours[n]) if neighbours[n] else boxes[n].x for n in layer}
+    layer.sort(key=lambda n: wanted[n])
+    for n, x in zip(layer, _apart([wanted[n] for n in layer], [boxes[n].width for n in layer]), strict=True):
+        boxes[n].x = x
+
+
+def _apart(wanted: Sequence[float], widths: Sequence[float]) -> Iterator[float]:
+    """Yield positions in the same order, at least a gap apart, around the same middle."""
+    found: list[float] = []
+    for x, width in zip(wanted, widths, strict=True):
+        least = found[-1] + widths[len(found) - 1] / 2 + GAP + width / 2 if found else x
+        found.append(max(x, least))
+    shift = mean(wanted) - mean(found)
+    return (x + shift for x in found)
+
+
+def _place(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> None:
+    left = min((box.x - box.width / 2 for box in boxes), default=0.0)
+    y = GAP
+    for layer in layers:
+        for n in layer:
+            boxes[n].x += GAP - left
+            boxes[n].y = y
+        y += max(boxes[n].height for n in layer) + 1.5 * GAP
