@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite fuzz mutants lit unit lint typecheck bench tvm torch format clean
+.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench tvm torch format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,11 @@ fuzz: $(STAMPS)/relex $(STAMPS)/test ## check generated programs for some MINUTE
 # Which, and how: `make mutants MUTANTS="--seed 7 --count 20 --files 'passes/graph/*'"`.
 mutants: $(STAMPS)/relex $(STAMPS)/test ## make small mistakes in a copy of the compiler, and see that tests notice
 	$(BIN)/python tests/mutants/mutants.py $(MUTANTS)
+
+# How many: `make nnsmith MODELS=50 NNSMITH="--seed 1000"`.
+MODELS ?= 500
+nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NNSmith makes, beside ONNX Runtime
+	$(BIN)/python -W ignore tests/onnx/nnsmith_models.py --models $(MODELS) --output build/nnsmith $(NNSMITH)
 
 lint: $(STAMPS)/dev ## check style and format
 	$(BIN)/ruff check
@@ -100,7 +105,7 @@ $(STAMPS)/torch: pyproject.toml | $(STAMPS)/venv
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.
-$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench $(STAMPS)/tvm: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench $(STAMPS)/tvm $(STAMPS)/nnsmith: pyproject.toml | $(STAMPS)/venv
 	@$(BIN)/python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  print(*project["optional-dependencies"][sys.argv[1]], sep="\n")' $(@F) > $@.txt
 	$(PIP) --requirement $@.txt
