@@ -6,7 +6,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +78,7 @@ class CheckEach(Instrumentation):
     _found: int = 0
     _compared: int = 0
     _hash: str = ""
+    _watching: ExitStack = field(default_factory=ExitStack)
 
     def start(self, module: ModuleOp) -> None:
         from relex.reference.equivalence.check import Checker
@@ -87,9 +89,17 @@ class CheckEach(Instrumentation):
         self._checker.start(module)
         self._tell()
 
+    def before(self, p: ModulePass, module: ModuleOp) -> None:
+        if not steps_of(p) and self._checker is not None:
+            self._watching.enter_context(self._checker.watching(p))
+
+    def failed(self, p: ModulePass, module: ModuleOp) -> None:
+        self._watching.__exit__(*sys.exc_info())
+
     def after(self, p: ModulePass, module: ModuleOp) -> None:
         if steps_of(p) or self._checker is None:
             return
+        self._watching.close()
         difference = self._checker.after(p, module)
         self._tell()
         if difference is not None:
@@ -114,7 +124,9 @@ class CheckEach(Instrumentation):
                 print(f"{self.source}: note: {about}: {found.verdict.why}", file=sys.stderr)
         if self.certificate is not None:
             before, self._hash = self._hash, self._hash_of(module)
-            self.certificate.steps.append(Step(pass_text(p), before, self._hash, tuple(findings)))
+            whole = tuple(f for f in findings if f.pass_name == p.name)
+            schedule = tuple(f for f in findings if f.pass_name != p.name)
+            self.certificate.steps.append(Step(pass_text(p), before, self._hash, whole, schedule))
 
     def _hash_of(self, module: ModuleOp) -> str:
         if self.certificate is None:

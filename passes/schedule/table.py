@@ -14,6 +14,7 @@ from relex.dialects.tir import PrimFuncOp
 from relex.passes.schedule.arguments import KINDS, annotation_of, parameters_of
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.steps import add_method
+from relex.passes.schedule.watching import recording
 
 CarryT = TypeVar("CarryT", bound=Callable[..., Any])
 
@@ -51,7 +52,8 @@ def apply_primitive(op: PrimitiveOp, func: PrimFuncOp) -> object:
         for name, parameter in call.signature.parameters.items():
             kind = annotation_of(parameter)
             call.arguments[name] = always[kind] if kind in always else KINDS[kind].read(op, name, func)
-        result = carry(*call.args, **call.kwargs)
+        with recording(op, func):
+            result = carry(*call.args, **call.kwargs)
     except PassError as e:
         at_step = diagnose(op, e.reason)
         raise PassError(at_step) if at_step.line else e from e

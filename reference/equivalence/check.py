@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,9 @@ from relex.dialects.relex import CallDpsPackedOp
 from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import SameCall, apply_pass, same_call_of, steps_of, verify_after
+from relex.passes.loops.check_tir import check as check_function
 from relex.passes.numerics import Numerics, exact, reassociates, together
+from relex.passes.schedule.watching import Step, recorded_steps
 from relex.reference.equivalence import sizes
 from relex.reference.equivalence.bounds import BoundedNumbers
 from relex.reference.equivalence.comparison import Mismatch, find_mismatch, find_other_calls, is_same
@@ -59,8 +62,27 @@ class Difference:
     def message(self) -> str:
         """The first line of an error message: the pass, the function, and the mismatch."""
         p = self.passes[-1]
-        who = "the rewriting" if isinstance(p, _Rewriting) else f"pass '{p.name}'"
+        who = "the rewriting" if isinstance(p, _Rewriting) else f"pass '{title_of(p)}'"
         return f"{who} changes what @{self.function} {'computes' if self.sample else 'is'}: {self.mismatch}"
+
+
+@dataclass(frozen=True)
+class ScheduleStep(ModulePass):
+    """Stands for a step of a schedule that a pass applies."""
+
+    name = "schedule-step"
+
+    within: str
+    """The pass."""
+    primitive: str
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pass
+
+
+def title_of(p: ModulePass) -> str:
+    """Return the name of a pass for messages; with the step, if it is one of a schedule."""
+    return f"{p.within}: {p.primitive}" if isinstance(p, ScheduleStep) else p.name
 
 
 class NotEquivalentError(CompileError):
@@ -201,12 +223,30 @@ class _Reference:
         *others, last = sample.arguments(self.interface)
         for arguments in others:
             try:
-                outcome = self.runner.run(self.name, self.interface, arguments, None)
+                outcome = self.runner.run(self.name, self.interface, arguments, self._filled(arguments))
             except NotComparable:
                 continue
             if outcome.error is None:
                 return arguments, outcome
-        return last, self.runner.run(self.name, self.interface, last, None)
+        return last, self.runner.run(self.name, self.interface, last, self._filled(last))
+
+    def _filled(self, arguments: Sequence[Any]) -> list[tuple[int, ...]] | None:
+        """Return shapes for buffers that the function fills, if some are dynamic: by the names of sizes, as large as
+        the largest of the arguments where nothing says more."""
+        specs = self.interface.outputs
+        if not self.interface.fills or all(min(spec.shape or (), default=0) >= 0 for spec in specs):
+            return None
+        known = {
+            spec.dims[i] or f"{spec.name}.{i}": n
+            for spec, x in zip(self.interface.inputs, arguments, strict=True)
+            for i, (size, n) in enumerate(zip(spec.shape or (), np.shape(x), strict=True))
+            if size < 0
+        }
+        largest = max(known.values(), default=0)
+        return [
+            tuple(n if n >= 0 else known.get(spec.dims[i], largest) for i, n in enumerate(spec.shape or ()))
+            for spec in specs
+        ]
 
     def spreads(self, arguments: Sequence[Any], outcome: Outcome, numerics: Numerics) -> list[Array]:
         """Return how far apart correct results may lie, according to the program at this level or the last one that
@@ -262,6 +302,16 @@ class Checker:
         self._references = {}
         self._refer(module.clone(), {}, "")
 
+    @contextmanager
+    def watching(self, p: ModulePass) -> Generator[None]:
+        """Prove each step of the schedules that a pass applies in the body. Raises `NotEquivalentError`."""
+        if not self._proof:
+            yield
+            return
+        with recorded_steps() as steps:
+            yield
+        self.check_steps(p, steps)
+
     def after(self, p: ModulePass, module: ModuleOp) -> Difference | None:
         """Check the next pass; return the first change that it should not have made."""
         runner = Runner(module.clone())
@@ -282,6 +332,20 @@ class Checker:
                 kept[name] = result
         self._refer(runner.module, kept, p.name, runner)
         return None
+
+    def check_steps(self, p: ModulePass, steps: Sequence[Step]) -> None:
+        """Check each step of a schedule by itself. Raises `NotEquivalentError`."""
+        checker, last = Checker(self._seed, self._samples, proof=self._proof), None
+        for step in steps:
+            if last is None or not last.is_structurally_equivalent(step.before):
+                checker.start(step.before)
+            last = step.after
+            checker.report.findings.clear()
+            found = checker.after(ScheduleStep(p.name, str(step.primitive)), step.after)
+            if found is not None:
+                raise checker.error(found)
+            findings = [f for f in checker.report.findings if f.verdict.kind is not Kind.UNCHANGED]
+            self.report.findings += [f.with_indices(_has_right_indices(step.after)) for f in findings]
 
     def error(self, difference: Difference, notes: Sequence[str] = ()) -> NotEquivalentError:
         """Return the error for a difference, located at the function."""
@@ -367,7 +431,7 @@ class Checker:
 
     def _note(self, function: _Reference, p: ModulePass, verdict: Verdict) -> None:
         if self._proof and function.is_public:
-            self.report.findings.append(Finding(p.name, function.name, str(function.interface), verdict))
+            self.report.findings.append(Finding(title_of(p), function.name, str(function.interface), verdict))
 
     def _run(
         self, before: _Reference, after: Runner, call: _Call, p: ModulePass
@@ -490,6 +554,12 @@ def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[A
         return None
 
 
+def _has_right_indices(module: ModuleOp) -> bool:
+    """Return whether the theory of indices proves for all sizes that loop functions access elements that exist, that
+    iterations do not conflict, and that outputs are written everywhere."""
+    return not any(True for op in module.ops if isinstance(op, PrimFuncOp) for _ in check_function(op))
+
+
 def _is_unchanged(name: str, before: ModuleOp, after: ModuleOp, *, but_for_attributes: bool = False) -> bool:
     """Return whether a function and everything that it uses is unchanged, but for attributes of functions, if those may
     change: they say something about a function, and nothing that it does."""
@@ -569,7 +639,8 @@ def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
         _check_steps(step, module, checker)
     if steps_of(p):
         return
-    apply_pass(p, make_context(), module)
+    with checker.watching(p):
+        apply_pass(p, make_context(), module)
     verify_after(p, module)
     difference = checker.after(p, module)
     if difference is not None:

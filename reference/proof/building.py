@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -24,16 +25,21 @@ def prove_compilation(
     """
     checker = Checker(proof=True)
     before: list[ModulePass] = []
+    watching = ExitStack()
 
     def follow(p: ModulePass | None, module: ModuleOp) -> None:
+        watching.close()
         if not before:
             checker.start(module)
         elif (difference := checker.after(before[-1], module)) is not None:
             raise checker.error(difference)
         before[:] = [p] if p is not None else []
+        if p is not None:
+            watching.enter_context(checker.watching(p))
 
-    lowered = lower_program(program, strict=strict, target=target, instrument=follow, passes=passes)
-    follow(None, lowered.module)
+    with watching:
+        lowered = lower_program(program, strict=strict, target=target, instrument=follow, passes=passes)
+        follow(None, lowered.module)
     for where, function, why in _unknown(checker.report):
         message = f"expected every pass to be proved or checked, found @{function}, which is neither {where}: {why}"
         raise CompileError(diagnose(program, message))

@@ -23,6 +23,7 @@ TRUSTED = (
     "the interpreter, which says what each op means",
     "the identities, chains and flags that docs/checking.md lists",
     "the hashing of terms, in Python's dictionaries",
+    "where a proof may be wrong with some probability ('doubt'): that hashes of residues look random",
     "for passes that are checked: the samples, drawn from the seed",
     "from the LLVM dialect on: LLVM and the processor",
 )
@@ -47,6 +48,8 @@ class Step:
     before: str
     after: str
     findings: tuple[Finding, ...]
+    schedule: tuple[Finding, ...] = ()
+    """What is known about each step of the schedules that the pass applied."""
 
 
 @dataclass
@@ -61,7 +64,7 @@ class Certificate:
     @property
     def counts(self) -> Counter[Kind]:
         """How many functions got each kind of verdict, over all passes."""
-        return Counter(finding.verdict.kind for step in self.steps for finding in step.findings)
+        return Counter(f.verdict.kind for step in self.steps for f in (*step.findings, *step.schedule))
 
     @property
     def summary(self) -> str:
@@ -104,6 +107,8 @@ class Certificate:
             if old.after != new.after:
                 yield f"the program after pass '{old.name}' is another one"
             yield from _weaker(old, new)
+            if [f.verdict.kind for f in new.schedule] != [f.verdict.kind for f in old.schedule]:
+                yield f"the steps of schedules in pass '{old.name}' are others, or not as sure"
 
 
 def _weaker(old: Step, new: Step) -> Iterator[str]:
@@ -117,24 +122,31 @@ def _weaker(old: Step, new: Step) -> Iterator[str]:
 
 
 def _step_data(step: Step) -> dict[str, Any]:
-    functions = {
-        finding.function: {
-            "type": finding.type,
-            "verdict": finding.verdict.kind,
-            **({"sizes": finding.verdict.sizes} if finding.verdict.sizes else {}),
-            **({"doubt": finding.verdict.doubt} if finding.verdict.doubt else {}),
-            **({"why": finding.verdict.why} if finding.verdict.why else {}),
-        }
-        for finding in step.findings
-    }
-    return {"pass": step.name, "before": step.before, "after": step.after, "functions": functions}
+    functions = {finding.function: _finding_data(finding) for finding in step.findings}
+    schedule = [{"step": f.pass_name, "function": f.function, **_finding_data(f)} for f in step.schedule]
+    data: dict[str, Any] = {"pass": step.name, "before": step.before, "after": step.after, "functions": functions}
+    return {**data, "schedule": schedule} if schedule else data
+
+
+def _finding_data(finding: Finding) -> dict[str, Any]:
+    verdict = finding.verdict
+    found = {"type": finding.type, "verdict": verdict.kind, "sizes": verdict.sizes}
+    found |= {"indices": verdict.indices, "doubt": verdict.doubt, "why": verdict.why}
+    return {key: value for key, value in found.items() if value}
 
 
 def _step(data: dict[str, Any]) -> Step:
     findings = tuple(_finding(data["pass"], name, found) for name, found in data["functions"].items())
-    return Step(data["pass"], data["before"], data["after"], findings)
+    schedule = tuple(_finding(step["step"], step["function"], step) for step in data.get("schedule", ()))
+    return Step(data["pass"], data["before"], data["after"], findings, schedule)
 
 
 def _finding(name: str, function: str, data: dict[str, Any]) -> Finding:
-    verdict = Verdict(Kind(data["verdict"]), data.get("why", ""), tuple(data.get("sizes", ())), data.get("doubt", 0.0))
+    verdict = Verdict(
+        Kind(data["verdict"]),
+        data.get("why", ""),
+        tuple(data.get("sizes", ())),
+        data.get("indices", False),
+        data.get("doubt", 0.0),
+    )
     return Finding(name, function, data["type"], verdict)

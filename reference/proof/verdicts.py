@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -31,6 +31,9 @@ class Verdict:
     """Why it is not proved; empty if it is."""
     sizes: tuple[str, ...] = ()
     """The dynamic sizes for which it is proved; empty if it has none."""
+    indices: bool = False
+    """Whether indices are right for all sizes: accesses are in bounds, iterations do not conflict, and all outputs are
+    written."""
     doubt: float = 0.0
     """The probability that the proof is wrong: 0 for a proof on terms."""
 
@@ -40,6 +43,7 @@ class Verdict:
 
     def __str__(self) -> str:
         sizes = f" for {' and for '.join(self.sizes)}" if self.sizes else ""
+        sizes += ", its indices for all sizes" if self.indices else ""
         doubt = f", but for a probability of {self.doubt:.0e}" if self.doubt else ""
         return f"{self.kind}{sizes}{doubt}" + (f": {self.why}" if self.why else "")
 
@@ -53,3 +57,8 @@ class Finding:
     type: str
     """The arguments and results of the function before the pass, with their shapes."""
     verdict: Verdict
+
+    def with_indices(self, are_right: bool) -> Finding:
+        """Return this with what is known about indices for all sizes, if there is more than one."""
+        indices = are_right and bool(self.verdict.sizes)
+        return replace(self, verdict=replace(self.verdict, indices=indices))

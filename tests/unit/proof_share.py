@@ -108,7 +108,9 @@ def share_of(case: Case, to: str = "core", samples: int = 3) -> Share:
     share.programs = 1
     for found in report.findings:
         if found.verdict.kind in KINDS:
-            share.counts[found.pass_name][found.verdict.kind] += 1
+            # All steps of schedules of a kind are counted together.
+            _, is_step, step = found.pass_name.partition(": ")
+            share.counts[step.split()[0] if is_step else found.pass_name][found.verdict.kind] += 1
         if found.verdict.kind in KINDS[1:]:
             share.reasons.append(f"{name}: {found.pass_name}: {found.verdict}")
     return share

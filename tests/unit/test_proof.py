@@ -9,13 +9,17 @@ import pytest
 from mistaken_passes import MISTAKES, RIGHT
 from wrong_rewrites import CASES
 from xdsl.context import Context
+from xdsl.dialects.arith import SubfOp
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
 from relex.dialects.relex import SubtractOp
+from relex.dialects.schedule.loops import UnrollOp
+from relex.dialects.tir import ForOp
 from relex.lowering import RelexPipelinePass
-from relex.passes import RelexPass, placed
+from relex.passes import ApplySchedulePass, RelexPass, placed
+from relex.passes.schedule.table import PRIMITIVES
 from relex.reference import FuzzError, check_pass, fuzz_pass
 from relex.reference.equivalence.check import NotEquivalentError, Report, explain
 from relex.reference.fuzzing.sources import Programs
@@ -148,3 +152,57 @@ def test_rounding_is_not_proved():
     (found,) = check_pass(RIGHT["regroup"](), parse_module(text), proof=True).findings
     assert found.verdict.kind is Kind.CHECKED
     assert found.verdict.why.startswith("its terms differ: result[0] is arith.addf(")
+
+
+SCHEDULED = """
+tir.prim_func @f(%X: memref<SIZExf32> {relex.dims = ["n"]}) outs(%Y: memref<SIZExf32> {relex.dims = ["n"]})
+    attributes {tir.noalias} {
+  %one = arith.constant 1.0 : f32
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<SIZExf32>
+  tir.for %i @i in (%n) {
+    tir.block @Y (%vi: spatial<%n> = %i) {
+      %x = memref.load %X[%vi] : memref<SIZExf32>
+      %y = arith.subf %x, %one : f32
+      memref.store %y, %Y[%vi] : memref<SIZExf32>
+    }
+  }
+}
+schedule.sequence for @f {
+  schedule.split @i by [?, 2]
+  schedule.unroll @i_1
+}
+"""
+
+
+@pytest.mark.parametrize("size", ["3", "?"])
+def test_steps_of_schedules(size: str):
+    """Each step is proved by itself; with open sizes, what is known about indices holds for all of them."""
+    report = check_pass(ApplySchedulePass(), parse_module(SCHEDULED.replace("SIZE", size)), proof=True)
+    assert [f.pass_name for f in report.findings] == [
+        "apply-schedule: schedule.split @i by [?, 2]",
+        "apply-schedule: schedule.unroll @i_1",
+        "apply-schedule",
+    ]
+    assert {f.verdict.kind for f in report.findings} == {Kind.PROVED}
+    if size == "?":
+        assert {str(f.verdict) for f in report.findings[:2]} == {
+            "proved for n = 3 and for n = 1 and for n = 0, its indices for all sizes"
+        }
+
+
+def test_wrong_step(monkeypatch: pytest.MonkeyPatch):
+    """A primitive that changes what a function computes is named, and not only the pass that applies it."""
+    unroll = PRIMITIVES[UnrollOp]
+
+    def wrong(loop: ForOp) -> None:
+        for op in loop.walk():
+            if isinstance(op, SubfOp):
+                op.operands = op.operands[::-1]
+        unroll(loop)
+
+    monkeypatch.setitem(PRIMITIVES, UnrollOp, wrong)
+    with pytest.raises(
+        NotEquivalentError, match="schedule: schedule[.]unroll @i_1' changes what"
+    ):
+        check_pass(ApplySchedulePass(), parse_module(SCHEDULED.replace("SIZE", "4")), proof=True)
