@@ -17,6 +17,7 @@ from relex.dialects.relex import Operator
 from relex.lowering.relex_pipeline import Level, RelexPipelinePass
 from relex.lowering.support.signatures import signatures
 from relex.reference import Interpretation, interpret
+from relex.runtime import Executable, build
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -63,7 +64,7 @@ def random_array(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> 
 LEVELS: tuple[Level, ...] = ("graph", "loops", "core")
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def lowered(text: str, level: Level, strict: bool) -> ModuleOp:
     """A program at a level: at the core as what its loops become."""
     before = lowered(text, "loops", strict) if level == "core" else parse_module(text)
@@ -73,3 +74,9 @@ def lowered(text: str, level: Level, strict: bool) -> ModuleOp:
 def interpreted(text: str, level: Level, *, strict: bool = True, checked: bool = False) -> Interpretation:
     """A program lowered to a level and interpreted there."""
     return interpret(lowered(text, level, strict), checked=checked, interface=signatures(parse_module(text)))
+
+
+def compiled(text: str, level: Level = "core", *, strict: bool = True) -> Executable:
+    """A program as native code, which goes on from a level that it is interpreted at, too, instead of being lowered
+    twice. `test_text_levels.py` shows that the code is that of `build(text)`."""
+    return build(lowered(text, level, strict), strict=strict)

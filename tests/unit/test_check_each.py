@@ -116,6 +116,6 @@ EXAMPLES = [path for path in sorted(ROOT.glob("examples/**/*.mlir")) if path.par
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(example: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     # What takes more at one level is compared at the next, as machine code in the end.
-    monkeypatch.setattr(execution, "STEPS", 50_000)
+    monkeypatch.setattr(execution, "STEPS", 10_000)
     err = run([str(example), "-p", "relex-pipeline"], monkeypatch, capfd)
     assert "after pass 'convert-to-llvm'" not in err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from operator_cases import CASES
 from operator_checks import all_expected, all_of
-from programs import Array, MakeOperator, interpreted, random_array, tensor_of
+from programs import Array, MakeOperator, compiled, interpreted, random_array, tensor_of
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType
 from xdsl.ir import Block, Region
@@ -27,7 +27,6 @@ from relex.dialects.sizes import Requirement, evaluate, gathering
 from relex.lowering.relex_pipeline import Level, RelexPipelinePass
 from relex.lowering.support.signatures import signatures
 from relex.reference.interpreter.program import Program
-from relex.runtime import build
 from relex.runtime.shapes import ShapeRule
 
 
@@ -94,7 +93,7 @@ PROGRAMS = [
 @pytest.mark.parametrize(("make", "types", "operands"), PROGRAMS)
 def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Array], level: Level) -> None:
     text = program(make, types)
-    functions = [build(text, strict=True)["main"], interpreted(text, level)["main"]]
+    functions = [compiled(text, level)["main"], interpreted(text, level)["main"]]
     native = functions[:1]
     rng = np.random.default_rng(0)
     signature = functions[0].signature

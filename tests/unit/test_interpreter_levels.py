@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import LEVELS, Array, interpreted, operator_program, random_array, tensor_of
+from programs import LEVELS, Array, compiled, interpreted, operator_program, random_array, tensor_of
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import parse_module
@@ -71,7 +71,7 @@ def test_operators(operator: type[Operator], shapes: tuple[tuple[int, ...], ...]
     rng = np.random.default_rng(0)
     operands = [random_array(rng, dtype, shape) for shape in shapes]
     text = operator_program(operator, operands)
-    native = build(text, strict=True)["main"](*operands)
+    native = compiled(text)["main"](*operands)
     for level in ("loops", "core"):
         for checked in (False, True):
             same_bits(interpreted(text, level, checked=checked)["main"](*operands), native)
@@ -87,7 +87,7 @@ def test_special_values(operator: type[Operator], dtype: str) -> None:
     values = np.array(SPECIAL, dtype)
     operands = (values[:, None].copy(), values[None, :].copy())
     text = operator_program(operator, operands)
-    native = build(text)["main"](*operands)
+    native = compiled(text)["main"](*operands)
     for level in ("loops", "core"):
         same_bits(interpreted(text, level)["main"](*operands), native)
 
@@ -101,7 +101,7 @@ def trained_model() -> dict[str, Array]:
 def test_digits(file: str) -> None:
     text = (DIGITS / file).read_text()
     weights, image = trained_model(), random_array(np.random.default_rng(3), "float32", (1, 784))
-    native = build(text, strict=True)["main"](image, **weights)
+    native = compiled(text)["main"](image, **weights)
     for level in ("loops", "core"):
         same_bits(interpreted(text, level)["main"](image, **weights), native)
     graph = interpreted(text, "graph")["main"](image, **weights)

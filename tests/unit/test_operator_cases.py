@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from operator_cases import CASES, NARROW
 from operator_checks import all_expected, all_of
-from programs import Array, MakeOperator, interpreted, operator_program
+from programs import Array, MakeOperator, compiled, interpreted, operator_program
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
@@ -21,7 +21,6 @@ from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
 from relex.dialects.relex import Operator, Relex
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.relex_pipeline import Level, RelexPipelinePass
-from relex.runtime import build
 
 needs_mlir_opt = pytest.mark.skipif(shutil.which("mlir-opt-22") is None, reason="needs mlir-opt-22")
 
@@ -71,12 +70,12 @@ RUNS: tuple[tuple[Level, bool], ...] = (("graph", False), ("loops", False), ("lo
 @pytest.mark.parametrize(("make", "operands"), [*PROGRAMS, *NARROW_PROGRAMS])
 def test_all_levels_agree(make: MakeOperator, operands: list[Array]) -> None:
     text = operator_program(make, operands)
-    native = all_of(build(text, strict=True)["main"](*operands))
     wanted = all_expected(make, *operands)
+    interpretations = [interpreted(text, level, checked=checked) for level, checked in RUNS]
+    native = all_of(compiled(text)["main"](*operands))
     assert_all_close(native, wanted, wanted)
-    for level, checked in RUNS:
-        found = all_of(interpreted(text, level, checked=checked)["main"](*operands))
-        assert_all_close(found, wanted, native)
+    for interpretation in interpretations:
+        assert_all_close(all_of(interpretation["main"](*operands)), wanted, native)
 
 
 def assert_all_close(found: Sequence[Array], wanted: Sequence[Array], alike: Sequence[Array]) -> None:
