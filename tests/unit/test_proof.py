@@ -202,5 +202,5 @@ def test_wrong_step(monkeypatch: pytest.MonkeyPatch):
         unroll(loop)
 
     monkeypatch.setitem(PRIMITIVES, UnrollOp, wrong)
-    with pytest.raises(NotEquivalentError, match="schedule: schedule[.]unroll @i_1' changes what"):
+    with pytest.raises(NotEquivalentError, match=r"apply-schedule: schedule\.unroll @i_1' changes"):
         check_pass(ApplySchedulePass(), parse_module(SCHEDULED.replace("SIZE", "4")), proof=True)

@@ -164,8 +164,8 @@ class WrongEdit:
         return f"{self.name} of op {self.place} after '{self.p.name}'"
 
     def is_refuted(self) -> bool | None:
-        """Return whether a check finds the edit; None if it can neither
-        prove nor refute it."""
+        """Return whether a check finds the edit; None if it can neither prove nor
+        refute it."""
         checker = Checker(samples=1, proof=True)
         checker.start(self.before)
         if checker.after(self.p, self.after) is not None:
