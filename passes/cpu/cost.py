@@ -35,12 +35,18 @@ MAX_COLUMNS = 2**16
 MIN_TERMS_OF_EXTREMES = 16
 """Terms in a row; LLVM does not vectorize fewer."""
 
-TERMS_OF_A_ROW = (16, 512)
-"""Least and most terms of rows that are added up: LLVM unrolls fewer, and with more, adding up the elements of vectors
-at the end of each row does not matter."""
+TERMS_OF_A_ROW = (4, 512)
+"""Least and most terms of rows that are added up: fewer make no vector, and with more, adding up the elements of
+vectors at the end of each row does not matter."""
+
+TERMS_OF_A_LONG_ROW = 16
+"""Terms of a row from which on LLVM makes vectors of it; it unrolls shorter ones."""
 
 MIN_ROWS_TO_ADD = 8
-"""Rows that are added up to one result."""
+"""Long rows that are added up to one result."""
+
+MIN_SHORT_ROWS_TO_ADD = 4
+"""Short rows that are added up to one result: otherwise all of their terms are added one by one."""
 
 MIN_ELEMENTS_TO_TRANSPOSE = 2**12
 """Elements of a transpose; fewer stay in the cache in any order."""

@@ -184,6 +184,8 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few terms": (reduction("sum", "3x101xf32", "[0]", "101xf32"), None, None),
     "no terms": (reduction("sum", "0x101xf32", "[0]", "101xf32"), None, None),
     "channels": (reduction("mean", "3x5x7x17xf32", "[0, 2, 3]", "5xf32"), "partial-rows", None),
+    "narrow channels": (reduction("mean", "9x3x7x5xf32", "[0, 2, 3]", "3xf32"), "partial-rows", None),
+    "small images": (reduction("max", "3x40x7x7xf64", "[2, 3]", "3x40xf64"), "partial-rows", "partial-rows"),
     "all": (reduction("sum", "9x31xf64", "[0, 1]", "f64"), "partial-rows", None),
     "transpose": (permute("64x96xf32", "[1, 0]", "96x64xf32"), "transpose", "transpose"),
     "transpose of odd sizes": (permute("63x5x70xf64", "[2, 1, 0]", "70x5x63xf64"), "transpose", "transpose"),

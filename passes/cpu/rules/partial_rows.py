@@ -5,7 +5,8 @@ from __future__ import annotations
 from relex.dialects.errors import fail, name_of
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
-from relex.passes.analysis.loop_tree import name_of_block
+from relex.passes.analysis.buffers import accesses_in, buffers_written
+from relex.passes.analysis.loop_tree import find_block, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
@@ -14,7 +15,7 @@ from relex.passes.schedule import Schedule
 
 
 def partial_rows(block: BlockOp, processor: Processor) -> Plan:
-    """Add up rows to a single row, and its elements at the end. LLVM vectorizes both.
+    """Add up rows to a single row, and its elements at the end. LLVM vectorizes both; a short row is a vector.
 
     ```mlir
     tir.for %j, %n, %h, %w in (32, 8, 28, 28) {
@@ -42,10 +43,22 @@ def partial_rows(block: BlockOp, processor: Processor) -> Plan:
     least, most = cost.TERMS_OF_A_ROW
     if not least <= (terms := count([last])) <= most:
         fail(block, f"expected from {least} to {most} terms in a row, found {terms}")
-    check_at_least(block, cost.MIN_ROWS_TO_ADD, count(rows), "rows")
+    needed = cost.MIN_SHORT_ROWS_TO_ADD if _is_short(reduction) else cost.MIN_ROWS_TO_ADD
+    check_at_least(block, needed, count(rows), "rows")
     return Plan(f"sums of rows of {terms} terms", lambda schedule: _schedule(schedule, reduction))
+
+
+def _is_short(reduction: Reduction) -> bool:
+    return count(reduction.terms[-1:]) < cost.TERMS_OF_A_LONG_ROW
 
 
 def _schedule(schedule: Schedule, reduction: Reduction) -> None:
     first, *_, last = map(named, reduction.terms)
-    schedule.rfactor(block_named(reduction.block), last, first)
+    partial = schedule.rfactor(block_named(reduction.block), last, first)
+    if not _is_short(reduction):
+        return
+    function = schedule.function(partial.func)
+    (row,) = buffers_written(find_block(function, partial.name))
+    writers = {access.block: None for access in accesses_in(function, row) if access.is_write}
+    for block in map(block_named, writers):
+        schedule.vectorize(schedule.get_loops(block)[-1])
