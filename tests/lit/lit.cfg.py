@@ -79,6 +79,5 @@ config.substitutions.append(
 
 # A pattern that never ends must not hang the run; a machine that is busy with other things may take its time. lit needs
 # psutil for this.
-timeout_supported, _ = lit_config.maxIndividualTestTimeIsSupported
-if timeout_supported and not lit_config.maxIndividualTestTime:
-    lit_config.maxIndividualTestTime = 600
+if lit_config.maxIndividualTestTimeIsSupported[0] and not lit_config.maxIndividualTestTime:
+    config.maxIndividualTestTime = 600
