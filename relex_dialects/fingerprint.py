@@ -24,6 +24,12 @@ def fingerprint(ops: Iterable[Operation], names: Mapping[str, str] | None = None
     return sha256("\n".join(writer.lines).encode()).hexdigest()
 
 
+def fingerprint_of_attributes(title: str, attributes: Iterable[Attribute]) -> str:
+    """Return a digest of a text and attributes."""
+    writer = _Writer({})
+    return sha256("\n".join([title, *map(writer.text, attributes)]).encode()).hexdigest()
+
+
 class _Writer:
     """Writes ops as lines, with numbers for values and blocks."""
 
@@ -39,12 +45,12 @@ class _Writer:
         operands, successors, results = map(self._number, op.operands), map(self._number, op.successors), op.results
         self.lines.append(
             f"{op.name} {[*operands]} {[*successors]} {self._attributes(op)} "
-            f"{[(self._number(value), self._text(value.type)) for value in results]}"
+            f"{[(self._number(value), self.text(value.type)) for value in results]}"
         )
         for region in op.regions:
             self.lines.append("{")
             for block in region.blocks:
-                arguments = [(self._number(value), self._text(value.type)) for value in block.args]
+                arguments = [(self._number(value), self.text(value.type)) for value in block.args]
                 self.lines.append(f"^{self._number(block)} {arguments}")
                 for inner in block.ops:
                     self.write(inner)
@@ -54,12 +60,13 @@ class _Writer:
         return self._numbers.setdefault(thing, len(self._numbers))
 
     def _attributes(self, op: Operation) -> list[tuple[str, str]]:
-        found = {key: self._text(attr) for attrs in (op.attributes, op.properties) for key, attr in attrs.items()}
+        found = {key: self.text(attr) for attrs in (op.attributes, op.properties) for key, attr in attrs.items()}
         if "sym_name" in found and (name := get_name_if_symbol(op)) is not None:
             found["sym_name"] = self._names.get(name, name)
         return sorted(found.items())
 
-    def _text(self, attr: Attribute) -> str:
+    def text(self, attr: Attribute) -> str:
+        """Return a text for an attribute, equal for no other one."""
         known = self._written.get(id(attr))
         if known is None:
             # Kept with the attribute, so that no other one gets its identity.
@@ -71,7 +78,7 @@ class _Writer:
             root = attr.root_reference.data
             return self._names.get(root, f"@{root}"), [part.data for part in attr.nested_references.data]
         if isinstance(attr, ParametrizedAttribute):
-            return [self._text(part) for part in attr.parameters]
+            return [self.text(part) for part in attr.parameters]
         known: Any = attr
         return self._exact(known.data, known) if isinstance(attr, Data) else str(attr)
 
@@ -94,6 +101,6 @@ class _Writer:
             case Mapping():
                 return sorted((key, self._exact(part, attr)) for key, part in cast("Mapping[str, Any]", data).items())
             case Attribute():
-                return self._text(data)
+                return self.text(data)
             case _:
                 return repr(data), str(attr)

@@ -18,7 +18,7 @@ from relex.dialects.tir import CallOp, ForOp, PrimFuncOp
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
 from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
-from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs
+from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs, recipe_of
 from relex.passes.analysis.dependence import Meeting, Place
 from relex.passes.analysis.instances import comes_first, scopes_around
 from relex.passes.analysis.sharing import is_understood
@@ -174,8 +174,8 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     # The pattern no longer holds: it reads what it writes.
     new.attributes.pop(OP_PATTERN_ATTR, None)
     new.attributes.pop(SIGNATURE_ATTR, None)
-    if isinstance(recipe := function.attributes.get(RECIPE_ATTR), StringAttr):
-        new.attributes[RECIPE_ATTR] = StringAttr(f"{recipe.data} {source}={target}")
+    if (recipe := recipe_of(function)) is not None:
+        new.attributes[RECIPE_ATTR] = StringAttr(f"{recipe} {source}={target}")
     if (known := CompiledAs.of(function)) is not None:
         # Other arguments may share memory as before: whether they do depends on nothing but their uses.
         left = [pair for pair in known.in_place if source not in pair and target not in pair]

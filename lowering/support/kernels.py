@@ -63,6 +63,12 @@ class CompiledAs:
         return cls(symbol.data, arguments, temporaries, tuple(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
+def recipe_of(function: Operation) -> str | None:
+    """Return the recipe that a function states."""
+    stated = function.attributes.get(RECIPE_ATTR)
+    return stated.data if isinstance(stated, StringAttr) else None
+
+
 def is_kernel(function: Operation) -> bool:
     """Return whether a function is private, has a body, and is not to be inlined."""
     passthrough = function.attributes.get("passthrough")

@@ -24,12 +24,16 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
 from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.plan_memory import PlanMemoryPass
-from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs
+from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs, recipe_of
+from relex.lowering.support.sketches import Sketches, needed_sketches
 from relex.passes.analysis.constant_inputs import known_calls
 from relex.passes.analysis.loop_tree import blocks_in
+from relex.passes.graph.fuse_tir import FuseTirPass
+from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass
 from relex.passes.loops.inline_blocks import InlineBlocksPass
 from relex.passes.loops.merge_loops import MergeLoopsPass
 from relex.passes.loops.rewrite_layout import RewriteLayoutPass
@@ -116,7 +120,14 @@ class LoopKernels:
     facts: Sequence[str]
     recall: Callable[[str], LoopFunction | None]
     resolve: Callable[[str], CompiledAs | None]
+    sketches: Sketches
     learned: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
+    _roots: dict[str, str] = field(default_factory=dict[str, str])
+    """The recipes of functions by what they were made of."""
+    _fused: set[str] = field(default_factory=set[str])
+    """What functions were made of after fusion."""
+    _stubs: set[str] = field(default_factory=set[str])
+    _final: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
     _packing: list[tuple[str, _Packing | None]] = field(default_factory=list["tuple[str, _Packing | None]"])
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
@@ -127,17 +138,40 @@ class LoopKernels:
 
     def look_up(self, module: ModuleOp) -> None:
         """Empty the loop functions that are known, and give all of them a recipe."""
+        facts = (*self.facts, str(module_target(module)))
+        self._fused = {recipe for recipe, _ in _loop_functions(module)}
         for known in known_calls(module):
             function = known.func
-            if not _may_be_known(function):
+            made_of = recipe_of(function)
+            if not _may_be_known(function, is_made_of_operators=made_of is not None):
                 continue
-            described = fingerprint([function], {function.sym_name.data: ""})
-            facts = (*self.facts, str(module_target(module)), described, str(sorted(known.constants)))
-            recipe = sha256("\n".join(facts).encode()).hexdigest()[:32]
+            described = made_of or fingerprint([function], {function.sym_name.data: ""})
+            given = "\n".join((*facts, described, str(sorted(known.constants))))
+            recipe = sha256(given.encode()).hexdigest()[:32]
             function.attributes[RECIPE_ATTR] = StringAttr(recipe)
+            self._roots[described] = recipe
             if (found := self.recall(recipe)) is not None:
+                self._stubs.add(recipe)
                 _set_body(function, Region(Block(arg_types=function.function_type.inputs)))
                 CompiledAs("", (), in_place=found.in_place).mark(function)
+        self._expect_none(name for function in module.ops for name in needed_sketches(function))
+
+    def _expect_none(self, unknown: Iterable[str]) -> None:
+        """Raise `NotKnownError` for the recipes of functions and sketches, if there are any, and for those of the
+        sketches in these functions."""
+        recipes = [*unknown]
+        made_of = {recipe: described for described, recipe in self._roots.items()}
+        parts = (self.sketches.members.get(made_of.get(root_of(recipe), ""), frozenset[str]()) for recipe in recipes)
+        if recipes:
+            raise NotKnownError([*recipes, *(member for members in parts for member in members)])
+
+    def outlines(self) -> dict[str, str]:
+        """Return the texts to remember about operators: their outlines, if all functions made of them may be known."""
+        known = {
+            described for described, recipe in self._roots.items() if recipe in self._stubs or recipe in self._final
+        }
+        needed = {member for described in self._fused - known for member in self.sketches.members[described]}
+        return {m: "" if m in needed else str(outline) for m, outline in self.sketches.outlines.items()}
 
     def state_packing(self, module: ModuleOp) -> None:
         """Let known functions pack constants, and note how others do it."""
@@ -146,17 +180,18 @@ class LoopKernels:
             if CompiledAs.of(function) is None:
                 self._packing.append((recipe, _Packing.of(function, constants.get(function, ()))))
             elif (found := self.recall(recipe)) is None:
-                raise NotKnownError([recipe])
+                self._expect_none([recipe])
             elif found.packing:
                 known = parsed_function(found.packing.decode())
-                if known is None or known.function_type != function.function_type:
-                    raise NotKnownError([recipe])
-                _set_body(function, known.clone().detach_region(0))
+                if known is not None and known.function_type == function.function_type:
+                    _set_body(function, known.clone().detach_region(0))
+                else:
+                    self._expect_none([recipe])
 
     def check_packing(self, module: ModuleOp) -> None:
         """Check that constants were packed as usual: they are not if many functions pack the same one."""
         known = [(recipe, f) for recipe, f in _loop_functions(module) if CompiledAs.of(f) is not None]
-        _expect_none(recipe for recipe, f in known if any(isinstance(op, AllocBufferOp) for op in f.body.ops))
+        self._expect_none(recipe for recipe, f in known if any(isinstance(op, AllocBufferOp) for op in f.body.ops))
         for _, function in known:
             _set_body(function, Region(Block(arg_types=function.function_type.inputs)))
         for recipe, packing in self._packing:
@@ -176,7 +211,7 @@ class LoopKernels:
         """State the code of known functions."""
         known = [(recipe, f) for recipe, f in _loop_functions(module) if CompiledAs.of(f) is not None]
         codes = {recipe: self.resolve(recipe) for recipe, _ in known}
-        _expect_none(recipe for recipe, code in codes.items() if code is None)
+        self._expect_none(recipe for recipe, code in codes.items() if code is None)
         for recipe, function in known:
             if (code := codes[recipe]) is not None:
                 code.mark(function)
@@ -206,10 +241,14 @@ class LoopKernels:
                 known = self.learned.get(recipe, LoopFunction())
                 self.learned[recipe] = replace(known, kernel=kernels[name], temporaries=temporaries)
         compiled = {root_of(recipe) for recipe, known in self.learned.items() if known.kernel}
-        return {recipe: known for recipe, known in self.learned.items() if root_of(recipe) in compiled}
+        self._final = {recipe: known for recipe, known in self.learned.items() if root_of(recipe) in compiled}
+        return self._final
 
 
 _STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
+    LegalizeOpsPass: lambda kernels, module: kernels.sketches.sketch(module),
+    AnnotateOpPatternPass: lambda kernels, module: kernels.sketches.note_operators(module),
+    FuseTirPass: lambda kernels, module: kernels.sketches.note_groups(module),
     InlineBlocksPass: LoopKernels.look_up,
     RewriteLayoutPass: LoopKernels.state_packing,
     MergeLoopsPass: LoopKernels.check_packing,
@@ -221,10 +260,7 @@ _STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
 
 def _functions(module: ModuleOp) -> Iterator[tuple[str, Operation]]:
     """Yield the functions that have recipes."""
-    for op in list(module.ops):
-        recipe = op.attributes.get(RECIPE_ATTR)
-        if isinstance(recipe, StringAttr):
-            yield recipe.data, op
+    return ((recipe, op) for op in list(module.ops) if (recipe := recipe_of(op)) is not None)
 
 
 def _loop_functions(module: ModuleOp) -> Iterator[tuple[str, PrimFuncOp]]:
@@ -236,17 +272,12 @@ def root_of(recipe: str) -> str:
     return recipe.partition(" ")[0]
 
 
-def _may_be_known(function: PrimFuncOp) -> bool:
+def _may_be_known(function: PrimFuncOp, *, is_made_of_operators: bool) -> bool:
     """Return whether nothing but a function and its target decides what becomes of it: its callers decide on sizes that
     are known at run time."""
-    is_done = SCHEDULED_ATTR in function.attributes
-    return not is_done and not any(map(has_unknown, function.function_type.inputs)) and not symbols_used(function)
-
-
-def _expect_none(unknown: Iterable[str]) -> None:
-    """Raise `NotKnownError` for the recipes of functions, if there are any."""
-    if recipes := [*unknown]:
-        raise NotKnownError(recipes)
+    if SCHEDULED_ATTR in function.attributes or any(map(has_unknown, function.function_type.inputs)):
+        return False
+    return is_made_of_operators or not symbols_used(function)
 
 
 def _set_body(function: PrimFuncOp, body: Region) -> None:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from relex.dialects.processors import Processor
 from relex.dialects.relex import Operator, ReluOp
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
+from relex.lowering import legalize_ops
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
 from relex.passes.cpu import cost
@@ -180,6 +182,22 @@ PROGRAMS: dict[str, Callable[[], AnyProgram]] = {
       func.return %2, %1 : tensor<64x64xf32>, tensor<64x64xf32>
     }"""
     ),
+    "a product of a copy": lambda: (
+        """
+    func.func @main(%x: tensor<16x64xf32>, %y: tensor<64x96xf32>) -> tensor<16x96xf32> {
+      %0 = relex.permute_dims %y axes = [1, 0] : (tensor<64x96xf32>) -> tensor<96x64xf32>
+      %1 = relex.dense %x, %0 : (tensor<16x64xf32>, tensor<96x64xf32>) -> tensor<16x96xf32>
+      func.return %1 : tensor<16x96xf32>
+    }"""
+    ),
+    "operators that are fused with nothing": lambda: (
+        """
+    func.func @main(%x: tensor<4xf32>, %y: tensor<64x64xf32>) -> (tensor<4xf32>, tensor<64x64xf32>) {
+      %0 = relex.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = relex.exp %y : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      func.return %0, %1 : tensor<4xf32>, tensor<64x64xf32>
+    }"""
+    ),
     "sizes that are known at run time": lambda: (
         """
     func.func @main(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
@@ -199,13 +217,13 @@ def test_the_code_does_not_depend_on_the_cache(name: str):
     assert code_of(program()) == expected
 
 
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The functions that were taken for known at first, and are not."""
-    found: list[str] = []
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """The functions and operators that were taken for known at first, and are not, each time that happens."""
+    found: list[Sequence[str]] = []
     forget = Kernels.forget
 
     def see(self: Kernels, recipes: Sequence[str]) -> None:
-        found.extend(recipes)
+        found.append(recipes)
         forget(self, recipes)
 
     monkeypatch.setattr(Kernels, "forget", see)
@@ -267,6 +285,49 @@ def test_known_functions_are_visited_by_no_pass(monkeypatch: pytest.MonkeyPatch)
     after_fusion = names[names.index("inline-blocks") :]
     assert {name for name in after_fusion if visited[name]} == {"rewrite-layout"}
     assert 0 < visited["rewrite-layout"] < before["rewrite-layout"] / 2
+
+
+def emitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operators that have become loop functions."""
+    found: list[str] = []
+    emit = legalize_ops.emit_prim_func
+
+    def see(name: str, *rest: Any, **options: Any) -> PrimFuncOp:
+        found.append(name)
+        return emit(name, *rest, **options)
+
+    monkeypatch.setattr(legalize_ops, "emit_prim_func", see)
+    return found
+
+
+def test_operators_of_known_functions_are_not_lowered(monkeypatch: pytest.MonkeyPatch):
+    made = emitted(monkeypatch)
+    build(layers([24, 16]))
+    assert made
+    made.clear()
+    MEMORY.clear()
+    build(layers([24, 16], seed=1))
+    assert made == []
+
+
+def test_known_operators_in_other_groups(monkeypatch: pytest.MonkeyPatch):
+    """They are lowered after all, and those around them are not."""
+    chain = """
+    func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {{
+      %0 = relex.{0} %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      %1 = relex.{1} %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      func.return %1 : tensor<64x64xf32>
+    }}
+    """
+    first, second = chain.format("exp", "negative"), chain.format("negative", "exp")
+    expected = code_of(second, cache=False)
+    build(first)
+    made, forgot = emitted(monkeypatch), forgotten(monkeypatch)
+    assert code_of(second) == expected
+    assert (len(made), len(forgot)) == (2, 1)
+    made.clear()
+    assert code_of(second) == expected
+    assert made == []
 
 
 def test_other_constants_and_names_are_the_same_kernels(compiled: Callable[[], int]):
