@@ -110,11 +110,19 @@ def file_kind(name: str, known: Collection[str], others: str) -> str:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Write a file. Raises `ToolError` on failure."""
+    """Write a file, as a whole or not at all. Raises `ToolError` on failure."""
+    from relex.runtime.container import write_file
+
+    target = Path(path).resolve()
     try:
-        Path(path).write_bytes(data)
-    except OSError as e:
-        raise ToolError(f"cannot write '{path}': {e.strerror}") from e
+        if target.exists() and not target.is_file():
+            # A device or a pipe.
+            target.write_bytes(data)
+        else:
+            write_file(target, [data])
+    except (OSError, RelexError) as e:
+        reason = getattr(e if isinstance(e, OSError) else e.__cause__, "strerror", None)
+        raise ToolError(f"cannot write '{path}': {reason or e}") from e
 
 
 def make_folder(path: Path) -> None:
