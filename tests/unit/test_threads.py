@@ -386,6 +386,33 @@ def test_processes_end_while_threads_are_awake() -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
+ENDING = """
+import atexit, os, threading, time
+seen = set()
+atexit.register(lambda: print(len(seen), len(seen & {int(task) for task in os.listdir("/proc/self/task")})))
+from relex.runtime import set_threads
+from test_threads import share
+together = threading.Barrier(3)
+
+def run(begin, end):
+    if begin == 0:
+        time.sleep(1e-3)
+    elif threading.get_native_id() not in seen:
+        seen.add(threading.get_native_id())
+        together.wait(timeout=600)
+
+set_threads(3)
+share(run, 0, 100)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the threads of a process in a folder")
+def test_threads_end_before_their_code_is_gone() -> None:
+    """Python runs what was registered first in the end last."""
+    result = run_python(ENDING, PYTHONPATH=str(Path(__file__).parent))
+    assert (result.stdout, result.stderr) == ("3 1\n", "")
+
+
 PROGRAM_IN_C = """
 #include <stdint.h>
 typedef struct { float *base, *data; int64_t offset, sizes[2], strides[2]; } matrix;
