@@ -8,10 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from venv import EnvBuilder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +49,7 @@ class Tree:
                 old.unlink()
         for name in sorted(kept):
             copy_file(ROOT / name, self.root / name)
+        self._bin = make_environment(folder / "venv", self.root)
 
     @contextmanager
     def edited(self, name: str, data: bytes) -> Generator[None]:
@@ -69,8 +72,7 @@ class Tree:
         """Run a command with the relex of the tree. It ends with all that it started."""
         environment = {
             **os.environ,
-            "PYTHONPATH": str(self.root / "tests" / "typing"),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+            "PATH": os.pathsep.join([str(self._bin), os.environ.get("PATH", "")]),
             "XDG_CACHE_HOME": str(self._caches),
         }
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -97,7 +99,24 @@ class Tree:
 
     def python(self, *words: str | Path, seconds: float) -> Ended:
         """Run Python with the relex of the tree."""
-        return self.run([sys.executable, *words], seconds)
+        return self.run([self._bin / "python", *words], seconds)
+
+
+def make_environment(folder: Path, root: Path) -> Path:
+    """Make a virtual environment with the relex of a tree and all else that this one has; return where its programs
+    are. Processes that tests start are in it, whatever variables they get."""
+    EnvBuilder(symlinks=True, clear=True).create(folder)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    others = sysconfig.get_path("purelib")
+    lines = [str(root / "tests" / "typing"), f"import site; site.addsitedir({others!r})"]
+    (packages / "tree.pth").write_text("\n".join(lines) + "\n")
+    here, scripts = Path(sys.executable).parent, folder / "bin"
+    for program in here.iterdir():
+        first, end, rest = program.read_bytes().partition(b"\n") if program.is_file() else (b"", b"", b"")
+        if first.startswith(f"#!{here}/python".encode()):
+            (scripts / program.name).write_bytes(f"#!{scripts}/python".encode() + end + rest)
+            (scripts / program.name).chmod(0o755)
+    return scripts
 
 
 def copy_file(source: Path, target: Path) -> None:
