@@ -79,7 +79,7 @@ def plugin_files(args: Sequence[str]) -> list[str]:
     return parser.parse_known_args(args)[0].load_passes
 
 
-def add_load_passes(parser: argparse.ArgumentParser) -> None:
+def add_load_passes(parser: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the option `--load-passes`."""
     parser.add_argument(
         "--load-passes",
@@ -91,7 +91,7 @@ def add_load_passes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_observing_arguments(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:  # pyright: ignore[reportPrivateUsage]
+def add_observing_arguments(group: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the options. Each has an optional value, for which the arguments are normalized first."""
     group.add_argument(
         "--trace-rules",
@@ -152,7 +152,7 @@ def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ())
     parser.error = fail
 
 
-def add_metadata(parser: argparse.ArgumentParser) -> None:
+def add_metadata(parser: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add the option for the constants of scripts."""
     parser.add_argument(
         "--metadata",

@@ -8,19 +8,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, ShapeError
 from relex.dialects.readers import is_metadata, known_suffixes
 from relex.passes.activity import doing
 from relex.passes.progress import showing_progress
-from relex.tools.arguments import (
-    add_load_passes,
-    add_metadata,
-    add_observing_arguments,
-    normalize,
-    raise_tool_errors,
-)
+from relex.tools.arguments import normalize
 from relex.tools.diagnostics import (
     Source,
     ToolError,
@@ -33,21 +27,21 @@ from relex.tools.diagnostics import (
 )
 from relex.tools.inputs import Input, count_calls, for_argument, source_of
 from relex.tools.instrumentation import Timing, timed
-from relex.tools.model_inputs import add_model_arguments, model_options
+from relex.tools.model_inputs import model_options
 from relex.tools.native_code import check_trusted
 from relex.tools.plugins import Plugins, import_file
 from relex.tools.progress import with_progress
-from relex.tools.version import VersionAction
+from relex.tools.run_options import make_parser
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
     from relex.dialects.dtypes import Array
+    from relex.dialects.signature import Signature
     from relex.runtime import Executable
     from relex.tools.buffer_functions import Callee
-
-Level = Literal["graph", "loops", "core", "native"]
+    from relex.tools.measuring import Measured
 
 T = TypeVar("T")
 
@@ -55,123 +49,15 @@ SAVED = ".relex"
 """The file extension of saved executables."""
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the argument parser of the tool."""
-    parser = argparse.ArgumentParser(
-        prog="relex-run",
-        description="Compiles or interprets a program and runs one of its functions on arrays from files.",
-    )
-    parser.add_argument(
-        "file",
-        help="an .mlir file, a .py file in TVMScript, an .onnx file, a .pt2 file of torch.export, or a .relex file "
-        "that --save wrote, which is native code: run only those you trust; - reads MLIR from standard input",
-    )
-    parser.add_argument("--entry", default="main", metavar="NAME", help="the function to run (main)")
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        type=lambda text: (Input.read, text),
-        dest="inputs",
-        metavar="[NAME=]VALUE",
-        help="an argument, in order or by name: an .npy file, or a number for a scalar; may be given several times",
-    )
-    parser.add_argument(
-        "--each",
-        action="append",
-        type=lambda text: (Input.read_series, text),
-        dest="inputs",
-        metavar="[NAME=]FILE.npy|FOLDER",
-        help="like --input, but call the function once for each entry along the first axis of the array, or for each "
-        ".npy file of the folder, in the order of their names; results are stacked along a new first axis",
-    )
-    parser.add_argument(
-        "--params",
-        metavar="FILE.npz|FILE.safetensors|FILE.pkl",
-        help="arrays to bind to parameters of the same names; metadata_0, ... are the constants a script leaves out",
-    )
-    add_metadata(parser)
-    add_model_arguments(parser)
-    parser.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        metavar="FILE.npy",
-        help="save a result, in order, instead of printing it; may be given several times",
-    )
-    parser.add_argument(
-        "--library",
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="execute a Python file first, which registers library functions; may be given several times",
-    )
-    add_load_passes(parser)
-    parser.add_argument(
-        "--tuned",
-        metavar="FILE.mlir",
-        help="schedule loops as relex-tune found to be fastest",
-    )
-    parser.add_argument(
-        "--dump-pass-pipeline",
-        action="store_true",
-        help="print the passes that run on stderr, as relex-opt -p takes them",
-    )
-    parser.add_argument(
-        "--cache",
-        action="store_true",
-        help="keep what is compiled, and take it from there the next time: in the folder that the environment variable "
-        "RELEX_CACHE names, else ~/.cache/relex; with the variable set, that is so by default; "
-        "RELEX_CACHE=off turns it off",
-    )
-    parser.add_argument(
-        "--save",
-        metavar="FILE",
-        help="save the compiled program instead of running it: FILE.relex is for relex-run and relex.load, "
-        "FILE.o an object file for C and C++, with a header FILE.h beside it",
-    )
-    parser.add_argument("--strict", action="store_true", help="keep the order and the roundings of plain loops in sums")
-    parser.add_argument(
-        "--level",
-        choices=get_args(Level),
-        default="native",
-        help="lower the program to this level and interpret it there; native code is compiled (native)",
-    )
-    parser.add_argument(
-        "--checked",
-        action="store_true",
-        help="when interpreting, stop at races and at the use of freed memory, and fill fresh memory with NaN",
-    )
-    parser.add_argument(
-        "--profile",
-        action="store_true",
-        help="run the function several times more, and print on stderr how long each of the calls in it takes",
-    )
-    parser.add_argument(
-        "--html",
-        metavar="FILE.html",
-        help="write a page that shows what each pass did, how loops were scheduled, and what --profile shows",
-    )
-    add_observing_arguments(parser)
-    parser.add_argument(
-        "--trust-native",
-        action="store_true",
-        help="compile programs that are native code already, at the core and machine levels: they reach all memory. "
-        "Buffers that are given no --input are made, and are the results; else all are",
-    )
-    parser.add_argument("--version", action=VersionAction)
-    parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
-    raise_tool_errors(parser)
-    return parser
-
-
 def run(args: argparse.Namespace, started: float | None = None) -> None:
     """Run the tool with parsed arguments. `started` is when the process began to import it, if it did."""
     if args.save and (args.level != "native" or args.inputs or args.output or args.profile or args.html):
         raise ToolError("expected --save alone: it saves the compiled program, and runs nothing")
+    if args.emit and (args.level != "native" or args.inputs or args.profile or args.html or args.save):
+        raise ToolError("expected --emit alone or with --output: it prints the program, and runs nothing")
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
-    for option in ("profile", "html"):
+    for option in ("profile", "html", "benchmark"):
         if getattr(args, option) and args.level != "native":
             raise ToolError(f"expected --level native with --{option}: what is interpreted takes other times")
     with timed(Timing(started) if args.timing else None), showing_progress(not args.no_progress):
@@ -190,11 +76,21 @@ def _run(args: argparse.Namespace) -> None:
     if args.library:
         explain_library_errors(dict(map(read_text, args.library)))
     args.passes = [*passes_of(plugins), *tuning(args)]
+    if args.target is not None:
+        from relex.tools.emitting import read_target
+
+        args.target = read_target(args.target)
     inputs = [read(text) for read, text in args.inputs]
     if PurePath(args.file).suffix == SAVED:
         with doing("Link"):
             loaded = load_saved(args)
-        write_results(call(loaded, args, inputs), args.output)
+        signature = loaded[args.entry].signature
+        if is_asked_about(args) and signature.inputs:
+            from relex.tools.describing import describe_function
+
+            print(describe_function(signature, None))
+            return
+        write_results(call(loaded, None, args, inputs), args.output)
         return
     context = make_context()
     plugins.add_dialects(context)
@@ -219,10 +115,34 @@ def _run(args: argparse.Namespace) -> None:
         if args.save:
             observed(lambda: save(module, args), args, source)
             return
-        results = call(observed(lambda: prepare(module, args, inputs), args, source), args, inputs)
+        if args.emit:
+            from relex.tools.emitting import emit
+
+            file = args.output[0] if args.output else None
+            emit(module, args.emit, file, strict=args.strict, target=args.target, passes=args.passes)
+            return
+        if is_asked_about(args) and (signature := signature_in(module, args.entry)) is not None:
+            from relex.tools.describing import describe_function
+
+            print(describe_function(signature, module))
+            return
+        results = call(observed(lambda: prepare(module, args, inputs), args, source), module, args, inputs)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
     write_results(results, args.output)
+
+
+def is_asked_about(args: argparse.Namespace) -> bool:
+    """Return whether nothing is to be done with a function: it gets no arguments, and no result is asked for."""
+    return not (args.inputs or args.random is not None or args.output or args.profile or args.html or args.benchmark)
+
+
+def signature_in(module: ModuleOp, entry: str) -> Signature | None:
+    """Return the signature of a function of tensors that has arguments, without compiling it; None if it is not one."""
+    from relex.lowering.support.signatures import signatures
+
+    found = signatures(module).get(entry)
+    return found if found is not None and found.inputs and not found.writes_inputs else None
 
 
 def passes_of(plugins: Plugins) -> Sequence[ModulePass]:
@@ -273,7 +193,7 @@ def save(module: ModuleOp, args: argparse.Namespace) -> None:
 
     suffix = PurePath(args.save).suffix
     if suffix == OBJECT_SUFFIX:
-        build_object(module, args.save, strict=args.strict, passes=args.passes)
+        build_object(module, args.save, strict=args.strict, target=args.target, passes=args.passes)
     elif suffix == SAVED:
         compiled(module, args).save(args.save)
     else:
@@ -285,7 +205,7 @@ def load_saved(args: argparse.Namespace) -> Executable:
     from relex.runtime.saving import load
 
     of_programs = ("params", "metadata", "shapes", "values", "load_passes", "tuned")
-    options = (*of_programs, "profile", "html", "save", "strict", "dump_pass_pipeline")
+    options = (*of_programs, "target", "emit", "profile", "html", "save", "strict", "dump_pass_pipeline")
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":
@@ -318,10 +238,12 @@ def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
     # A program from the cache would be compiled without passes that can be observed.
     is_observed = args.trace_rules or args.statistics or args.remarks
     cache = False if is_observed else (True if args.cache else None)
-    return build(module, strict=args.strict, cache=cache, passes=args.passes)
+    return build(module, strict=args.strict, target=args.target, cache=cache, passes=args.passes)
 
 
-def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array]:
+def call(
+    functions: Mapping[str, Callee], module: ModuleOp | None, args: argparse.Namespace, inputs: Sequence[Input]
+) -> Sequence[Array]:
     """Return the results of the requested function, stacked over calls if there are several."""
     from relex.runtime.arguments import bind_arguments
 
@@ -343,6 +265,11 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
     def arguments(number: int) -> Sequence[Any]:
         in_order = [i.value(number) for i in inputs if i.name is None]
         by_name = {i.name: i.value(number) for i in inputs if i.name is not None}
+        if args.random is not None:
+            from relex.tools.random_inputs import random_arguments, read_sizes
+
+            given = [spec.name for spec in function.signature.inputs[: len(in_order)]]
+            by_name |= random_arguments(function.signature, read_sizes(args.random), [*given, *by_name])
         bound = bind_arguments(function.signature, in_order, by_name)
         return [for_argument(*of_one) for of_one in zip(bound, function.signature.inputs, strict=True)]
 
@@ -358,11 +285,29 @@ def call(functions: Mapping[str, Callee], args: argparse.Namespace, inputs: Sequ
         if count is None
         else stack([results(i) for i in with_progress(range(count), sys.stderr)], partial(source_of, inputs))
     )
+    if args.benchmark:
+        print(benchmark(function, module, arguments(0)))
+        found = list[Any]()
     if args.profile:
         print(cast("Executable", functions).profile(*arguments(0), entry=args.entry), file=sys.stderr)
     if args.html:
         cast("Executable", functions).report(*arguments(0), entry=args.entry).save(args.html)
     return found
+
+
+def benchmark(function: Callee, module: ModuleOp | None, arguments: Sequence[Any]) -> Measured:
+    """Return how long calls with these arguments take."""
+    import numpy as np
+
+    from relex.tools.describing import count_flops
+    from relex.tools.measuring import measure
+
+    signature = function.signature
+    flops = None if module is None else count_flops(module, signature.name)
+    size = sum(np.asarray(argument).nbytes for argument in arguments)
+    is_double = any(spec.element_type == "f64" for spec in signature.outputs)
+    dtype = "float64" if is_double else "float32"
+    return measure(signature.name, lambda: function(*arguments), flops, size, dtype)
 
 
 @contextmanager

@@ -23,7 +23,17 @@ func.func @other(%x: tensor<3xf32>) -> tensor<3xf32> {
 """
 
 WRONG = {
-    "too few": ("p.mlir", "main() expected 2 arguments (x, b), found none for x, b"),
+    "too few": ("p.mlir --input x.npy", "main() expected 2 arguments (x, b), found none for b"),
+    "none for a profile": ("p.mlir --profile", "main() expected 2 arguments (x, b), found none for x, b"),
+    "a size that is not there": ("p.mlir --random n=3", "main() has no size 'n'; there are none"),
+    "no size": ("p.mlir --random n", "expected --random with sizes such as n=16, found 'n'"),
+    "object code on a terminal": ("p.mlir --emit obj", "expected --output FILE.o with --emit obj"),
+    "emit and run": ("p.mlir --emit asm --input x.npy", "expected --emit alone or with --output"),
+    "unknown triple": ("p.mlir --emit asm --target nowhere", "no code generator for triple 'nowhere'"),
+    "benchmark of an interpreter": (
+        "p.mlir --random --benchmark --level core",
+        "expected --level native with --benchmark",
+    ),
     "shape": (
         "p.mlir --input b.npy --input b.npy",
         "main() argument 'x': expected shape (1, 3), found (3,)",

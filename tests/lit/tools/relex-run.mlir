@@ -15,8 +15,8 @@
 // RUN: relex-run %s --entry other --input %t.b.npy | filecheck %s --check-prefix=OTHER
 // OTHER: [2., 2., 2.]
 
-// RUN: not relex-run %s 2>&1 | filecheck %s --check-prefix=ARITY
-// ARITY: relex-run: error: main() expected 2 arguments (x, b), found none for x, b
+// RUN: not relex-run %s --input %t.x.npy 2>&1 | filecheck %s --check-prefix=ARITY
+// ARITY: relex-run: error: main() expected 2 arguments (x, b), found none for b
 // RUN: cp %t.b.npy "%t=b.npy" && relex-run %s --input %t.x.npy --input "%t=b.npy" | filecheck %s
 
 func.func @main(%x: tensor<1x3xf32>, %b: tensor<3xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {

@@ -1,0 +1,78 @@
+"""What `relex-run` says about a function that gets no arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.traits import SymbolTable
+
+from relex.dialects.relex import CallTirOp
+from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.tir import PrimFuncOp
+from relex.lowering.legalize_ops import LegalizeOpsPass
+from relex.passes.analysis.work import work_of
+
+if TYPE_CHECKING:
+    from relex.dialects.signature import Signature
+
+
+def describe_function(signature: Signature, module: ModuleOp | None) -> str:
+    """Return lines about a function: its signature, what a call costs, and how to call it. `module` is the program, if
+    it is known."""
+    flops = None if module is None else count_flops(module, signature.name)
+    costs = [*(() if flops is None else (_short(flops, " floating-point operations"),)), *_memory(signature)]
+    sizes = "=".join((*signature.names, "16")[:2]) if signature.names else ""
+    made_up = "--random" + (f" {sizes}" if sizes else "")
+    return "\n".join(
+        [
+            str(signature),
+            *([f"a call: {', '.join(costs)}"] if costs else []),
+            f"arguments are given by --input, or made up by {made_up}",
+        ]
+    )
+
+
+def count_flops(module: ModuleOp, name: str) -> int | None:
+    """Return the number of floating-point operations of a call of a graph function, before any of them are fused; None
+    if that depends on sizes or data, or is not known."""
+    lowered = LegalizeOpsPass()(module)
+    function = SymbolTable.lookup_symbol(lowered, name)
+    if not isinstance(function, func.FuncOp):
+        return None
+    total = 0
+    for op in function.walk():
+        if isinstance(op, func.CallOp) or (op.name.startswith("relex.call") and not isinstance(op, CallTirOp)):
+            return None
+        if isinstance(op, CallTirOp):
+            callee = SymbolTable.lookup_symbol(op, op.callee)
+            shapes = [sizes_in_type(t) for t in (*op.arguments.types, *op.result_types)]
+            if not isinstance(callee, PrimFuncOp) or any(DYNAMIC_INDEX in shape for shape in shapes):
+                return None
+            if (flops := work_of(callee, shapes).flops) is None:
+                return None
+            total += flops
+    return total
+
+
+def _memory(signature: Signature) -> Iterator[str]:
+    """Yield what a call reads, writes and needs, as far as it does not depend on sizes."""
+    if all(spec.is_static for spec in (*signature.inputs, *signature.outputs)):
+        for what, specs in (("arguments", signature.inputs), ("results", signature.outputs)):
+            sizes = [prod(int(size) for size in spec.shape if isinstance(size, int)) for spec in specs]
+            total = sum(size * spec.dtype.itemsize for size, spec in zip(sizes, specs, strict=True))
+            yield _short(total, f"B of {what}")
+    temporaries = [size for size in signature.temporaries if isinstance(size, int)]
+    if any(temporaries) and len(temporaries) == len(signature.temporaries):
+        yield _short(max(temporaries), "B of memory in between")
+
+
+def _short(number: int, what: str) -> str:
+    """Format a number of things with three digits and a prefix: `401 kB`."""
+    for prefix, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.3g} {prefix}{what}"
+    return f"{number} {what.lstrip()}"

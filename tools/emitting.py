@@ -1,0 +1,57 @@
+"""`--emit` of relex-run: the program at a level, as LLVM IR, as assembly or as object code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from relex.dialects.context import make_context
+from relex.dialects.features import as_target
+from relex.dialects.target import Target, set_target
+from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
+from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.tools.diagnostics import ToolError, write_bytes
+from relex.tools.reproducer import as_text
+
+LEVELS = ("graph", "loops", "core")
+CODE = {"llvm": LlvmTarget(), "asm": AsmTarget(), "obj": ObjTarget()}
+FORMS = (*LEVELS, *CODE)
+
+
+def read_target(text: str) -> Target:
+    """Read `TRIPLE[:CPU[:FEATURES]]`; `host` is this machine. Raises `UnknownNameError` for what LLVM does not know."""
+    triple, _, rest = text.partition(":")
+    cpu, _, features = rest.partition(":")
+    host = Target.host()
+    target = Target(host.triple if triple == "host" else triple, cpu, features)
+    found = as_target(host if target == Target(host.triple) else target)
+    assert found is not None
+    return found
+
+
+def emit(
+    module: ModuleOp, form: str, file: str | None, *, strict: bool, target: Target | None, passes: Sequence[ModulePass]
+) -> None:
+    """Write the program in a form to a file, or print it. Raises `ToolError` for object code without a file."""
+    module, context = module.clone(), make_context()
+    if target is not None:
+        set_target(module, target)
+    RelexPipelinePass(form if form in LEVELS else "llvm", strict, passes).apply(context, module)  # pyright: ignore[reportArgumentType]
+    if form in LEVELS:
+        data = as_text(module, context).encode()
+    elif form == "obj":
+        if file is None:
+            raise ToolError("expected --output FILE.o with --emit obj: object code is not for a terminal")
+        data = ObjTarget().emit_bytes(context, module)
+    else:
+        text = StringIO()
+        CODE[form].emit(context, module, text)
+        data = text.getvalue().encode()
+    if file is None:
+        sys.stdout.write(data.decode())
+    else:
+        write_bytes(file, data)
