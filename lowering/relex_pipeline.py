@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 
 from relex.lowering.annotate_signatures import AnnotateSignaturesPass
 from relex.lowering.annotate_temporaries import AnnotateTemporariesPass
@@ -23,6 +22,7 @@ from relex.lowering.lower_call_tir import LowerCallTirPass
 from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass
 from relex.lowering.plan_memory import PlanMemoryPass
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
+from relex.lowering.support.scf_to_cf import ConvertScfToCfPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,
@@ -102,7 +102,7 @@ def pipeline(
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
-    cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCf()]
+    cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass()]
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), *folding, FoldBatchNormPass(), BlockChannelsPass(), *sizes, FuseAttentionPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
