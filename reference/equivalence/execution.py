@@ -18,7 +18,7 @@ from relex.dialects.dtypes import element_type_of, numpy_dtype, storage_of
 from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
-from relex.reference.equivalence.bounded import Undecided, plain, spread_of
+from relex.reference.equivalence.bounded import Bounded, Undecided, bounded_dtype, plain, spread_of
 from relex.reference.equivalence.bounds import BoundedNumbers
 from relex.reference.equivalence.interface import Interface, NotComparable, Spec, find_function
 
@@ -229,13 +229,20 @@ def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
     is_read_only = len(types) != len(values)
     arguments: list[Any] = []
     for t, value in zip(types, values, strict=False):
-        if isa(t, TensorType) and storage_of(t.element_type) != t.element_type and value.dtype.names is None:
-            arguments.append(value.view(numpy_dtype(t.element_type)))
+        if isa(t, TensorType) and storage_of(t.element_type) != t.element_type:
+            arguments.append(_with_sign(value, numpy_dtype(t.element_type)))
         elif t.name != "memref":
             arguments.append(value)
         else:
             arguments.append(Buffer.read_only(value) if is_read_only else Buffer(value))
     return arguments
+
+
+def _with_sign(value: Array, dtype: np.dtype[Any]) -> Array:
+    """Return numbers of a dtype, of which an array has the bits; terms of a proof have no sign."""
+    if value.dtype.names is None:
+        return value.view(dtype)
+    return value.view(bounded_dtype(dtype)) if value.dtype.type is Bounded else value
 
 
 def _outputs(function: Operation, interface: Interface, shapes: Shapes | None) -> list[Array] | None:

@@ -539,3 +539,21 @@ def test_sizes_that_an_operator_refuses() -> None:
     }
     """
     check_pass(RelexPipelinePass("llvm", strict=True), parse_module(text), samples=2, seed=1589247198)
+
+
+@pytest.mark.parametrize("operator", ["right_shift", "divide", "maximum", "mod", "less"])
+def test_unsigned_numbers_beside_rounded_ones(operator: str) -> None:
+    """Arguments and constants of an unsigned type have one representation, also where the results have a spread."""
+    operator = "floor_divide" if operator == "divide" else operator
+    t = "i1" if operator == "less" else "ui32"
+    text = f"""
+    func.func @main(%x: tensor<5xui32>, %y: tensor<17xf32>, %w: tensor<17x4xf32>) -> (tensor<5x{t}>, tensor<4xf32>) {{
+      %c = relex.constant dense<3> : tensor<5xui32>
+      %0 = relex.{operator} %x, %c : (tensor<5xui32>, tensor<5xui32>) -> tensor<5x{t}>
+      %1 = relex.matmul %y, %w : (tensor<17xf32>, tensor<17x4xf32>) -> tensor<4xf32>
+      func.return %0, %1 : tensor<5x{t}>, tensor<4xf32>
+    }}
+    """
+    report = check_pass(RelexPipelinePass(), parse_module(text), samples=1)
+    assert ("legalize-ops", "main") in report.compared
+    assert not report.skipped
