@@ -114,6 +114,14 @@ def find_cache(option: CacheOption) -> CompileCache | None:
     return CompileCache(option) if option is not False else None
 
 
+def usable_cache() -> CompileCache | None:
+    """Return the cache of what needs no permission to be kept, or None if it is off or cannot be used."""
+    if os.environ.get(FOLDER_VARIABLE) != OFF:
+        with suppress(RelexError, RuntimeError):
+            return find_cache(True)
+    return None
+
+
 def default_folder() -> Path:
     """Return the folder of the default cache, which need not exist. Raises `RuntimeError` without a home."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "relex"

@@ -12,8 +12,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from relex.dialects.code_generator import optimize, parsed_ir
 from relex.dialects.exceptions import RelexError, UnknownNameError
+from relex.runtime.own_code import initialize, machine_code
 
 Buffer = npt.NDArray[np.uint8]
 
@@ -61,17 +61,8 @@ def link(
 
 
 def link_ir(text: str, exports: Iterable[str], symbols: Mapping[str, int] | None = None) -> LoadedCode:
-    """Compile LLVM IR for this process and link it. Functions that request it are inlined; nothing else is optimized
-    before code generation."""
-    _initialize()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(opt=2, reloc="pic", codemodel="default")
-    with parsed_ir(text) as module:
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        optimize(module, machine, 0)
-        code = machine.emit_object(module)
-    return link((code,), symbols or {}, exports)
+    """Compile LLVM IR of relex for this process, unless that was done before, and link it."""
+    return link((machine_code(text),), symbols or {}, exports)
 
 
 def read_ir(package: str, file: str, **values: int) -> str:
@@ -79,14 +70,9 @@ def read_ir(package: str, file: str, **values: int) -> str:
     return Template(files(package).joinpath(file).read_text(encoding="utf-8")).substitute(values)
 
 
-def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
 @lru_cache(maxsize=1)
 def _jit(number: int) -> llvm.LLJIT:
     """The JIT that is being filled. An earlier one lives as long as the code that it has loaded."""
-    _initialize()
+    initialize()
     # JITLink keeps code close to its data wherever it places them, and reaches everything else through tables.
     return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)

@@ -13,6 +13,7 @@ from relex.lowering import PASSES as LOWERING_PASSES
 from relex.moved import MOVED, new_path
 from relex.passes import PASSES
 from relex.passes.cpu.table import RULES
+from relex.runtime import build
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = {
@@ -168,6 +169,22 @@ def test_small_programs_are_read_without_what_few_runs_need(tmp_path: Path):
     own = {name for name in modules if name.startswith("relex.")}
     assert not {name for name in own if name.startswith(("relex.dialects.relex", "relex.runtime", "relex.reference"))}
     assert len(own) <= 60, sorted(own)
+
+
+def test_saved_programs_are_run_without_llvm_code_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What calls functions from Python is compiled by the first process that needs it."""
+    file = tmp_path / "saved.relex"
+    build("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { func.return %x : tensor<2xf32> }").save(file)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("RELEX_CACHE", raising=False)
+    count = "import llvmlite.binding as l; t = l.TargetMachine; emit = t.emit_object; made = []"
+    count += "; t.emit_object = lambda *a: (made.append(1), emit(*a))[1]"
+    run = "import sys, numpy as np; from relex.runtime import load"
+    run += "; print(load(sys.argv[1])['main'](np.ones(2, np.float32)).sum(), len(made))"
+    for emitted in (1, 0):
+        command = [sys.executable, "-c", f"{count}; {run}", str(file)]
+        process = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert process.stdout.split() == ["2.0", str(emitted)]
 
 
 def test_executables_run_without_the_compiler():

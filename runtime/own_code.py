@@ -1,0 +1,63 @@
+"""Machine code of relex's own LLVM IR, such as `entry.ll`: compiled once, and kept in the user's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+
+import llvmlite.binding as llvm
+
+from relex.dialects.code_generator import optimize, parsed_ir
+from relex.dialects.exceptions import RelexError
+from relex.dialects.json_codec import Plain
+from relex.runtime.compile_cache import CompileCache, usable_cache
+from relex.runtime.container import pack, unpack
+
+SUFFIX = ".code"
+"""The suffix of files with such code."""
+
+LEVEL = 2
+"""The effort of code generation. Before it, functions that request it are inlined; nothing else is optimized."""
+
+
+def machine_code(text: str) -> bytes:
+    """Return the object file of LLVM IR for any processor of this kind. Most processes need some of relex's own, and
+    LLVM would take longer for it than for all else between the start and the first result of a saved program."""
+    if (cache := usable_cache()) is None:
+        return compiled(text)
+    facts = text, LEVEL, llvm.get_process_triple(), llvm.llvm_version_info
+    key = sha256("\n".join(map(str, facts)).encode()).hexdigest()
+    if (found := cache.read(key, SUFFIX, lambda data: unpack(data, _read))) is not None:
+        return found
+    code = compiled(text)
+    _keep(cache, key, code)
+    return code
+
+
+def compiled(text: str) -> bytes:
+    """Compile LLVM IR to an object file."""
+    initialize()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    machine = target.create_target_machine(opt=LEVEL, reloc="pic", codemodel="default")
+    with parsed_ir(text) as module:
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        optimize(module, machine, 0)
+        return machine.emit_object(module)
+
+
+def _read(index: Plain, fetch: Callable[[Plain], memoryview]) -> bytes:
+    return bytes(fetch(index))
+
+
+def _keep(cache: CompileCache, key: str, code: bytes) -> None:
+    """Store code; where that fails, it is compiled again the next time."""
+    with suppress(RelexError, OSError):
+        cache.write({f"{key}{SUFFIX}": pack(lambda store: store(code))})
+
+
+def initialize() -> None:
+    """Make LLVM's code generator for this processor available."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
