@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from xdsl.utils.arg_spec import ArgSpec
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
-from relex.tools.checking import PROOF, CheckOptions
 from relex.tools.diagnostics import ToolError, read_text, write_bytes
 from relex.tools.pipelines import parse_passes
-from relex.version import __version__
 
 if TYPE_CHECKING:
     from relex.reference.proof.certificate import Certificate
+    from relex.tools.checking import CheckOptions
 
 
 @dataclass
@@ -33,6 +32,10 @@ class Certificates:
     @classmethod
     def of(cls, args: Namespace) -> Certificates:
         """Read the options. Raises `ToolError`."""
+        if args.check_each is args.certificate is args.verify_certificate is None:
+            return cls(None)
+        from relex.tools.checking import PROOF, CheckOptions
+
         given = None if args.check_each is None else CheckOptions.parse(args.check_each)
         verified = None if args.verify_certificate is None else _read(args.verify_certificate)
         if verified is not None:
@@ -50,6 +53,7 @@ class Certificates:
         if self.options is None or (self.path is None and self.verified is None):
             return None
         from relex.reference.proof.certificate import Certificate
+        from relex.version import __version__
 
         self.current = Certificate(__version__, self.options.seed, self.options.samples)
         return self.current

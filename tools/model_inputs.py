@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import Any
 
 from relex.dialects.readers import BINARY_READERS
-from relex.passes.support.array_files import load_array
 from relex.tools.diagnostics import ToolError
 
 _SHAPE = re.compile(r"(\d+|\?)(x(\d+|\?))*")
@@ -72,6 +71,8 @@ def _value(text: str) -> tuple[str, Any]:
     if not name or not value:
         raise ToolError(f"expected --values with NAME=VALUE, found '{text}'")
     if PurePath(value).suffix == ".npy":
+        from relex.passes.support.array_files import load_array
+
         return name, load_array(value)
     parts = [part for part in value.strip("[]").split(",") if part.strip()]
     try:

@@ -13,7 +13,6 @@ from relex.dialects.errors import Diagnostic
 from relex.passes.tracing import Application, PassRecord, Remark, Trace, observe
 from relex.tools.arguments import JSON, REFUSED, TEXT
 from relex.tools.diagnostics import ToolError, write_bytes
-from relex.tools.instrumentation import report_title
 
 
 @dataclass
@@ -98,6 +97,8 @@ def _nothing(*_: object) -> None:
 
 def statistics_text(passes: Mapping[str, PassRecord]) -> str:
     """Return counters of passes and rules in MLIR's format."""
+    from relex.tools.instrumentation import report_title
+
     lines = report_title("Pass statistics report")
     for name, record in passes.items():
         rows = list(_rows(record))

@@ -13,14 +13,14 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from io import BytesIO, StringIO
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
@@ -40,11 +40,9 @@ from relex.passes.activity import doing
 from relex.passes.base import apply_pass, steps_of, verify_after
 from relex.passes.crashes import crash_of
 from relex.passes.progress import showing_progress
-from relex.passes.support.array_files import load_arrays
 from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.certificates import Certificates, passes_of_certificate
-from relex.tools.checking import CheckEach, CheckOptions, VerifyRoundtrip
 from relex.tools.debugger import debugging
 from relex.tools.diagnostics import (
     Source,
@@ -58,7 +56,6 @@ from relex.tools.diagnostics import (
     stage,
     write_bytes,
 )
-from relex.tools.instrumentation import DumpFiles, Instrumentation, PrintBetween, PrintIr, Selection, Timing, timed
 from relex.tools.model_inputs import model_options
 from relex.tools.observing import Observing
 from relex.tools.pipelines import explaining, find_pass, flatten, instantiate, parse_passes, pipeline_text
@@ -68,6 +65,7 @@ from relex.tools.universe import get_all_targets
 from relex.tools.version import versions
 
 if TYPE_CHECKING:
+    from relex.tools.instrumentation import Instrumentation
     from relex.tools.reports.file import ReportFile
 
 RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
@@ -91,6 +89,13 @@ class BinaryTarget(Protocol):
         ...
 
 
+class _Versions(str):
+    """The output of `--version`, which is made when it is asked for."""
+
+    def format(self, *_: object, **named: object) -> str:
+        return versions()
+
+
 class RelexOptMain(xDSLOptMain):
     """
     The tool, with the dialects, passes and targets of xDSL, relex and every other installed universe.
@@ -98,7 +103,7 @@ class RelexOptMain(xDSLOptMain):
     Raises `ToolError` for wrong arguments. `run` prints the errors of an invalid program and then raises `SystemExit`.
     """
 
-    version_format = versions()
+    version_format = _Versions()
 
     def __init__(self, args: Sequence[str]):
         # xDSL registers everything before it parses the arguments.
@@ -144,7 +149,7 @@ class RelexOptMain(xDSLOptMain):
             raise ToolError("expected a file with --pdb, as the debugger reads standard input")
         self._certificates = Certificates.of(self.args)
         self._check = self._certificates.options
-        self._metadata = {} if self.args.metadata is None else load_arrays(self.args.metadata)
+        self._metadata = self._read_metadata()
         self._report = self._make_report()
         if self.args.bisect and self.args.stop_after_rule is not None:
             raise ToolError("expected --bisect or --stop-after-rule, found both")
@@ -159,6 +164,13 @@ class RelexOptMain(xDSLOptMain):
         from relex.tools.reports.file import ReportFile
 
         return ReportFile(self.args.html)
+
+    def _read_metadata(self) -> Mapping[str, Any]:
+        if self.args.metadata is None:
+            return {}
+        from relex.passes.support.array_files import load_arrays
+
+        return load_arrays(self.args.metadata)
 
     def _make_pass(self, spec: ArgSpec) -> ModulePass:
         p = instantiate("pass", find_pass(spec.name, self.available_passes), spec)
@@ -329,6 +341,7 @@ class RelexOptMain(xDSLOptMain):
 
     def _bisect(self, module: ModuleOp, source: Source, index: int) -> None:
         from relex.tools.bisection import Bisection
+        from relex.tools.checking import CheckOptions
 
         folder, check = partial(self._error_folder, index), self._check or CheckOptions()
         bisection = Bisection(self.ctx, check, folder, source, self._options())
@@ -458,8 +471,14 @@ class RelexOptMain(xDSLOptMain):
         first = [] if self._report is None else [self._report]
         return [*first, *self._print_ir(), *self._print_between(), *self._dump_files(index), *self._checks(index)]
 
+    # What few runs ask for is imported then.
+
     def _print_ir(self) -> Iterator[Instrumentation]:
         args = self.args
+        if not any(value for name, value in vars(args).items() if name.startswith("print_ir_")):
+            return
+        from relex.tools.instrumentation import PrintIr, Selection
+
         before = Selection(frozenset(args.print_ir_before), args.print_ir_before_all)
         after = Selection(frozenset(args.print_ir_after), args.print_ir_after_all)
         if not after and (args.print_ir_after_change or args.print_ir_after_failure):
@@ -469,10 +488,14 @@ class RelexOptMain(xDSLOptMain):
 
     def _print_between(self) -> Iterator[Instrumentation]:
         if self.args.print_between_passes:
+            from relex.tools.instrumentation import PrintBetween
+
             yield PrintBetween(self._as_text)
 
     def _dump_files(self, index: int) -> Iterator[Instrumentation]:
         if (folder := self._dump_folder(index)) is not None:
+            from relex.tools.instrumentation import DumpFiles
+
             yield DumpFiles(folder, self._as_text)
 
     def _dump_folder(self, index: int) -> Path | None:
@@ -483,8 +506,12 @@ class RelexOptMain(xDSLOptMain):
 
     def _checks(self, index: int) -> Iterator[Instrumentation]:
         if self.args.verify_roundtrip:
+            from relex.tools.checking import VerifyRoundtrip
+
             yield VerifyRoundtrip(self.ctx)
         if self._check is not None:
+            from relex.tools.checking import CheckEach
+
             name = self.args.input_file or "<stdin>"
             folder = partial(self._error_folder, index)
             check = CheckEach(self._check, self.ctx, name, folder, self._options(), self._certificates.begin())
@@ -522,6 +549,12 @@ class RelexOptMain(xDSLOptMain):
         return as_text(module, self.ctx, make_printer)
 
 
+def _timed(started: float | None) -> AbstractContextManager[None]:
+    from relex.tools.instrumentation import Timing, timed
+
+    return timed(Timing(started))
+
+
 def main(args: Sequence[str] | None = None, started: float | None = None) -> int:
     """Run the tool on its arguments (those of the process by default) and return the exit code. `started` is when the
     process began to import the tool, on the clock `perf_counter`, if it did.
@@ -532,9 +565,8 @@ def main(args: Sequence[str] | None = None, started: float | None = None) -> int
     flags = {*os.environ.get(FLAGS_VARIABLE, "").split(), *given}
 
     def run() -> None:
-        # Passes are imported when the arguments are parsed.
-        timing = Timing(started) if any(map(TIMING.fullmatch, flags)) else None
-        with timed(timing):
+        with _timed(started) if any(map(TIMING.fullmatch, flags)) else nullcontext():
+            # Passes are imported when the arguments are parsed.
             RelexOptMain([*_environment_flags(), *given]).run()
 
     return run_tool("relex-opt", run, debug="--debug" in flags)

@@ -168,7 +168,10 @@ def test_small_programs_are_read_without_what_few_runs_need(tmp_path: Path):
     assert not {"numpy", "llvmlite", "pdb", "fractions", "decimal"} & modules
     own = {name for name in modules if name.startswith("relex.")}
     assert not {name for name in own if name.startswith(("relex.dialects.relex", "relex.runtime", "relex.reference"))}
-    assert len(own) <= 60, sorted(own)
+    # What checks, prints or measures passes, looks the version up, or reads arrays.
+    asked_for = "relex.tools.checking", "relex.tools.instrumentation", "relex.version", "relex.passes.support", "pickle"
+    assert not {name for name in modules if name.startswith(asked_for)}
+    assert len(own) <= 52, sorted(own)
 
 
 def test_saved_programs_are_run_without_llvm_code_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
