@@ -65,7 +65,7 @@ def pip_install(python: Path, *what: str) -> None:
 
 
 def run(command: list[str], cwd: Path | None = None, **environment: str) -> str:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RELEX"))}
     process = subprocess.run(
         command, cwd=cwd, env={**clean, **environment}, capture_output=True, text=True, check=False
     )

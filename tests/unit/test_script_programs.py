@@ -82,9 +82,11 @@ LIBRARY_CALLS = {
 """Which they call, in order."""
 
 
-def read(name: str) -> ModuleOp:
+def read(name: str, pixels: int = 784) -> ModuleOp:
+    """A program, for images of this size."""
     path = FOLDER / f"{name}.py"
-    return parse_script(path.read_text(), str(path), params=CONSTANTS)
+    constants = CONSTANTS | {"metadata_0": W0[:, :pixels]}
+    return parse_script(path.read_text().replace("784", str(pixels)), str(path), params=constants)
 
 
 def test_every_program_is_tested():

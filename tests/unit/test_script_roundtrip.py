@@ -42,7 +42,8 @@ def assert_comes_back(module: ModuleOp) -> None:
 
 @pytest.mark.parametrize("name", [*PROGRAMS, *LIBRARY_CALLS])
 def test_programs(name: str):
-    assert_comes_back(read(name))
+    # Weights are printed number by number: one program with many is enough.
+    assert_comes_back(read(name, 784 if name == "new_mlp" else 24))
 
 
 OPERATORS_ALONE = [pytest.param(operator_program(*case), id=str(i)) for i, case in enumerate(CASES)]
