@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import count_calls
 from programs import Array
 from test_compile_cache import shifted
 from xdsl.context import Context
@@ -310,6 +311,17 @@ def test_operators_of_known_functions_are_not_lowered(monkeypatch: pytest.Monkey
     MEMORY.clear()
     build(layers([24, 16], seed=1))
     assert made == []
+
+
+def test_work_for_known_operators_is_little_and_does_not_grow():
+    few, many = 4, 24
+    programs = {count: layers([24] * count) for count in (few, 2 * few, many)}
+    first = count_calls(lambda: build(programs[few], cache=False))
+    build(programs[few])
+    calls = {count: count_calls(lambda p=program: build(p)) for count, program in programs.items()}
+    a_layer = (calls[2 * few] - calls[few]) / few
+    assert (calls[many] - calls[2 * few]) / (many - 2 * few) < 1.3 * a_layer
+    assert calls[few] < first / 3
 
 
 def test_known_operators_in_other_groups(monkeypatch: pytest.MonkeyPatch):
