@@ -20,6 +20,7 @@ from xdsl.rewriter import Rewriter
 from relex.dialects import parse_module, verify_module
 from relex.dialects.relex import AddOp, ReluOp, SubtractOp
 from relex.lowering.relex_pipeline import pipeline
+from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import STRUCTURES
 from relex.tools.campaign import workers
 from relex.tools.campaign.comparing import difference_after
@@ -68,6 +69,13 @@ def test_structures_are_valid_and_the_same_again(make: Callable[[Random], Module
         module = make(Random(seed))
         verify_module(module)
         assert str(module) == str(make(Random(seed)))
+
+
+def test_loop_functions_are_valid_and_the_same_again() -> None:
+    texts = [str(random_loops(Random(seed))) for seed in range(20)]
+    assert texts == [str(random_loops(Random(seed))) for seed in range(20)]
+    for part in ("tir.init", "tir.alloc_buffer", "remui", "subi", "fastmath", "i32", "f64"):
+        assert any(part in text for text in texts), part
 
 
 @pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "no-relu"])
@@ -193,7 +201,7 @@ def test_a_process_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--subjects=level"], "expected --subjects from levels, pass-orders, "),
+        (["--subjects=level"], "expected --subjects from levels, loops, "),
         (["--seed=-1"], "expected --seed to be 0 or more, found -1"),
         (["--programs=0"], "expected --programs to be 1 or more, found 0"),
         (["--resume"], "to have a campaign to resume"),

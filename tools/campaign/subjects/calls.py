@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from relex.dialects.sizes import names_in
+from relex.reference.equivalence.samples import KINDS
 from relex.reference.fuzzing.structures import random_program
 from relex.runtime import build, get_threads, load, set_threads
 from relex.tools.campaign.subject import Case, Skip, Subject
@@ -34,7 +35,8 @@ class CallsSubject(Subject):
         rng = np.random.default_rng(int(case.options["seed"]))
         specs = executable["main"].signature.inputs
         sizes = {name: int(rng.integers(0, 6)) for spec in specs for size in spec.shape for name in _names(size)}
-        arguments = [_numbers(rng, spec.dtype, spec.shape_with(sizes)) for spec in specs]
+        draw = KINDS[str(rng.choice(list(KINDS)))].draw
+        arguments = [draw(rng, spec.dtype, spec.shape_with(sizes), i) for i, spec in enumerate(specs)]
         try:
             expected = _bits(executable["main"](*arguments))
         except ValueError as e:
@@ -84,15 +86,6 @@ class CallsSubject(Subject):
 
 def _names(size: Any) -> Sequence[str]:
     return [] if isinstance(size, int) else sorted(names_in(size))
-
-
-def _numbers(rng: np.random.Generator, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
-    if dtype.kind == "f":
-        array = rng.standard_normal(shape).astype(dtype)
-        special = rng.random(shape)
-        array = np.where(special < 0.02, np.array(np.nan, dtype), array)
-        return np.where(special > 0.98, np.array(-np.inf, dtype), array).astype(dtype)
-    return rng.integers(0, 2 if dtype.kind == "b" else 7, shape).astype(dtype)
 
 
 def _other_layout(array: Array, rng: np.random.Generator) -> Array:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from xdsl.dialects.builtin import ModuleOp
+
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes import SetTargetPass
 from relex.reference.fuzzing.structures import random_program
@@ -29,7 +31,12 @@ class LevelsSubject(Subject):
     def make(self, random: Random) -> Case:
         target = random.choice(["", "", *FOREIGN])
         strict = "strict" if random.random() < 0.25 else ""
-        return Case(random_program(random), {"target": target, "strict": strict, "seed": str(random.randrange(2**31))})
+        options = {"target": target, "strict": strict, "seed": str(random.randrange(2**31))}
+        return Case(self.program(random), options)
+
+    def program(self, random: Random) -> ModuleOp:
+        """Return a program."""
+        return random_program(random)
 
     def check(self, case: Case) -> str | None:
         target = FOREIGN[case.options["target"]]

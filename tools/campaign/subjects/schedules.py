@@ -12,6 +12,7 @@ from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.passes import ApplySchedulePass, FuseOpsPass, FuseTirPass
 from relex.passes.schedule import Schedule
+from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.steps import RandomStep
 from relex.reference.fuzzing.structures import random_program
 from relex.tools.campaign.comparing import difference_after
@@ -19,17 +20,20 @@ from relex.tools.campaign.subject import Case, Skip, Subject
 
 
 class SchedulesSubject(Subject):
-    """Random steps on the loop function of an operator or of a fused group: applied from text, they leave what it
-    computes, and so does the rest of the compilation."""
+    """Random steps on a loop function, that of an operator, of a fused group, or a random one: applied from text, they
+    leave what it computes, and so does the rest of the compilation."""
 
     name = "schedules"
     weight = 2
 
     def make(self, random: Random) -> Case:
         strict = "strict" if random.random() < 0.25 else ""
-        module = LegalizeOpsPass(bool(strict))(random_program(random))
-        if random.random() < 0.5:
-            module = FuseTirPass()(FuseOpsPass()(module))
+        if random.random() < 0.4:
+            module = random_loops(random)
+        else:
+            module = LegalizeOpsPass(bool(strict))(random_program(random))
+            if random.random() < 0.5:
+                module = FuseTirPass()(FuseOpsPass()(module))
         functions = [op for op in module.ops if isinstance(op, PrimFuncOp) and _has_blocks(op)]
         if not functions:
             raise Skip("it has no loops")
