@@ -130,7 +130,7 @@ def _extreme(dtype: np.dtype[Any]) -> Sequence[Any]:
         return [False, True]
     if not is_float_dtype(dtype):
         info = np.iinfo(dtype)
-        return [info.min, info.max, 0, -1, 1]
+        return [info.min, info.max, 0, -1 if info.min else info.max // 2 + 1, 1]
     fmt = Format.of(dtype)
     normal = fmt.tiny * 2.0 ** (fmt.precision - 1)
     return [-0.0, fmt.largest, fmt.tiny, 0.0, -fmt.largest, 1.0, -fmt.tiny, normal]

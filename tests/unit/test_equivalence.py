@@ -25,6 +25,7 @@ from relex.reference import NotEquivalentError, check_equivalent, check_pass, in
 from relex.reference.equivalence import execution
 from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.interface import function_names, interface_of
+from relex.reference.equivalence.samples import KINDS
 from relex.reference.interpreter.budget import OutOfSteps, at_most, steps_taken
 from relex.runtime import register_func, remove_func
 
@@ -557,3 +558,10 @@ def test_unsigned_numbers_beside_rounded_ones(operator: str) -> None:
     report = check_pass(RelexPipelinePass(), parse_module(text), samples=1)
     assert ("legalize-ops", "main") in report.compared
     assert not report.skipped
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.uint32, np.uint64, np.float16, np.float32])
+def test_numbers_of_each_kind_and_type(kind: str, dtype: type[Any]) -> None:
+    array = KINDS[kind].draw(np.random.default_rng(0), np.dtype(dtype), (3, 5), 1)
+    assert (array.dtype, array.shape) == (np.dtype(dtype), (3, 5))
