@@ -49,7 +49,7 @@ def run_stress(script: str, *arguments: str) -> None:
 
 
 def test_interrupts() -> None:
-    run_stress("interrupts.py", "--moments=8", "--imports=3")
+    run_stress("interrupts.py", "--moments=6", "--imports=3")
 
 
 @pytest.mark.full
