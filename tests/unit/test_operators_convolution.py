@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from operator_checks import assert_same, check, expected, infer, native
-from programs import Array, MakeOperator, operator_program, random_array
+from programs import Array, MakeOperator, operator_module, operator_program, random_array
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1, i32
 
 from relex.dialects import parse_module
@@ -31,10 +31,10 @@ from relex.dialects.relex import (
     MaxPool2dWithIndicesOp,
     MaxPool3dOp,
 )
-from relex.dialects.tir import BlockOp
+from relex.dialects.tir import BlockOp, IterKind
 from relex.frontend import BlockBuilder, Var, op
 from relex.frontend.script import parse_script, print_script
-from relex.lowering import RelexPipelinePass
+from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -105,6 +105,15 @@ def pool(x: Array, options: dict[str, Any]) -> list[list[Array]]:
     rows, columns = places((height, width), options, options["pool_size"])
     inside = [[y for y in ys if 0 <= y < height] for ys in rows], [[z for z in zs if 0 <= z < width] for zs in columns]
     return [[x[:, :, ys][:, :, :, zs] for zs in inside[1]] for ys in inside[0]]
+
+
+@pytest.mark.parametrize(("window", "loops"), [((1, 1), 1), ((1, 3), 2), ((2, 1), 2), ((2, 3), 3)])
+def test_windows_of_one_element_have_no_loops(window: tuple[int, int], loops: int) -> None:
+    """A sum over the channels alone is a product of matrices, to the schedule."""
+    types = [TensorType(f32, (1, 4, 5, 6)), TensorType(f32, (3, 4, *window))]
+    module = LegalizeOpsPass()(operator_module(Conv2dOp, types))
+    (block,) = (op for op in module.walk() if isinstance(op, BlockOp))
+    assert [v.kind for v in block.iter_vars].count(IterKind.REDUCE) == loops
 
 
 @pytest.mark.parametrize(("data", "weight", "options"), CONVOLUTIONS, ids=str)
