@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from xdsl.dialects.builtin import MemRefType, TensorType
 
 from relex.reference.equivalence.bounds import LIBRARY_FUNCTIONS
 from relex.reference.equivalence.execution import Runner, Shapes, TooLong
@@ -71,7 +73,8 @@ Results = list[tuple["Array", np.dtype[Any]]]
 Rewrite = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
 
 LARGE = 20_000
-"""The number of elements of arguments from which on residues take the place of terms."""
+"""The number of elements of all arguments, constants and results of ops from which on residues take the place of
+terms."""
 
 RESIDUE_STEPS = 10_000_000
 """The number of steps that a function may take on residues."""
@@ -87,7 +90,7 @@ def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | 
     is on terms. Raises `NotComparable` with the reason if nothing is proved: `DifferentTerms` if they may not compute
     the same."""
     sides = Sides(before, after, arguments, shapes, rewrite)
-    if sum(np.size(x) for x in arguments) <= LARGE:
+    if sum(np.size(x) for x in arguments) + _elements_in(before) <= LARGE:
         try:
             sides.prove_by_terms()
             return 0.0
@@ -176,6 +179,12 @@ class Sides:
     def _keep(self, seed: int | None, run: Run) -> None:
         if self.rewrite is None:
             self.after.runner.symbolic[self._key(seed)] = run
+
+
+def _elements_in(side: Side) -> int:
+    """Count the elements of what the ops of a program return, as far as their number is known."""
+    types = (r.type for op in side.runner.module.walk() for r in op.results)
+    return sum(prod(t.get_shape()) for t in types if isinstance(t, TensorType | MemRefType) and t.has_static_shape())
 
 
 def _expect_same_shapes(old: Run, new: Run) -> None:
