@@ -60,6 +60,9 @@ ELEMENTS = 512
 DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
 """The element types of models. ONNX Runtime refuses many operators for some of them."""
 
+TRIES = 20
+"""How many operators are tried for each one of a model: some fit nowhere."""
+
 SECONDS = 120
 """The time that a model may take until it counts as endless."""
 
@@ -125,7 +128,6 @@ def _combinations(operator: Any) -> tuple[Any, Any]:
 def exporter() -> Any:
     """Return NNSmith's class of models that become ONNX files."""
     logging.disable(logging.CRITICAL)
-    import_module("torch").set_num_threads(1)
     with warnings.catch_warnings(action="ignore"):
         models = import_module("nnsmith.materialize.onnx").ONNXModelCPU
     models.add_seed_setter()
@@ -135,19 +137,18 @@ def exporter() -> Any:
 def generate(seed: int, nodes: int) -> tuple[ModelProto, Arrays]:
     """Return the model of a seed, and inputs for it. Raises `NoModel` if there is none."""
     models, made = exporter(), operators()
+    # Other threads would wait busily: all tensors are small. Each thread of this process has a number of its own.
+    import_module("torch").set_num_threads(1)
     import_module("nnsmith.util").set_seed(seed)
-    graphs = import_module("nnsmith.graph_gen")
+    tried = count()
     try:
-        # No clock decides what is made: the time is more than is ever needed.
-        graph = graphs.model_gen(
-            opset=made,
-            method="symbolic-cinit",
-            seed=seed,
-            max_nodes=nodes,
-            timeout_ms=1_000_000,
-            max_elem_per_tensor=ELEMENTS,
+        generator = import_module("nnsmith.graph_gen").SymbolicGen(
+            made, seed, symbolic_init=False, max_elem_per_tensor=ELEMENTS
         )
-        net = models.from_gir(graph.make_concrete()).torch_model
+        # Not the clock ends the search, so that a seed makes the same model everywhere.
+        generator.extra_exit_check = partial(_tried_enough, tried, TRIES * nodes)
+        generator.abstract_gen(max_node_size=nodes, max_gen_millisec=1_000_000)
+        net = models.from_gir(generator.make_concrete()).torch_model
     except Exception as e:
         raise NoModel(f"NNSmith: {type(e).__name__}") from e
     search = import_module("nnsmith.materialize.torch.input_gen").SamplingSearch(net)
@@ -158,6 +159,10 @@ def generate(seed: int, nodes: int) -> tuple[ModelProto, Arrays]:
     except Exception as e:
         raise NoModel(f"torch.onnx.export: {type(e).__name__}") from e
     return model, {name: tensor.detach().numpy() for name, tensor in inputs.items()}
+
+
+def _tried_enough(tried: Iterator[int], most: int, nodes: int) -> bool:
+    return next(tried) == most
 
 
 def export(net: Any, inputs: Mapping[str, Any], version: int) -> ModelProto:
