@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
+from relex.dialects.dtypes import storage_of
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Size
 from relex.dialects.tir import AllocBufferOp, IterKind
@@ -87,7 +88,7 @@ class Code:
         """Allocate a buffer for the rest of the block."""
         tensor = Tensor(name, tuple(shape), type)
         unknown = [self.stage.sizes.emit(size) for size in shape if isinstance(size, IndexExpr)]
-        allocated = self.builder.insert(AllocBufferOp(MemRefType(type, without_names(shape)), unknown))
+        allocated = self.builder.insert(AllocBufferOp(MemRefType(storage_of(type), without_names(shape)), unknown))
         allocated.buffer.name_hint = name
         self.stage.buffers[tensor] = allocated.buffer
         return tensor

@@ -104,6 +104,13 @@ def test_floats_without_arithmetic(dtype: str) -> None:
     check(partial(ScatterElementsOp, reduction="add"), x, np.array([[0, 2], [0, 1], [2, 2]]), x[:, :2])
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint32])
+def test_unsigned_integers(dtype: type[Any]) -> None:
+    x = np.random.default_rng(4).integers(0, 250, (3, 5), endpoint=True).astype(dtype)
+    for operator in (partial(CumsumOp, axis=1), partial(CumprodOp, axis=0, reverse=True), ArgsortOp, SortOp):
+        check(operator, x)
+
+
 def test_sums_are_added_in_order() -> None:
     x = random_array(np.random.default_rng(4), "float32", (3, 100))
     assert_same(native(partial(CumsumOp, axis=1), x), np.cumsum(x, axis=1))
