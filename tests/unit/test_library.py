@@ -82,6 +82,21 @@ def test_among_operators(run: Run):
     np.testing.assert_array_equal(run(RELU, X), np.maximum(X + X, 0) + X)
 
 
+def test_a_function_of_nothing(run: Run):
+    def fill(out: Array) -> None:
+        out[:] = 7
+
+    register_func("env.sevens", fill)
+    text = program(
+        """
+  %0 = relex.call_dps_packed "env.sevens"() : () -> tensor<2x3xf32>
+  %1 = relex.subtract %0, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %1 : tensor<2x3xf32>
+"""
+    )
+    np.testing.assert_array_equal(run(text, X), 7 - X)
+
+
 @pytest.mark.parametrize("dtype", ["f16", "f32", "f64", "i1", "i8", "i32", "i64"])
 @pytest.mark.parametrize("shape", [(), (1,), (17,), (0, 3), (3, 1, 5)])
 def test_every_dtype_and_rank(dtype: str, shape: tuple[int, ...]):
