@@ -164,8 +164,8 @@ class WrongEdit:
         return f"{self.name} of op {self.place} after '{self.p.name}'"
 
     def is_refuted(self) -> bool | None:
-        """Return whether a check finds the edit; None if it can neither prove nor
-        refute it."""
+        """Return whether a check finds the edit; None if it neither proves nor refutes
+        it."""
         checker = Checker(samples=1, proof=True)
         checker.start(self.before)
         if checker.after(self.p, self.after) is not None:
@@ -174,13 +174,14 @@ class WrongEdit:
         return False if Kind.PROVED in kinds or Kind.UNCHANGED in kinds else None
 
 
-def wrong_edits(text: str = PROGRAM) -> Iterator[WrongEdit]:
-    """Yield all edits of what passes return, as far as that is a valid program and one that the pass changed."""
+def wrong_edits(text: str = PROGRAM, only: str | None = None) -> Iterator[WrongEdit]:
+    """Yield all edits of what passes return, as far as that is a valid program and one that the pass changed. With
+    `only`, those after one pass."""
     module = parse_module(text)
     for p in RelexPipelinePass(to="core").steps():
         before = module.clone()
         apply_pass(p, make_context(), module)
-        if before.is_structurally_equivalent(module):
+        if only not in (None, p.name) or before.is_structurally_equivalent(module):
             continue
         for name, change in EDITS.items():
             for place, _ in enumerate(module.walk()):
