@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relex.tools.limits import least_seconds, stream_text
+
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.usefixtures("importable")
@@ -208,7 +210,7 @@ def test_workers_survive_what_their_hosts_do() -> None:
 
 
 def test_limits() -> None:
-    limits, rows = module("limits"), module("rows").ROWS
+    limits, rows = module("row_limits"), module("rows").ROWS
 
     def counted(row: str) -> int:
         return limits.RowLimits(rows[row]).flops
@@ -222,9 +224,15 @@ def test_limits() -> None:
 
 @pytest.mark.parametrize(("reads", "writes"), [(12, 0), (8, 4), (1, 11)])
 def test_the_stream_reads_and_writes_each_place_once(reads: int, writes: int) -> None:
-    text = module("limits").stream_text(reads, writes)
+    text = stream_text(reads, writes)
     assert text.count(" = load ") == reads
     assert text.count("  store <") == writes
+
+
+def test_the_least_time_grows_with_the_work() -> None:
+    assert 0 < least_seconds(10**6, 8) < least_seconds(10**7, 8)
+    assert 0 < least_seconds(0, 10**5) < least_seconds(0, 10**7)
+    assert least_seconds(0, 0) == 0
 
 
 def test_numbers_in_words() -> None:
