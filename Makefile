@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What `make quick` runs: fast tests that touch every folder of the source. tests/README.md says what belongs here.
 QUICK_UNIT := tiny affine_forms builder_errors errors expected gathers grouping layers legalize_overrides \
   once op_pattern packed_entries passes patterns public_names readme remove_unused results schedule \
-  script_live shared_loops sizes table te universe wrong_calls wrong_sources
+  script_live shared_loops site sizes table te universe wrong_calls wrong_sources
 QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/rules passes/apply-schedule \
   passes/check-tir passes/fuse-tir passes/infer-sizes passes/rewrite-layout lowering/convert-tir-to-scf \
   lowering/vectorize-loops lowering/llvm/convert-arith-to-llvm lowering/llvm/convert-func-to-llvm \
@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench tvm torch format clean
+.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs tvm torch format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
 bench: $(STAMPS)/relex $(STAMPS)/bench ## measure relex and other libraries side by side
 	$(BIN)/python -m benchmarks --publish
 
+docs: $(STAMPS)/relex $(STAMPS)/docs ## build the documentation site, in build/docs/html
+	$(BIN)/python docs/site/make_site.py
+
 tvm: $(STAMPS)/tvm ## install TVM, which then has to take what -t script prints
 
 torch: $(STAMPS)/torch ## install PyTorch for processors alone, if pip finds it; then its tests run
@@ -105,7 +108,7 @@ $(STAMPS)/torch: pyproject.toml | $(STAMPS)/venv
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.
-$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench $(STAMPS)/tvm $(STAMPS)/nnsmith: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/tvm $(STAMPS)/nnsmith: pyproject.toml | $(STAMPS)/venv
 	@$(BIN)/python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  print(*project["optional-dependencies"][sys.argv[1]], sep="\n")' $(@F) > $@.txt
 	$(PIP) --requirement $@.txt

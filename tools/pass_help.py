@@ -24,7 +24,7 @@ def list_passes(described: Mapping[str, PassFactory], all_passes: Mapping[str, P
 def help_pass(cls: type[ModulePass]) -> str:
     """Return the name, documentation, options and numerics of a pass."""
     documentation = _documentation(cls) or "There is no documentation."
-    rows = [_describe_option(cls, field) for field in dataclasses.fields(cls) if field.init]
+    rows = option_rows(cls)
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
     options = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     sections = {"Options:": "\n".join(options or ["none"]), "Numerics:": str(numerics_of(cls))}
@@ -32,6 +32,11 @@ def help_pass(cls: type[ModulePass]) -> str:
     for title, text in sections.items():
         lines += ["", title, _indent(text)]
     return "\n".join([*lines, ""])
+
+
+def option_rows(cls: type[ModulePass]) -> list[tuple[str, str, str]]:
+    """Return the name, the type and the default of each option of a pass."""
+    return [_describe_option(cls, field) for field in dataclasses.fields(cls) if field.init]
 
 
 def _describe_option(cls: type[ModulePass], field: dataclasses.Field[Any]) -> tuple[str, str, str]:

@@ -128,7 +128,7 @@ def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]]) -> Drawin
         # Arguments show their shapes themselves.
         shapes = [(n, shape if drawing.boxes[n].kind != "argument" else "") for n, shape in sources]
         drawing.arrows += [(n, len(drawing.boxes) - 1, shape) for n, shape in shapes]
-    _lay_out(drawing)
+    lay_out(drawing)
     return drawing
 
 
@@ -145,14 +145,14 @@ def _shape(t: Attribute) -> str:
     return "x".join("?" if size < 0 else str(size) for size in t.get_shape()) if isa(t, TensorType) else ""
 
 
-def _lay_out(drawing: Drawing) -> None:
+def lay_out(drawing: Drawing) -> None:
+    """Give the boxes their places. Boxes are in the order of the program: sources precede targets."""
     boxes = drawing.boxes
     above: list[list[int]] = [[] for _ in boxes]
     below: list[list[int]] = [[] for _ in boxes]
     for source, target, _ in drawing.arrows:
         above[target].append(source)
         below[source].append(target)
-    # Boxes are in the order of the program, so sources precede targets.
     for box, sources in zip(boxes, above, strict=True):
         box.layer = max((boxes[n].layer + 1 for n in sources), default=0)
     for box, targets in zip(boxes, below, strict=True):

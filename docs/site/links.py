@@ -1,0 +1,74 @@
+"""Links in Markdown as GitHub reads them: where they are, the anchors they may name, and which of them lead nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from posixpath import normpath
+
+FENCE = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def prose(text: str) -> str:
+    """Return a page with blanks in place of code, so that everything else is where it was."""
+    return CODE.sub(_blank, FENCE.sub(_blank, text))
+
+
+def _blank(code: re.Match[str]) -> str:
+    return re.sub(r"\S", " ", code[0])
+
+
+def targets(text: str) -> list[str]:
+    """Return what the links of a page lead to, other than to the web."""
+    return [target for target in LINK.findall(prose(text)) if not is_external(target)]
+
+
+def is_external(target: str) -> bool:
+    return re.match(r"[a-z]+:", target) is not None
+
+
+def relinked(text: str, change: Callable[[str], str]) -> str:
+    """Return a page with other targets of its links."""
+    parts: list[str] = []
+    end = 0
+    for link in LINK.finditer(prose(text)):
+        parts += [text[end : link.start(1)], link[1] if is_external(link[1]) else change(link[1])]
+        end = link.end(1)
+    return "".join([*parts, text[end:]])
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    found: dict[str, int] = {}
+    for heading in HEADING.findall(FENCE.sub(_blank, text)):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        found[slug] = found.get(slug, -1) + 1
+        if found[slug]:
+            found[f"{slug}-{found[slug]}"] = 0
+    return {*found}
+
+
+def resolved(page: str, target: str) -> tuple[str, str]:
+    """Return the file or folder and the anchor that a link on a page leads to; paths are those of the repository."""
+    path, _, anchor = target.partition("#")
+    return normpath(str(Path(page).parent / path)) if path else page, anchor
+
+
+def broken(root: Path, pages: Iterable[str]) -> list[str]:
+    """Return the links of pages that lead to no file, or to an anchor that its page does not have."""
+    return [
+        f"{page}: {target}"
+        for page in pages
+        for target in targets((root / page).read_text())
+        if not _exists(root, *resolved(page, target))
+    ]
+
+
+def _exists(root: Path, path: str, anchor: str) -> bool:
+    file = root / path
+    return file.exists() and (not anchor or (file.suffix == ".md" and anchor in anchors(file.read_text())))

@@ -1,0 +1,118 @@
+"""Builds the documentation site: `make docs`.
+
+The pages are copied to `build/docs/source`, together with those made from the code; Sphinx makes `build/docs/html` of
+them. Anything that it warns of is an error, and so is a link that leads nowhere, or a file that would be fetched from
+the web.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from posixpath import relpath
+
+from html_check import mistakes
+from links import relinked, resolved
+from navigation import HOME, NAVIGATION, written_pages
+from pictures import drawn
+from reference_pages import write_reference
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGES = (".svg", ".png")
+LANGUAGES = {".py": "python", ".mlir": "mlir", ".toml": "toml", ".c": "c", ".h": "c"}
+"""The files that pages about folders show."""
+
+
+def write_sources(target: Path) -> None:
+    """Write what Sphinx reads to a folder."""
+    written = set(written_pages())
+    for page in sorted(written):
+        write_page(target, page, written)
+    for name, text in write_reference().items():
+        _write(target / "reference" / f"{name}.md", text)
+    with (target / "index.md").open("a") as home:
+        home.write(contents())
+
+
+def write_page(target: Path, page: str, written: set[str]) -> None:
+    """Copy a page with what it shows; links to files that are no pages lead to pages that show them."""
+
+    def change(link: str) -> str:
+        path, anchor = resolved(page, link)
+        if Path(path).suffix in IMAGES:
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, target / path)
+        elif path not in written:
+            _write(target / "sources" / f"{path}.md", source_page(path))
+            path = f"sources/{path}.md"
+        there = relpath(staged(path), Path(staged(page)).parent)
+        return f"{there}#{anchor}" if anchor else there
+
+    text = drawn((ROOT / page).read_text())
+    _write(target / staged(page), relinked(text, change))
+
+
+def staged(page: str) -> str:
+    """Return the name of a page of the repository on the site."""
+    return "index.md" if page == HOME else page
+
+
+def source_page(path: str) -> str:
+    """Return a page that shows a file, or the files of a folder."""
+    top = ROOT / path
+    files = [top] if top.is_file() else sorted(f for f in top.rglob("*") if f.suffix in LANGUAGES)
+    parts = [f"---\norphan: true\n---\n\n# {path}\n"]
+    for file in files:
+        heading = f"## {file.relative_to(top)}\n\n" if file != top else ""
+        parts.append(f"{heading}`````{LANGUAGES.get(file.suffix, 'text')}\n{file.read_text()}`````\n")
+    return "\n".join(parts)
+
+
+def contents() -> str:
+    """Return the table of contents, as the home page has it."""
+    parts = [
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *(f"/{page}" for page in pages), "```"])
+        for title, pages in NAVIGATION.items()
+    ]
+    return "\n" + "\n\n".join(parts) + "\n"
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def build(target: Path) -> int:
+    """Make `html` in a folder; return the exit code."""
+    sources, html = target / "source", target / "html"
+    for folder in (sources, html):
+        shutil.rmtree(folder, ignore_errors=True)
+    write_sources(sources)
+    here = Path(__file__).parent
+    options = ["-q", "-W", "--keep-going", "-c", str(here), "-d", str(target / "doctrees")]
+    command = [sys.executable, "-m", "sphinx", *options, str(sources), str(html)]
+    code = subprocess.run(command, cwd=here, check=False).returncode
+    wrong = mistakes(html)
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return code or bool(wrong)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Builds the documentation site.")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "docs", metavar="DIR")
+    output: Path = parser.parse_args().output
+    # The width of what the tools print, and no colours.
+    os.environ |= {"COLUMNS": "100", "NO_COLOR": "1"}
+    code = build(output.resolve())
+    if not code:
+        print(output / "html" / "index.html")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

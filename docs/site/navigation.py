@@ -1,0 +1,71 @@
+"""The pages of the site, in order. Paths are those of the repository; `reference/` is made when the site is built."""
+
+from __future__ import annotations
+
+HOME = "README.md"
+
+NAVIGATION: dict[str, tuple[str, ...]] = {
+    "Lessons": (
+        "docs/tour.md",
+        "docs/lessons/1-tensor-functions.md",
+        "docs/lessons/2-end-to-end.md",
+        "docs/lessons/3-transformations.md",
+        "docs/lessons/4-libraries.md",
+    ),
+    "Programs and models": (
+        "docs/onnx.md",
+        "docs/torch.md",
+        "docs/script.md",
+        "docs/from-tvm.md",
+        "docs/sizes.md",
+        "docs/calls.md",
+        "docs/library.md",
+        "docs/saving.md",
+        "docs/threads.md",
+    ),
+    "What the compiler does": (
+        "docs/llvm.md",
+        "docs/fusion.md",
+        "docs/schedules.md",
+        "docs/memory.md",
+        "docs/reports.md",
+        "docs/profiling.md",
+        "docs/checking.md",
+        "docs/proofs.md",
+        "docs/tracing-rules.md",
+    ),
+    "Extending the compiler": (
+        "docs/writing-a-pass.md",
+        "docs/loop-passes.md",
+        "docs/analyses.md",
+        "docs/pdl.md",
+        "docs/testing-a-pass.md",
+        "docs/adding-an-op.md",
+        "docs/adding-a-lowering.md",
+    ),
+    "Reference": (
+        "docs/operators.md",
+        "reference/graph-passes.md",
+        "reference/loop-passes.md",
+        "reference/lowerings.md",
+        "reference/llvm-lowerings.md",
+        "reference/primitives.md",
+        "reference/python.md",
+        "reference/commands.md",
+        "docs/glossary.md",
+    ),
+    "The project": (
+        "docs/contributing.md",
+        "tests/README.md",
+        "benchmarks/README.md",
+        "benchmarks/results/README.md",
+        "CHANGELOG.md",
+    ),
+}
+"""The pages of each part."""
+
+
+def written_pages() -> list[str]:
+    """Return the pages that are files of the repository."""
+    pages = [page for part in NAVIGATION.values() for page in part]
+    return [HOME, *(page for page in pages if not page.startswith("reference/"))]

@@ -1,0 +1,262 @@
+"""Pages made from the code: passes and primitives by their docstrings, public names, and options of the tools."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout, suppress
+from importlib import import_module
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+from xdsl.passes import ModulePass
+
+from relex import lowering, passes
+from relex.passes.schedule import Schedule
+from relex.passes.schedule.table import PRIMITIVES
+from relex.tools import relex_fuzz, relex_opt, relex_run, relex_tune
+from relex.tools.pass_help import option_rows
+
+PASSES: Mapping[str, Callable[[], type[ModulePass]]] = {**passes.PASSES, **lowering.PASSES}
+
+PASS_PAGES = {
+    "graph-passes": ("Passes on graphs", "relex.passes.graph"),
+    "loop-passes": ("Passes on loop functions", "relex.passes.loops"),
+    "lowerings": ("Lowerings from graphs to the core level", "relex.lowering"),
+    "llvm-lowerings": ("Lowerings to LLVM", "relex.lowering.llvm"),
+}
+"""The title of each page, and the package whose passes it shows."""
+
+API = (
+    "relex",
+    "relex.runtime",
+    "relex.dialects",
+    "relex.frontend",
+    "relex.frontend.onnx",
+    "relex.frontend.torch",
+    "relex.passes",
+    "relex.passes.analysis",
+    "relex.passes.schedule",
+    "relex.passes.support",
+    "relex.lowering",
+    "relex.lowering.te",
+    "relex.lowering.legalizations",
+    "relex.lowering.conversion",
+    "relex.reference",
+    "relex.tools",
+)
+"""The packages whose public names are listed."""
+
+COMMANDS: Mapping[str, Callable[[list[str]], int]] = {
+    "relex-opt": relex_opt.main,
+    "relex-run": relex_run.main,
+    "relex-tune": relex_tune.main,
+    "relex-fuzz": relex_fuzz.main,
+}
+
+ARGUMENTS = {"ForOp": "Loop", "BlockOp": "Block", "AffineMap": "IndexMap"}
+"""The types of arguments of a schedule's methods, by those of the function of a primitive."""
+
+QUALIFIER = re.compile(r"\b(\w+\.)+(?=\w)")
+
+WIDTH = 100
+
+
+class _Plain(str):
+    """An annotation as it stands in the source: signatures show it without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def write_reference() -> dict[str, str]:
+    """Return the pages by their names."""
+    pages = {name: passes_page(*of) for name, of in PASS_PAGES.items()}
+    return {**pages, "primitives": primitives_page(), "commands": commands_page(), **python_pages()}
+
+
+def passes_page(title: str, package: str) -> str:
+    of_package = {n: made for n, made in sorted(PASSES.items()) if _package_of(made()) == package}
+    module = "relex.lowering" if package.startswith("relex.lowering") else "relex.passes"
+    introduction = (
+        "`relex-opt -p NAME` runs a pass, and `relex-opt -p NAME{option=value}` one with options. In Python a pass is "
+        f"a class of `{module}`: an object of it is called on a module and returns the rewritten one."
+    )
+    return _joined(f"# {title}", introduction, *(_pass(name, made()) for name, made in of_package.items()))
+
+
+def _package_of(cls: type[ModulePass]) -> str:
+    return cls.__module__.rpartition(".")[0]
+
+
+def _pass(name: str, cls: type[ModulePass]) -> str:
+    rows = ["| option | type | |", "|---|---|---|"]
+    rows += [f"| `{option}` | `{_cell(kind)}` | {_cell(default)} |" for option, kind, default in option_rows(cls)]
+    options = "\n".join(rows) if len(rows) > 2 else "It has no options."
+    return _joined(f"## {name}", f"`{cls.__name__}`", doc_of(cls), options)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def primitives_page() -> str:
+    introduction = (
+        "A schedule transforms the loops of a function step by step. Each primitive is a method of "
+        "`relex.passes.schedule.Schedule`, whose first argument is a loop or a block, and an op of the dialect "
+        "`schedule`, which `apply-schedule` carries out. One that does not apply says why, and changes nothing."
+    )
+    known = {op.name: (op, carry) for op, carry in PRIMITIVES.items()}
+    return _joined("# Schedule primitives", introduction, *(_primitive(*known[name]) for name in sorted(known)))
+
+
+def _primitive(op: type[Any], carry: Callable[..., Any]) -> str:
+    name = op.name.rpartition(".")[2]
+    signature = _signature(name, getattr(Schedule, name)) if hasattr(Schedule, name) else ""
+    for of_carry, of_method in ARGUMENTS.items():
+        signature = signature.replace(of_carry, of_method)
+    return _joined(f"## {name}", signature, doc_of(carry), "As an op:", doc_of(op))
+
+
+def commands_page() -> str:
+    helps = [_joined(f"## {name}", _fenced("text", _help(main))) for name, main in COMMANDS.items()]
+    introduction = "What `--help` prints. `relex-opt --help-pass NAME` prints the documentation of a pass."
+    return _joined("# Command lines", introduction, *helps)
+
+
+def _help(main: Callable[[list[str]], int]) -> str:
+    printed = io.StringIO()
+    with redirect_stdout(printed), suppress(SystemExit):
+        main(["--help"])
+    return printed.getvalue()
+
+
+def python_pages() -> dict[str, str]:
+    """Return a page for each package, and one that lists them."""
+    modules = {name: import_module(name) for name in API}
+    rows = [f"| [{name}]({name}.md) | {_summary(doc_of(module))} |" for name, module in modules.items()]
+    listed = "\n".join(["| package | |", "|---|---|", *rows])
+    toctree = _fenced("{toctree}", "\n".join([":hidden:", *API]))
+    introduction = "The public names of the packages, with their signatures. `help` shows the same."
+    pages = {name: package_page(module) for name, module in modules.items()}
+    return {"python": _joined("# Python", introduction, listed, toctree), **pages}
+
+
+def package_page(module: ModuleType) -> str:
+    name = module.__name__
+    listed = {made().__name__: pass_name for pass_name, made in PASSES.items()} if module in (passes, lowering) else {}
+    public = [entry for entry in dir(module) if not entry.startswith("_")]
+    rows = [f"| `{entry}` | [{listed[entry]}]({page_of(listed[entry])}) |" for entry in public if entry in listed]
+    table = "\n".join(["| pass | |", "|---|---|", *rows]) if rows else ""
+    return _joined(f"# {name}", doc_of(module), table, *(_entry(name, n) for n in public if n not in listed))
+
+
+def page_of(name: str) -> str:
+    """Return where a pass is described."""
+    package = _package_of(PASSES[name]())
+    (page,) = [page for page, (_, of) in PASS_PAGES.items() if of == package]
+    return f"{page}.md#{name}"
+
+
+def _entry(package: str, name: str) -> str:
+    try:
+        value = getattr(import_module(package), name)
+    except ImportError as e:
+        return _joined(f"## {name}", f"It needs the package `{e.name}`.")
+    if isinstance(value, ModuleType):
+        link = f"See [{value.__name__}]({value.__name__}.md)." if value.__name__ in API else doc_of(value)
+        return _joined(f"## {name}", link)
+    if inspect.isclass(value):
+        methods = [_function(f"### {name}.{n}", n, f) for n, f in _methods(value)]
+        return _joined(f"## {name}", _signature(name, value), doc_of(value), *methods)
+    if callable(value) and inspect.isroutine(value):
+        return _function(f"## {name}", name, value)
+    return _joined(f"## {name}", _constant_doc(package, name))
+
+
+def _methods(cls: type[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the documented public methods and properties that a class defines itself."""
+    for name, member in vars(cls).items():
+        function = getattr(member, "__func__", member)
+        shown = function.fget if isinstance(function, property) else function
+        if not name.startswith("_") and inspect.isfunction(shown) and shown.__doc__:
+            yield name, function
+
+
+def _function(heading: str, name: str, function: Any) -> str:
+    signature = "" if isinstance(function, property) else _signature(name, function)
+    return _joined(heading, signature, doc_of(function))
+
+
+def _signature(name: str, value: Callable[..., Any]) -> str:
+    """Return the signature as code; on several lines if it is long."""
+    try:
+        written = inspect.signature(value)
+    except (TypeError, ValueError):
+        return ""
+    parameters = [p.replace(annotation=_plain(p.annotation)) for p in written.parameters.values()]
+    shown = [p for p in parameters if p.name != "self"]
+    signature = written.replace(parameters=shown, return_annotation=_plain(written.return_annotation))
+    text = f"{name}{signature}"
+    if len(text) > WIDTH:
+        lines = "".join(f"    {part},\n" for part in _parts(signature))
+        text = f"{name}(\n{lines}){str(signature).rpartition(')')[2]}"
+    return _fenced("python", text)
+
+
+def _parts(signature: inspect.Signature) -> Iterator[str]:
+    """Yield the parameters, with the signs that say how they are passed."""
+    for p in signature.parameters.values():
+        if p.kind is p.KEYWORD_ONLY and all(
+            o.kind not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) for o in _before(signature, p)
+        ):
+            yield "*"
+        yield str(p)
+
+
+def _before(signature: inspect.Signature, p: inspect.Parameter) -> list[inspect.Parameter]:
+    parameters = list(signature.parameters.values())
+    return parameters[: parameters.index(p)]
+
+
+def _plain(annotation: Any) -> Any:
+    if annotation is inspect.Signature.empty:
+        return annotation
+    return _Plain(
+        annotation if isinstance(annotation, str) else QUALIFIER.sub("", inspect.formatannotation(annotation))
+    )
+
+
+def _constant_doc(package: str, name: str) -> str:
+    """Return the string after the assignment of a module's variable, which Python drops."""
+    body = ast.parse(inspect.getsource(import_module(package))).body
+    for statement, after in pairwise(body):
+        is_it = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name
+        if is_it and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            return str(after.value.value)
+    return ""
+
+
+def doc_of(value: Any) -> str:
+    """Return the docstring of a class, function or module, but none that is inherited or that `dataclass` has made."""
+    text = (value.__doc__ if not inspect.isclass(value) else vars(value).get("__doc__")) or ""
+    return "" if text.startswith(f"{getattr(value, '__name__', '')}(") else inspect.cleandoc(text)
+
+
+def _summary(doc: str) -> str:
+    sentence, end, _ = " ".join(doc.partition("\n\n")[0].split()).partition(". ")
+    return sentence + end.strip()
+
+
+def _fenced(language: str, text: str) -> str:
+    return f"```{language}\n{text.rstrip()}\n```"
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"

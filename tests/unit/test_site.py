@@ -1,0 +1,126 @@
+"""The documentation site: all pages are on it, links lead somewhere, and the reference is complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import html_check
+import links
+import make_site
+import navigation
+import pictures
+import pytest
+import reference_pages
+
+from relex import lowering, passes
+from relex.passes.schedule.table import PRIMITIVES
+
+ROOT = Path(__file__).parents[2]
+PAGES = navigation.written_pages()
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[str, str]:
+    return reference_pages.write_reference()
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"^## (.*)", page, re.MULTILINE)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    pages = {file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md")}
+    assert {page for page in PAGES if page.startswith("docs/")} == pages
+    assert len(PAGES) == len({*PAGES})
+
+
+def test_links_lead_somewhere() -> None:
+    assert links.broken(ROOT, PAGES) == []
+    assert sum(len(links.targets((ROOT / page).read_text())) for page in PAGES) > 200
+
+
+@pytest.mark.parametrize(
+    "target", ["other.md", "page.md#no-heading", "#two-words", "../folder/none.py", "code.py#part"]
+)
+def test_a_broken_link_is_noticed(target: str, tmp_path: Path) -> None:
+    (tmp_path / "code.py").touch()
+    right = "[a](page.md) [b](#one) [`c` of\n d](code.py) [e](https://example.org/none)"
+    (tmp_path / "page.md").write_text(
+        f"# One\n\n{right} [f]({target})\n\n```\n# Two words\n[g](none.md)\n```\n`[h](none)`\n"
+    )
+    assert links.broken(tmp_path, ["page.md"]) == [f"page.md: {target}"]
+
+
+def test_anchors_are_those_of_github() -> None:
+    text = "# A `b-c` d\n## What's (it), now?\n### relex.add_n\n## [Link](page.md)\n## Twice\n## Twice\n"
+    assert links.anchors(text) == {"a-b-c-d", "whats-it-now", "relexadd_n", "link", "twice", "twice-1"}
+
+
+def test_links_between_pages_stay_and_others_lead_to_their_source(tmp_path: Path) -> None:
+    written = {*PAGES}
+    for page in ("docs/glossary.md", "README.md", "benchmarks/README.md", "benchmarks/results/README.md"):
+        make_site.write_page(tmp_path, page, written)
+    assert "](../index.md#map)" in (tmp_path / "docs" / "glossary.md").read_text()
+    home = (tmp_path / "index.md").read_text()
+    assert "](docs/sizes.md)" in home
+    assert "](sources/examples/batch_dask.py.md)" in home
+    shown = (tmp_path / "sources" / "examples" / "batch_dask.py.md").read_text()
+    assert (ROOT / "examples" / "batch_dask.py").read_text() in shown
+    assert headings((tmp_path / "sources" / "examples" / "out_of_tree.md").read_text())
+    assert "](../sources/benchmarks/rows.py.md)" in (tmp_path / "benchmarks" / "README.md").read_text()
+    assert (tmp_path / "benchmarks" / "results" / "times.svg").exists()
+
+
+def test_all_passes_are_in_the_reference(reference: dict[str, str]) -> None:
+    found = [name for page in reference_pages.PASS_PAGES for name in headings(reference[page])]
+    assert sorted(found) == sorted([*passes.PASSES, *lowering.PASSES])
+    shown = reference["graph-passes"].partition("## set-target\n")[2].partition("\n## ")[0]
+    assert "// set-target" in shown
+    assert "| `cpu` | `string` |" in shown
+
+
+def test_all_primitives_are_in_the_reference(reference: dict[str, str]) -> None:
+    page = reference["primitives"]
+    assert {f"schedule.{name}" for name in headings(page)} == {
+        op.name for op, _ in PRIMITIVES.items() if op.name.startswith("schedule.")
+    }
+    split = page.partition("## split\n")[2].partition("\n## ")[0]
+    assert "split(loop: Loop, factors: Sequence[int | None]) -> list[Loop]" in split
+    assert "schedule.split @" in split
+
+
+def test_public_names_are_in_the_reference(reference: dict[str, str]) -> None:
+    assert {"build", "load", "parse", "show", "interpret"} <= {*headings(reference["relex"])}
+    assert "strict: bool = False" in reference["relex.runtime"]
+    assert "### Executable.save" in reference["relex.runtime"]
+    assert "| `FuseOpsPass` | [fuse-ops](graph-passes.md#fuse-ops) |" in reference["relex.passes"]
+    assert "The passes of this package by name." in reference["relex.passes"]
+    assert all(headings(reference[name]) or "| pass |" in reference[name] for name in reference_pages.API)
+
+
+def test_options_of_the_tools_are_in_the_reference(reference: dict[str, str]) -> None:
+    page = reference["commands"]
+    assert headings(page) == ["relex-opt", "relex-run", "relex-tune", "relex-fuzz"]
+    for option in ("--pass-pipeline", "--benchmark", "--minutes"):
+        assert option in page
+
+
+def test_diagrams_become_pictures() -> None:
+    shown = pictures.drawn("a\n\n```mermaid\ngraph LR\n  x --> f -- y --> g\n  w --> g\n```\n\nb\n")
+    assert shown.startswith("a\n\n<svg ")
+    assert "mermaid" not in shown
+    assert re.findall(r"<text [^>]*>(\w+)</text>", shown) == ["y", "x", "f", "w", "g"]
+    assert shown.count("<rect") == 4
+    assert shown.count("marker-end") == 3
+
+
+def test_what_comes_from_the_web_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "style.css").write_text("@import 'https://example.org/font.css'; a { background: url(picture.png) }")
+    (tmp_path / "other.html").write_text('<h1 id="here"></h1>')
+    right = '<a href="https://example.org"><a href="other.html#here"><img src="other.html">'
+    wrong = '<script src="https://example.org/a.js"></script><a href="other.html#there"><a href="none.html">'
+    (tmp_path / "page.html").write_text(right + wrong)
+    assert [line.rpartition("/")[2] for line in html_check.mistakes(tmp_path)] == [
+        "a.js", "page.html: leads nowhere: other.html#there", "page.html: leads nowhere: none.html", "font.css",
+    ]  # fmt: skip
