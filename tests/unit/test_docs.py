@@ -279,7 +279,7 @@ def test_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         run_block(code, f"<reports.md, block {number}>", names)
     report = (tmp_path / "report.html").read_text()
     (tabs,) = re.findall(r"const TABS = (\[.*?\])", report)
-    assert re.findall(r"^\| (\w+) \|", page, re.MULTILINE) == json.loads(tabs)
+    assert re.findall(r"^\| (\w+) \|", page, re.MULTILINE) == ["tab", *json.loads(tabs)]
     (tmp_path / "model.mlir").write_text(str(names["program"]))
     (command,) = re.findall(r"^(relex-opt .*--html .*)$", page, re.MULTILINE)
     assert main(command.split()[1:]) == 0

@@ -434,3 +434,18 @@ func.func @f(%n: index) {
     names = [op.sym_name for op in module.ops if isinstance(op, llvm.FuncOp)]
     assert sorted(name.data for name in names) == ["f", "free", "malloc"]
     assert StringAttr("malloc") in names
+
+
+def test_places_too_far_away_for_an_address():
+    """`llvm.getelementptr` states indices of 32 bits; others are constants of their own."""
+    module = parse_module("""
+    func.func @far(%x: memref<4x3000000000xi8>) -> i8 {
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %0 = memref.load %x[%c1, %c2] : memref<4x3000000000xi8>
+      func.return %0 : i8
+    }
+    """)
+    text = str(run_pass(ConvertToLlvmPass(), module))
+    assert re.search(r"llvm\.mlir\.constant\(3000000002\) : i64", text)
+    assert "llvm.getelementptr inbounds %x[%" in text

@@ -225,7 +225,7 @@ def test_wrong_edits():
 def test_share():
     """A few random programs and operators: most passes are proved, and none is left open."""
     total = Counter[Kind]()
-    for case in [*islice(cases("operators", every=40), 3), *islice(cases("fuzzed:3"), 1, 3)]:
+    for case in [*islice(cases("operators", every=40), 3), *cases("fuzzed:2")]:
         share = share_of(case, samples=1)
         assert share.programs == 1
         total += share.total

@@ -32,7 +32,7 @@ func.func @load(%x: memref<4x8xf32>, %i: index, %j: index) -> f32 {
   func.return %0 : f32
 }
 
-// Constant indices are no arithmetic, unless the address is too far away for `llvm.getelementptr`.
+// Constant indices are no arithmetic.
 // CHECK-LABEL: llvm.func @constant_places
 func.func @constant_places(%near: memref<4x8xf32>, %place: index) {
   %c0 = arith.constant 0 : index
@@ -48,17 +48,6 @@ func.func @constant_places(%near: memref<4x8xf32>, %place: index) {
   // CHECK-NEXT: llvm.store [[V]], [[LATER]] : f32, !llvm.ptr
   memref.store %0, %near[%c1, %c2] : memref<4x8xf32>
   func.return
-}
-
-// Nobody has a buffer of 12 GB to call this with.
-// CHECK-LABEL: llvm.func {{.*}}@far_places
-func.func private @far_places(%far: memref<4x3000000000xi8>) -> i8 {
-  %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
-  // CHECK:      [[FAR:%.+]] = llvm.mlir.constant(3000000002) : i64
-  // CHECK-NEXT: llvm.getelementptr inbounds %far[[[FAR]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-  %0 = memref.load %far[%c1, %c2] : memref<4x3000000000xi8>
-  func.return %0 : i8
 }
 
 // Strides that are not known may be negative.
