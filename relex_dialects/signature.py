@@ -91,11 +91,6 @@ class Signature:
         return PACKED_PREFIX + self.name
 
     @property
-    def has_scalars(self) -> bool:
-        """True if any argument or result is a scalar."""
-        return any(spec.is_scalar for spec in (*self.inputs, *self.outputs))
-
-    @property
     def names(self) -> dict[str, tuple[int, int]]:
         """The names of dynamic sizes, each with an argument and the dimension of it that has this size."""
         return sources([spec.shape for spec in self.inputs])

@@ -10,6 +10,7 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 from relex.dialects.exceptions import RelexError
 from relex.dialects.features import as_target
 from relex.dialects.machine import Target
+from relex.dialects.signature import Signature
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
 from relex.passes.extension import AnyExtension
@@ -34,7 +35,7 @@ def build_object(
 
     All names are prefixed with the file's: `model.o` and `model.h` define `model_main`. The object file contains the
     constants; it needs the C library (`-lm`), and the library functions that the program calls, which the header
-    declares. Functions with scalar arguments or results are left out. `module`, `strict` and `passes` are as in
+    declares. `module`, `strict` and `passes` are as in
     `build`; `target` may be any machine, also named by a triple.
 
     Raises `CompileError` for an invalid program, `RelexError` for files that cannot be written.
@@ -46,12 +47,17 @@ def build_object(
     program, text = read_program(module)
     with showing_source(text):
         lowered = lower_program(program, strict=strict, target=target, passes=passes)
-        # Functions on buffers have a C interface only if they ask for one.
+        # Functions on buffers are exported only if they ask for a C interface.
         symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
-        signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols and not s.has_scalars]
+        signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols or _is_on_numbers(s)]
         libraries = tuple(lowered.libraries)
         names = CNames(path.stem, signatures, libraries)
         compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)
     header = c_header(names, signatures, libraries, compiled.target)
     write_file(path, [compiled.code])
     write_file(path.with_suffix(".h"), [header.encode()])
+
+
+def _is_on_numbers(signature: Signature) -> bool:
+    """Return whether a function takes and returns numbers alone."""
+    return all(spec.is_scalar for spec in (*signature.inputs, *signature.outputs))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate
 
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.index.expr import Atom, Extreme, Quotient, Remainder, Symbol, constant_of, factors_of
@@ -11,18 +13,17 @@ from relex.dialects.index.text import ordered_terms
 from relex.dialects.machine import Target
 from relex.dialects.names import Names
 from relex.dialects.signature import Signature, TensorSpec
-from relex.dialects.sizes import Size, evaluate, names_in
+from relex.dialects.sizes import Size, evaluate, name_of_size, names_in
 from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 
-_LOCAL_NAMES = ("arrays", "memory", "none", "status", "wrong")
+_LOCAL_NAMES = ("arrays", "frame", "memory", "none", "status", "wrong")
 """Local variables of the functions in the header."""
 
 
 def c_header(names: CNames, signatures: Sequence[Signature], libraries: Sequence[LibraryUse], target: Target) -> str:
     """Return the header for object code that defines `names.symbols`."""
-    ranks = {len(spec.shape) for s in signatures for spec in (*s.inputs, *s.outputs)}
-    ranks |= {rank for use in libraries for rank, _ in (*use.inputs, *use.outputs)}
+    ranks = {rank for use in libraries for rank, _ in (*use.inputs, *use.outputs)}
     guard = f"{names.prefix.upper()}_H"
     parts = [
         _INTRODUCTION.format(guard=guard, triple=target.triple, cpu=target.cpu or "generic"),
@@ -40,16 +41,19 @@ _INTRODUCTION = """\
 /* How C and C++ call the functions of an object file that relex compiled for {triple}, cpu {cpu}.
  *
  * Arrays are row-major and have no gaps. Booleans are bytes of 0 or 1, numbers of 16 bits are given by their bits.
- * Results share memory neither with each other nor with arguments. What depends on the call are sizes; each has a name
- * and is an argument of its own, before the arrays. Threads may call the functions at the same time.
+ * Results share memory neither with each other nor with arguments; a result that is a number is written through a
+ * pointer too. What depends on the call are sizes; each has a name and is an argument of its own, before all others.
+ * Threads may call the functions at the same time.
  *
  * Functions return RELEX_OK, or what is wrong; then nothing has been written.
  */
 #ifndef {guard}
 #define {guard}
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 """
 
 _SUPPORT = files("relex.runtime.c").joinpath("support.h")
@@ -71,17 +75,8 @@ _END = """\
 
 
 def _array_type(rank: int) -> str:
-    """Return the struct of a descriptor, as MLIR passes arrays, and the function that makes one."""
+    """Return the struct of a descriptor, as MLIR passes arrays."""
     sizes = f", sizes[{rank}], strides[{rank}]" if rank else ""
-    loop = f"""\
-  int64_t stride = 1;
-  int i;
-  for (i = {rank - 1}; i >= 0; --i) {{
-    array.sizes[i] = shape[i];
-    array.strides[i] = stride;
-    stride *= shape[i];
-  }}
-"""
     return f"""\
 #ifndef RELEX_ARRAY{rank}
 #define RELEX_ARRAY{rank}
@@ -91,14 +86,6 @@ typedef struct {{
   void *allocation, *data;
   int64_t offset{sizes};
 }} relex_array{rank};
-
-static inline relex_array{rank} relex_make_array{rank}(void *data{", const int64_t *shape" if rank else ""}) {{
-  relex_array{rank} array;
-{loop if rank else ""}\
-  array.allocation = array.data = data;
-  array.offset = 0;
-  return array;
-}}
 
 #endif
 """
@@ -124,27 +111,76 @@ def _comment(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text).replace("*/", "* /").replace("/*", "/ *")
 
 
+@dataclass(frozen=True)
+class _Passed:
+    """An argument or result of a function in the header."""
+
+    name: str
+    """What C calls it."""
+
+    spec: TensorSpec
+    is_output: bool
+    is_computed: bool = False
+    """Whether it is a number that the header computes from the sizes of a call."""
+
+    @property
+    def parameter(self) -> str:
+        """Its declaration as a parameter."""
+        kind = _c_type(self.spec)
+        if self.spec.is_scalar:
+            return f"{kind} {'*' if self.is_output else ''}{self.name}"
+        return f"{'' if self.is_output else 'const '}{kind} *{self.name}"
+
+    @property
+    def words(self) -> int:
+        """How many words of a frame hold it."""
+        return 1 if self.spec.is_scalar else 3 + 2 * len(self.spec.shape)
+
+    def put(self, word: int) -> str:
+        """Return the statement that puts an argument, or the place of a result, into a frame."""
+        if self.spec.is_scalar:
+            place = f"{'arrays.' if self.is_computed else ''}{self.name}"
+            return f"relex_put(frame + {word}, &{place}, sizeof {place});"
+        shape = f"arrays.{self.name}.shape" if self.spec.shape else "NULL"
+        data = self.name if self.is_output else f"(void *)(uintptr_t){self.name}"
+        return f"relex_put_array(frame + {word}, {data}, {len(self.spec.shape)}, {shape});"
+
+
+def _c_type(spec: TensorSpec) -> str:
+    """Return the C type of a number, or of the elements of an array."""
+    if spec.element_type == "index":
+        return "int64_t"
+    element = ELEMENTS[spec.element_type]
+    return "bool" if spec.is_scalar and element.is_bool else element.c_type
+
+
 class _Function:
     """One function in the header: the shapes of its arrays, their check, and the call."""
 
     def __init__(self, name: str, signature: Signature):
         self.name = name
         self.signature = signature
-        names = Names((*KEYWORDS, *_LOCAL_NAMES))
-        self.sizes = {size: names.fresh(identifier(size)) for size in signature.names}
-        self.specs = {names.fresh(identifier(spec.name)): spec for spec in (*signature.inputs, *signature.outputs)}
-        self.descriptors = [names.fresh(f"{name}_array") for name in self.specs]
+        self._names = Names((*KEYWORDS, *_LOCAL_NAMES))
+        sources = {size: signature.inputs[i] for size, (i, _) in signature.names.items()}
+        self.sizes = {
+            size: self._names.fresh(identifier(spec.name if spec.is_scalar else size)) for size, spec in sources.items()
+        }
+        inputs = [self._passed(spec, is_output=signature.writes_inputs) for spec in signature.inputs]
+        self.passed = [*inputs, *(self._passed(spec, is_output=True) for spec in signature.outputs)]
+        self.outputs = [p.name for p in self.passed if p.is_output]
+        self.fields = [p for p in self.passed if p.is_computed or not p.spec.is_scalar]
+
+    def _passed(self, spec: TensorSpec, *, is_output: bool) -> _Passed:
+        is_size = spec.is_scalar and bool(spec.shape)
+        name = self.sizes.get(name_of_size(spec.shape[0]) or "") if is_size else None
+        return _Passed(name or self._names.fresh(identifier(spec.name)), spec, is_output, is_size and name is None)
 
     def text(self) -> str:
         """Return the definitions of the function."""
         return "\n".join([self._shapes(), self._check(), self._call()])
 
     def _shapes(self) -> str:
-        fields = [
-            f"    int64_t {f'shape[{len(spec.shape)}], ' if spec.shape else ''}bytes;\n  }} {name};"
-            for name, spec in self.specs.items()
-        ]
-        body = "\n".join(f"  struct {{\n{field}" for field in fields) or "  int none;"
+        body = "\n".join(map(self._field, self.fields)) or "  int none;"
         return f"""\
 /* {_comment(str(self.signature))} */
 
@@ -154,15 +190,21 @@ typedef struct {{
 }} {self.name}_arrays;
 """
 
+    def _field(self, passed: _Passed) -> str:
+        if passed.is_computed:
+            return f"  int64_t {passed.name};"
+        shape = f"shape[{len(passed.spec.shape)}], " if passed.spec.shape else ""
+        return f"  struct {{\n    int64_t {shape}bytes;\n  }} {passed.name};"
+
     def _check(self) -> str:
         signature = self.signature
         lines = [f"if ({n} < 0 || {n} > RELEX_MAX_SIZE) return RELEX_WRONG_SIZES;" for n in self.sizes.values()]
         for r in signature.requirements:
             condition = f"{self._size(r.lhs)} {r.relation} {self._size(r.rhs)}"
             lines += [f"/* {r} */", f"if (!({condition})) return wrong ? wrong : RELEX_WRONG_SIZES;"]
-        for name, spec in self.specs.items():
-            lines += self._fill(name, spec)
-        lines += [] if self.specs else ["(void)arrays;"]
+        for passed in self.fields:
+            lines += self._fill(passed.name, passed.spec)
+        lines += [] if self.fields else ["(void)arrays;"]
         lines += [f"memory = relex_max(memory, {self._size(size)});" for size in signature.temporaries]
         body = "".join(f"  {line}\n" for line in lines)
         return f"""\
@@ -177,36 +219,38 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
 """
 
     def _fill(self, name: str, spec: TensorSpec) -> list[str]:
+        if spec.is_scalar:
+            number = f"arrays->{name}"
+            return [f"{number} = {self._size(spec.shape[0])};", f"relex_bytes(&wrong, 0, 1, &{number});"]
         places = [f"arrays->{name}.shape[{i}] = {self._size(size)};" for i, size in enumerate(spec.shape)]
         shape = f"{len(spec.shape)}, {f'arrays->{name}.shape' if spec.shape else 'NULL'}"
         bytes_of = f"arrays->{name}.bytes = relex_bytes(&wrong, {ELEMENTS[spec.element_type].size}, {shape});"
         return [*places, bytes_of]
 
     def _call(self) -> str:
-        signature, name = self.signature, self.name
-        outputs = list(self.specs)[0 if signature.writes_inputs else len(signature.inputs) :]
-        parameters = self._size_parameters()
-        descriptors: list[str] = []
-        for descriptor, (array, spec) in zip(self.descriptors, self.specs.items(), strict=True):
-            is_output, rank = array in outputs, len(spec.shape)
-            parameters.append(f"{'' if is_output else 'const '}{ELEMENTS[spec.element_type].c_type} *{array}")
-            data = array if is_output else f"(void *)(uintptr_t){array}"
-            shape = f", arrays.{array}.shape" if rank else ""
-            descriptors.append(f"    relex_array{rank} {descriptor} = relex_make_array{rank}({data}{shape});\n")
-        arrays = ", ".join(f"&{descriptor}" for descriptor in self.descriptors)
-        kinds = ", ".join(f"relex_array{len(spec.shape)} *" for spec in self.specs.values()) or "void"
-        checked = ", ".join([*self.sizes.values(), "&arrays"])
+        name, sizes = self.name, set(self.sizes.values())
+        parameters = [p.parameter for p in self.passed if not p.is_computed and p.name not in sizes]
+        order = [self.passed[i] for i in self.signature.frame_order]
+        *words, count = accumulate((p.words for p in order), initial=0)
+        places = list(zip(order, words, strict=True))
+        put = [p.put(word) for p, word in places if not (p.is_output and p.spec.is_scalar)]
+        got = [
+            f"memcpy({p.name}, frame + {word}, sizeof *{p.name});"
+            for p, word in places
+            if p.is_output and p.spec.is_scalar
+        ]
+        body = "".join(f"    {line}\n" for line in (*put, f"{name}_code(frame);", *got))
         return f"""\
-void {name}_code({kinds});
+void {name}_code(int64_t *frame);
 
-/* {"Writes " + " and ".join(outputs) if outputs else "Has no results"}. */
-static inline int {name}({", ".join(parameters) or "void"}) {{
+/* {"Writes " + " and ".join(self.outputs) if self.outputs else "Has no results"}. */
+static inline int {name}({", ".join([*self._size_parameters(), *parameters]) or "void"}) {{
   {name}_arrays arrays;
-  int status = {name}_check({checked});
+  int status = {name}_check({", ".join([*self.sizes.values(), "&arrays"])});
   if (status != RELEX_OK) return status;
   {{
-{"".join(descriptors)}\
-    {name}_code({arrays});
+    int64_t frame[{max(count, 1)}];
+{body}\
   }}
   return RELEX_OK;
 }}

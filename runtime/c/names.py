@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from itertools import count
 
+from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.signature import Signature
-from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.runtime.callbacks import LibraryUse
 
 KEYWORDS = """
@@ -31,7 +31,7 @@ class CNames:
         self._taken: set[str] = set()
         self.functions = {s.name: self._claim(s.name) for s in signatures}
         self.libraries = {use.symbol: self._claim(use.name) for use in libraries}
-        self.symbols = {f"{C_PREFIX}{s}": f"{name}_code" for s, name in self.functions.items()} | self.libraries
+        self.symbols = {f"{PACKED_PREFIX}{s}": f"{name}_code" for s, name in self.functions.items()} | self.libraries
         """New names for the symbols of the object code, valid in C."""
 
     def _claim(self, name: str) -> str:

@@ -82,4 +82,24 @@ static inline int relex_has_memory(int64_t bytes) {
   return space != NULL || bytes == 0;
 }
 
+/* The arguments of a call, and then its results that are numbers, are in a frame of 64-bit words. */
+static inline void relex_put(int64_t *word, const void *value, size_t bytes) {
+  *word = 0;
+  memcpy(word, value, bytes);
+}
+
+/* An array, as MLIR passes it: where it was allocated and where it begins, an offset, its sizes and its strides. */
+static inline void relex_put_array(int64_t *words, void *data, int rank, const int64_t *shape) {
+  int64_t stride = 1;
+  int i;
+  relex_put(words, &data, sizeof data);
+  relex_put(words + 1, &data, sizeof data);
+  words[2] = 0;
+  for (i = rank - 1; i >= 0; --i) {
+    words[3 + i] = shape[i];
+    words[3 + rank + i] = stride;
+    stride *= shape[i];
+  }
+}
+
 #endif

@@ -129,7 +129,8 @@ int main(void) { return first_nothing() + second_nothing(); }
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_the_header_is_also_one_of_cpp(tmp_path: Path):
     build_object(PROGRAM, tmp_path / "model.o")
-    source = '#include "model.h"\nint main() { return model_nothing(); }\n'
+    build_object(NUMBERS, tmp_path / "numbers.o")
+    source = '#include "model.h"\n#include "numbers.h"\nint main() { return model_nothing(); }\n'
     (tmp_path / "main.cpp").write_text(source)
     run = subprocess.run(["g++", *CXX_FLAGS, "main.cpp"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
@@ -168,6 +169,107 @@ int main(void) {
 }
 """
     assert run_c(tmp_path, source, "lib-1.o") == "0 2 0 6 8 10 0"
+
+
+NUMBERS = """
+func.func @scaled(%x: tensor<?xf32> {relex.dims = ["n"]}, %s: f32, %k: index) -> (f32, tensor<?xf32>, index) {
+  %c0 = arith.constant 0 : index
+  %size = tensor.dim %x, %c0 : tensor<?xf32>
+  %m = arith.addi %size, %k : index
+  %t = arith.addf %s, %s : f32
+  %y = relex.relu %x : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %t, %y, %m : f32, tensor<?xf32>, index
+}
+func.func @made(%n: index, %v: i64) -> (tensor<?xi32>, i64) {
+  %y = relex.call_tir @fill() sizes(%n) : () -> tensor<?xi32>
+  func.return %y, %v : tensor<?xi32>, i64
+}
+tir.prim_func private @fill() outs(%Y: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %Y, %c0 : memref<?xi32>
+  tir.for %i in (%n) {
+    tir.block @Y (%v: spatial<%n> = %i) {
+      %x = arith.constant 7 : i32
+      memref.store %x, %Y[%v] : memref<?xi32>
+    }
+  }
+}
+func.func @next(%x: tensor<?xf32> {relex.dims = ["n"]}, %k: index {relex.dims = ["n + 1"]}) -> (tensor<?xf32>, index) {
+  %y = relex.call_tir @copy(%x) sizes(%k) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %y, %k : tensor<?xf32>, index
+}
+tir.prim_func private @copy(%X: memref<?xf32>) outs(%Y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %Y, %c0 : memref<?xf32>
+  tir.for %i in (%n) {
+    tir.block @Y (%v: spatial<%n> = %i) {
+      %x = arith.constant 3.0 : f32
+      memref.store %x, %Y[%v] : memref<?xf32>
+    }
+  }
+}
+"""
+KINDS = {
+    "f16": ("uint16_t", "0x3c01, 0x8000, 0x7e00"),
+    "f32": ("float", "0.5f, -0.0f, 3e38f"),
+    "f64": ("double", "0.1, -0.0, 1e308"),
+    "i1": ("bool", "true, false, true"),
+    "i8": ("int8_t", "-128, -1, 127"),
+    "i16": ("int16_t", "-32768, -1, 32767"),
+    "i32": ("int32_t", "-2147483647, -1, 2147483647"),
+    "i64": ("int64_t", "INT64_MIN, -1, INT64_MAX"),
+    "index": ("int64_t", "INT64_MIN, -1, INT64_MAX"),
+}
+
+
+@needs_cc
+def test_numbers_of_every_type(tmp_path: Path):
+    """They are passed by value, and get back as they were."""
+    same = [f"func.func @same_{t}(%x: {t}, %y: {t}) -> ({t}, {t}) {{ func.return %y, %x : {t}, {t} }}" for t in KINDS]
+    build_object("\n".join(same), tmp_path / "model.o")
+    calls = "".join(
+        f"""  {{
+    const {kind} given[3] = {{{numbers}}};
+    {kind} found[3];
+    for (i = 0; i < 2; ++i) {{
+      if (model_same_{t}(given[i], given[i + 1], found + i + 1, found + i)) return 1;
+      if (memcmp(given + i, found + i, 2 * sizeof *found)) return 1;
+    }}
+    printf("{t} ");
+  }}
+"""
+        for t, (kind, numbers) in KINDS.items()
+    )
+    source = f'#include "model.h"\n#include <stdio.h>\nint main(void) {{\n  int i;\n{calls}  return 0;\n}}\n'
+    assert run_c(tmp_path, source, "model.o").split() == list(KINDS)
+
+
+@needs_cc
+def test_numbers_among_arrays(tmp_path: Path):
+    """An index that is a size is not passed again, nor is one that follows from sizes."""
+    build_object(NUMBERS, tmp_path / "model.o")
+    source = r"""
+#include "model.h"
+#include <stdio.h>
+int main(void) {
+  const float x[3] = {1, -2, 3};
+  float t = 0, y[3], z[4];
+  int64_t m = 0, v = 0;
+  int32_t sevens[4] = {0, 0, 0, 0};
+  model_next_arrays arrays;
+  printf("%d ", model_scaled(3, x, 1.5f, 40, &t, y, &m));
+  printf("%g %g %g %g %d\n", (double)t, (double)y[0], (double)y[1], (double)y[2], (int)m);
+  printf("%d ", model_made(3, -5, sevens, &v));
+  printf("%d %d %d\n", sevens[2], sevens[3], (int)v);
+  printf("%d %d ", model_made(-1, 0, sevens, &v), model_made(INT64_MAX, 0, sevens, &v));
+  printf("%d\n", (int)v);
+  if (model_next_check(3, &arrays) || arrays.result_0.bytes != sizeof z) return 1;
+  printf("%d ", model_next(3, x, z, &m));
+  printf("%d %g %d\n", (int)arrays.k, (double)z[3], (int)m);
+  return 0;
+}
+"""
+    assert run_c(tmp_path, source, "model.o").splitlines() == ["0 3 1 0 3 43", "0 7 0 -5", "1 1 -5", "0 4 3 4"]
 
 
 BUFFERS = """

@@ -231,7 +231,8 @@ def test_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (program,) = re.findall(r'build\("""\n(.*?)"""\)', page, re.DOTALL)
     (tmp_path / "model.mlir").write_text(program)
-    (tmp_path / "main.c").write_text(dict(blocks)["c"])
+    for name, text in re.findall(r"^`([\w.]+)`\n\n^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(text)
     np.save(tmp_path / "x.npy", np.eye(3, dtype=np.float32))
     np.save(tmp_path / "w.npy", np.array([[1, 2, 3], [-4, 5, -6]], np.float32))
     monkeypatch.chdir(tmp_path)
