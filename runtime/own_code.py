@@ -8,9 +8,10 @@ from hashlib import sha256
 
 import llvmlite.binding as llvm
 
-from relex.dialects.code_generator import optimize, parsed_ir
+from relex.dialects.code_generator import Source, optimize, parsed_ir
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Plain
+from relex.dialects.machine import Target
 from relex.runtime.compile_cache import CompileCache, usable_cache
 from relex.runtime.container import pack, unpack
 
@@ -35,16 +36,20 @@ def machine_code(text: str) -> bytes:
     return code
 
 
-def compiled(text: str) -> bytes:
-    """Compile LLVM IR to an object file."""
+def compiled(text: str, target: Target | None = None) -> bytes:
+    """Compile LLVM IR to an object file, for a target or for any processor of this kind."""
     initialize()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(opt=LEVEL, reloc="pic", codemodel="default")
     with parsed_ir(text) as module:
+        machine = _machine() if target is None else Source(text, target, LEVEL).machine()
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         optimize(module, machine, 0)
         return machine.emit_object(module)
+
+
+def _machine() -> llvm.TargetMachine:
+    generator = llvm.Target.from_triple(llvm.get_process_triple())
+    return generator.create_target_machine(opt=LEVEL, reloc="pic", codemodel="default")
 
 
 def _read(index: Plain, fetch: Callable[[Plain], memoryview]) -> bytes:

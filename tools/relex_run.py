@@ -53,6 +53,8 @@ def run(args: argparse.Namespace, started: float | None = None) -> None:
     """Run the tool with parsed arguments. `started` is when the process began to import it, if it did."""
     if args.save and (args.level != "native" or args.inputs or args.output or args.profile or args.html):
         raise ToolError("expected --save alone: it saves the compiled program, and runs nothing")
+    if args.threads and PurePath(args.save or "").suffix != ".o":
+        raise ToolError("expected --save FILE.o with --threads, which is about object files")
     if args.emit and (args.level != "native" or args.inputs or args.profile or args.html or args.save):
         raise ToolError("expected --emit alone or with --output: it prints the program, and runs nothing")
     if args.checked and args.level == "native":
@@ -193,7 +195,8 @@ def save(module: ModuleOp, args: argparse.Namespace) -> None:
 
     suffix = PurePath(args.save).suffix
     if suffix == OBJECT_SUFFIX:
-        build_object(module, args.save, strict=args.strict, target=args.target, passes=args.passes)
+        strict, target, passes, threads = args.strict, args.target, args.passes, args.threads
+        build_object(module, args.save, strict=strict, target=target, passes=passes, threads=threads)
     elif suffix == SAVED:
         compiled(module, args).save(args.save)
     else:

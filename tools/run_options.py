@@ -145,6 +145,11 @@ def _add_files(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[repor
         "FILE.o an object file for C and C++, with a header FILE.h beside it",
     )
     group.add_argument(
+        "--threads",
+        action="store_true",
+        help="with --save FILE.o, also write relex_threads.o: C programs linked with it run parallel loops in threads",
+    )
+    group.add_argument(
         "--emit",
         choices=FORMS,
         help="print the program at a level, as LLVM IR, as assembly or as object code instead of running it, or write "

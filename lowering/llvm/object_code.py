@@ -95,9 +95,10 @@ def _compiled(
 
 
 def _rename(module: llvm.ModuleRef, names: Mapping[str, str]) -> None:
-    """Rename the functions to export, and make all others internal, before LLVM removes unused internal ones."""
+    """Rename the functions to export, and make all others internal, before LLVM removes unused internal ones. Weak ones
+    are for a linker to replace."""
     for value in (*module.functions, *module.global_variables):
         if value.name in names:
             value.name = names[value.name]
-        elif not value.is_declaration:
+        elif not value.is_declaration and value.linkage != llvm.Linkage.weak_any:
             value.linkage = llvm.Linkage.internal

@@ -19,6 +19,7 @@ from relex.runtime.c.names import CNames
 from relex.runtime.compilation import lower_program
 from relex.runtime.container import as_path, write_file
 from relex.runtime.sources import AnyProgram, read_program, showing_source
+from relex.runtime.threads.objects import THREADS_FILE, threads_object
 
 OBJECT_SUFFIX = ".o"
 
@@ -30,6 +31,7 @@ def build_object(
     strict: bool = False,
     target: Target | str | None = None,
     passes: Iterable[AnyExtension] = (),
+    threads: bool = False,
 ) -> None:
     """Compile a program to an object file, `path`, and write a header for C and C++ next to it.
 
@@ -38,7 +40,11 @@ def build_object(
     declares. `module`, `strict` and `passes` are as in
     `build`; `target` may be any machine, also named by a triple.
 
-    Raises `CompileError` for an invalid program, `RelexError` for files that cannot be written.
+    Parallel loops run in the calling thread, unless a program is also linked with `relex_threads.o`: with `threads`,
+    that file is written next to the others.
+
+    Raises `CompileError` for an invalid program, `RelexError` for files that cannot be written, or if the target has no
+    threads that relex can start.
     """
     path = as_path(path)
     if path.suffix != OBJECT_SUFFIX:
@@ -53,9 +59,12 @@ def build_object(
         libraries = tuple(lowered.libraries)
         names = CNames(path.stem, signatures, libraries)
         compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)
+    pool = threads_object(compiled.target) if threads else None
     header = c_header(names, signatures, libraries, compiled.target)
     write_file(path, [compiled.code])
     write_file(path.with_suffix(".h"), [header.encode()])
+    if pool is not None:
+        write_file(path.with_name(THREADS_FILE), [pool])
 
 
 def _is_on_numbers(signature: Signature) -> bool:

@@ -43,7 +43,8 @@ _INTRODUCTION = """\
  * Arrays are row-major and have no gaps. Booleans are bytes of 0 or 1, numbers of 16 bits are given by their bits.
  * Results share memory neither with each other nor with arguments; a result that is a number is written through a
  * pointer too. What depends on the call are sizes; each has a name and is an argument of its own, before all others.
- * Threads may call the functions at the same time.
+ * Threads may call the functions at the same time. Parallel loops run in the calling thread, unless the program is
+ * linked with relex_threads.o.
  *
  * Functions return RELEX_OK, or what is wrong; then nothing has been written.
  */

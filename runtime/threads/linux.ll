@@ -19,6 +19,28 @@ define internal void @get_processors(ptr %allowed) {
   ret void
 }
 
+; The number of processors that the calling thread may run on; 0 if the system does not say.
+define internal i64 @processors() {
+start:
+  %allowed = alloca %Processors, align 8
+  call void @get_processors(ptr %allowed)
+  br label %add
+
+add:
+  %word = phi i64 [ 0, %start ], [ %next, %add ]
+  %sum = phi i64 [ 0, %start ], [ %more, %add ]
+  %place = getelementptr i64, ptr %allowed, i64 %word
+  %bits = load i64, ptr %place
+  %ones = call i64 @llvm.ctpop.i64(i64 %bits)
+  %more = add i64 %sum, %ones
+  %next = add i64 %word, 1
+  %left = icmp ult i64 %next, 16
+  br i1 %left, label %add, label %done
+
+done:
+  ret i64 %more
+}
+
 ; Let the calling thread run on all of these processors but one, if there are others.
 define internal void @avoid(ptr %allowed, i32 %number) {
 start:

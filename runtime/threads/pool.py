@@ -25,6 +25,8 @@ WORTH_SHARING = 4_000
 WORTH_WAKING = 40_000
 """Nanoseconds of work that are worth waking threads for."""
 
+_ONLINE = os.sysconf_names["SC_NPROCESSORS_ONLN"]
+
 
 class Pool:
     """The thread pool of this process."""
@@ -99,9 +101,10 @@ def _compile() -> LoadedCode:
     return link_ir(pool_text(llvm.get_process_triple()), ("share", "set_helpers", "reset", "stop"))
 
 
-def pool_text(triple: str) -> str:
-    """Return the pool in LLVM IR for a triple."""
+def pool_text(triple: str, *more: str, clock: int = time.CLOCK_MONOTONIC, online: int = _ONLINE) -> str:
+    """Return the pool in LLVM IR for a triple, with `more` of these files. Other systems than this one have other
+    numbers for the clock, and for `sysconf` to count processors."""
     system = "linux.ll" if "linux" in triple else "elsewhere.ll"
-    values = {"clock": time.CLOCK_MONOTONIC, "awake": WORTH_SHARING, "asleep": WORTH_WAKING}
-    text = "\n".join(read_ir("relex.runtime.threads", file, **values) for file in (system, "pool.ll"))
+    values = {"clock": clock, "online": online, "awake": WORTH_SHARING, "asleep": WORTH_WAKING, "most": MAX_THREADS}
+    text = "\n".join(read_ir("relex.runtime.threads", file, **values) for file in (system, "pool.ll", *more))
     return f"{text}\ndefine internal void @relax() {{ {baseline_of(triple).pause} ret void }}"

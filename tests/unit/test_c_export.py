@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -21,6 +23,10 @@ from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+needs_threads = pytest.mark.skipif(
+    shutil.which("cc") is None or sys.platform != "linux", reason="needs a C compiler, and Linux's names of libraries"
+)
 
 FLAGS = "-std=c99 -Wall -Wextra -Wconversion -Werror -pedantic -O1".split()
 CXX_FLAGS = "-x c++ -Wall -Wextra -Wconversion -Werror -pedantic -fsyntax-only".split()
@@ -57,11 +63,14 @@ func.func @nothing() {{
 
 def run_c(folder: Path, source: str, *objects: str) -> str:
     """What a C program prints."""
-    (folder / "main.c").write_text(source)
-    command = ["cc", *FLAGS, "main.c", *objects, "-lm", "-o", "main"]
-    compiled = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert compiled.returncode == 0, compiled.stderr
+    compile_c(folder, source, *FLAGS, *objects, "-lm", "-o", "main")
     return subprocess.run([folder / "main"], capture_output=True, text=True, check=True, timeout=600).stdout
+
+
+def compile_c(folder: Path, source: str, *options: str) -> None:
+    (folder / "main.c").write_text(source)
+    compiled = subprocess.run(["cc", "main.c", *options], cwd=folder, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stderr
 
 
 @needs_cc
@@ -339,6 +348,156 @@ int main(void) {
 }
 """
     assert run_c(tmp_path, source, "1 strange.o") == "0402"
+
+
+# Threads
+
+PARALLEL = """
+func.func @main(%x: tensor<?xf64> {relex.dims = ["n"]}) -> tensor<?xf64> {
+  %0 = relex.exp %x : (tensor<?xf64>) -> tensor<?xf64>
+  func.return %0 : tensor<?xf64>
+}
+"""
+EXPONENTIALS = r"""
+#include "model.h"
+#include <stdio.h>
+#define SIZE 200000
+static double x[SIZE], y[SIZE];
+int main(void) {
+  int i, round;
+  for (i = 0; i < SIZE; ++i) x[i] = (double)i / SIZE;
+  for (round = 0; round < 20; ++round) if (model_main(SIZE, x, y)) return 1;
+  for (i = 0; i < SIZE; i += 999) printf("%a\n", y[i]);
+  return 0;
+}
+"""
+TOGETHER = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+void _relex_parallel(void (*chunk)(void *, int64_t, int64_t), void *frame, int64_t first, int64_t last);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t all = PTHREAD_COND_INITIALIZER;
+static pthread_t seen[256];
+static int wanted, count;
+/* Every thread waits for all others at its first chunk, but for the one that begins a loop to measure it. */
+static void run(void *frame, int64_t first, int64_t last) {
+  int i;
+  *(int64_t *)frame += 0 * last;
+  if (first == 0) {
+    usleep(1000);
+    return;
+  }
+  pthread_mutex_lock(&lock);
+  for (i = 0; i < count; ++i) if (pthread_equal(seen[i], pthread_self())) break;
+  if (i == count) {
+    seen[count++] = pthread_self();
+    pthread_cond_broadcast(&all);
+    while (count < wanted) pthread_cond_wait(&all, &lock);
+  }
+  pthread_mutex_unlock(&lock);
+}
+static void share(void) {
+  int64_t frame = 0;
+  count = 0;
+  _relex_parallel(run, &frame, 0, 100);
+  printf("%d\n", count);
+  fflush(stdout);
+}
+int main(int argc, char **argv) {
+  pid_t child;
+  int status;
+  wanted = argc > 1 ? atoi(argv[1]) : 1;
+  share();
+  child = fork();
+  if (child == 0) {
+    share();
+    exit(0);
+  }
+  waitpid(child, &status, 0);
+  share();
+  return status;
+}
+"""
+
+
+def run_with_threads(program: Path, *arguments: str, threads: str) -> tuple[str, str]:
+    """What a program prints, on both streams."""
+    environment = {**os.environ, "RELEX_NUM_THREADS": threads}
+    run = subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=True, timeout=600, env=environment
+    )
+    return run.stdout, run.stderr
+
+
+@needs_threads
+def test_threads_share_loops(tmp_path: Path):
+    """As many as the environment asks for take part; so do they in a forked process, and all end with it."""
+    build_object(PARALLEL, tmp_path / "model.o", threads=True)
+    compile_c(tmp_path, TOGETHER, "relex_threads.o", "-lpthread", "-o", "main")
+    assert run_with_threads(tmp_path / "main", "3", threads="3") == ("3\n" * 3, "")
+    # The only one runs all at once.
+    assert run_with_threads(tmp_path / "main", "1", threads="1") == ("0\n" * 3, "")
+    _, error = run_with_threads(tmp_path / "main", threads="many")
+    assert error == "relex: expected RELEX_NUM_THREADS of 1 to 256, found 'many'\n"
+
+
+@needs_threads
+def test_loops_of_objects_are_shared(tmp_path: Path):
+    """Linked alone, an object runs them in the calling thread; two objects have one pool."""
+    for name in ("model", "other"):
+        build_object(PARALLEL, tmp_path / f"{name}.o", threads=True)
+    compile_c(tmp_path, EXPONENTIALS, "model.o", "-lm", "-o", "serial")
+    compile_c(tmp_path, EXPONENTIALS, "model.o", "other.o", "relex_threads.o", "-lm", "-lpthread", "-o", "shared")
+    printed = run_with_threads(tmp_path / "serial", threads="3")
+    assert printed == run_with_threads(tmp_path / "shared", threads="3")
+    expected = np.exp(np.arange(0, 200_000, 999) / 200_000)
+    assert [float.fromhex(text) for text in printed[0].split()] == pytest.approx(expected)
+    for program, kind in (("serial", "W"), ("shared", "t")):
+        command = ["nm", program]
+        symbols = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        assert f" {kind} _relex_parallel\n" in symbols
+
+
+@needs_threads
+def test_threads_end_with_a_shared_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A thread that sleeps in code that is unloaded could not wake up."""
+    build_object(PARALLEL, tmp_path / "model.o", threads=True)
+    library = EXPONENTIALS.replace("int main(void)", "int compute(void);\nint compute(void)").replace(
+        "printf", "(void)"
+    )
+    compile_c(tmp_path, library, "model.o", "relex_threads.o", "-fPIC", "-shared", "-lm", "-lpthread", "-o", "model.so")
+    source = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  int round;
+  for (round = 0; round < 3; ++round) {
+    void *library = dlopen("./model.so", RTLD_NOW);
+    int (*compute)(void) = library ? (int (*)(void))dlsym(library, "compute") : NULL;
+    if (!compute || compute() || dlclose(library)) return 1;
+    printf("%s\n", dlopen("./model.so", RTLD_NOW | RTLD_NOLOAD) ? "loaded" : "gone");
+  }
+  return 0;
+}
+"""
+    compile_c(tmp_path, source, "-ldl", "-o", "main")
+    monkeypatch.chdir(tmp_path)
+    assert run_with_threads(tmp_path / "main", threads="3") == ("gone\n" * 3, "")
+
+
+def test_targets_without_threads(tmp_path: Path):
+    expected = "expected a 64-bit target with Linux or macOS for threads, found wasm32-unknown-unknown"
+    with pytest.raises(RelexError, match=expected):
+        build_object(PARALLEL, tmp_path / "model.o", threads=True, target="wasm32-unknown-unknown")
+    assert list(tmp_path.iterdir()) == []
+    for triple in ("aarch64-unknown-linux-gnu", "arm64-apple-darwin23"):
+        build_object(PARALLEL, tmp_path / "model.o", threads=True, target=triple)
+        assert b"_relex_parallel" in (tmp_path / "relex_threads.o").read_bytes()
 
 
 # The check of sizes, by itself

@@ -16,6 +16,8 @@
 // STRICT: relex-run: error: '{{.*}}.relex' is compiled already: expected it without --strict
 // RUN: not relex-run %s --save %t.other.relex --input %t.x.npy 2>&1 | filecheck %s --check-prefix=ALONE
 // ALONE: relex-run: error: expected --save alone: it saves the compiled program, and runs nothing
+// RUN: not relex-run %s --save %t.other.relex --threads 2>&1 | filecheck %s --check-prefix=THREADS
+// THREADS: relex-run: error: expected --save FILE.o with --threads, which is about object files
 // RUN: not relex-run %s --save %t.none/model.relex 2>&1 | filecheck %s --check-prefix=WRITE
 // WRITE: relex-run: error: {{.*}}model.relex: cannot be written: {{.*}}No such file
 // RUN: cp %s %t.text.relex && not relex-run %t.text.relex 2>&1 | filecheck %s --check-prefix=KIND

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 class Linkage(IntEnum):
     external = 0
+    weak_any = 5
     internal = 8
 
 class ffi:
