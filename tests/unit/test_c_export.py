@@ -13,6 +13,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from started import tool
 
 from relex.dialects import CompileError, RelexError
 from relex.dialects.machine import Target
@@ -21,6 +22,8 @@ from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Requirement, Size, evaluate,
 from relex.runtime import build, build_object
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "c"
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -498,6 +501,33 @@ def test_targets_without_threads(tmp_path: Path):
     for triple in ("aarch64-unknown-linux-gnu", "arm64-apple-darwin23"):
         build_object(PARALLEL, tmp_path / "model.o", threads=True, target=triple)
         assert b"_relex_parallel" in (tmp_path / "relex_threads.o").read_bytes()
+
+
+CMAKE = shutil.which("cmake") or shutil.which("cmake", path=str(Path(sys.executable).parent))
+
+
+@needs_threads
+@pytest.mark.skipif(CMAKE is None or not shutil.which("make"), reason="needs cmake and make")
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
+def test_programs_built_by_cmake(tmp_path: Path):
+    """The example builds its programs from MLIR, and builds them again when that has changed."""
+    assert CMAKE is not None
+    shutil.copytree(EXAMPLE, tmp_path / "example")
+    model, build_folder = tmp_path / "example" / "model.mlir", tmp_path / "build"
+    warnings = [f"-DCMAKE_{language}_FLAGS=-Wall -Wextra -Werror" for language in ("C", "CXX")]
+    where = ["-S", str(tmp_path / "example"), "-B", str(build_folder), f"-DRELEX_RUN={tool('relex-run')}"]
+    printed: list[str] = []
+    for _ in range(2):
+        for command in ([CMAKE, *where, *warnings], [CMAKE, "--build", str(build_folder)]):
+            run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            assert run.returncode == 0, run.stdout
+        in_c, in_cpp = (run_with_threads(build_folder / f"predict_{name}", threads="2")[0] for name in ("c", "cpp"))
+        assert in_c == in_cpp
+        printed.append(in_c)
+        model.write_text(model.read_text().replace("[4.0, 0.0]", "[0.0, 0.0]"))
+    # What exp(4), 1 and exp(-4), and then 1, 1 and exp(-4), are of their sums.
+    assert [text.splitlines()[0] for text in printed] == ["(1, 0): 0.982 0.018 0.000", "(1, 0): 0.495 0.495 0.009"]
+    assert len(printed[0].splitlines()) == 4
 
 
 # The check of sizes, by itself
