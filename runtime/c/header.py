@@ -17,8 +17,11 @@ from relex.dialects.sizes import Size, evaluate, name_of_size, names_in
 from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 
-_LOCAL_NAMES = ("arrays", "frame", "memory", "none", "status", "wrong")
-"""Local variables of the functions in the header."""
+_USED_NAMES = (
+    *("arrays", "frame", "memory", "none", "status", "wrong", "NULL", "memcpy", "uintptr_t"),
+    *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
+"""What the functions in the header call their variables, and what they use: arguments have other names."""
 
 
 def c_header(names: CNames, signatures: Sequence[Signature], libraries: Sequence[LibraryUse], target: Target) -> str:
@@ -161,7 +164,7 @@ class _Function:
     def __init__(self, name: str, signature: Signature):
         self.name = name
         self.signature = signature
-        self._names = Names((*KEYWORDS, *_LOCAL_NAMES))
+        self._names = Names((*KEYWORDS, *_USED_NAMES))
         sources = {size: signature.inputs[i] for size, (i, _) in signature.names.items()}
         self.sizes = {
             size: self._names.fresh(identifier(spec.name if spec.is_scalar else size)) for size, spec in sources.items()

@@ -325,6 +325,10 @@ func.func @a.b(%x: tensor<2xf32> {relex.name = "x"}, %y: tensor<2xf32> {relex.na
                %z: tensor<2xf32> {relex.name = "x_array"}) -> tensor<2xf32> {
   func.return %x : tensor<2xf32>
 }
+func.func @names(%x: f32 {relex.name = "memcpy"}, %y: tensor<2xf32> {relex.name = "int64_t"},
+                 %z: i1 {relex.name = "frame"}, %u: index {relex.name = "NULL"}) -> (i1, tensor<2xf32>) {
+  func.return %z, %y : i1, tensor<2xf32>
+}
 func.func @a_b(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %x : tensor<2xf32>
 }
@@ -343,14 +347,17 @@ def test_any_name_becomes_one_of_c(tmp_path: Path):
 int main(void) {
   float x[2] = {1, 2}, y[2] = {3, 4}, z[2];
   uint16_t u[1] = {0};
+  bool b = false;
   printf("%d", _1_strange_int(1, 1, x, x, y, u, z));
   printf("%g", (double)z[1]);
   printf("%d", _1_strange_a_b(x, y, y, z) + _1_strange_a_b1(x, z) + _1_strange_a_b_check1(x, z));
   printf("%g", (double)z[1]);
+  printf("%d", _1_strange_names(1.0f, y, true, 5, &b, z));
+  printf("%g%d", (double)z[1], b);
   return 0;
 }
 """
-    assert run_c(tmp_path, source, "1 strange.o") == "0402"
+    assert run_c(tmp_path, source, "1 strange.o") == "0402041"
 
 
 # Threads
