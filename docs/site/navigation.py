@@ -22,6 +22,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/library.md",
         "docs/saving.md",
         "docs/threads.md",
+        "docs/limits.md",
     ),
     "What the compiler does": (
         "docs/llvm.md",

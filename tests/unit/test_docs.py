@@ -20,7 +20,9 @@ import pytest
 from started import tool, tools
 
 import relex.passes.analysis
+from relex.dialects.dtypes import ELEMENT_TYPES, SUB_BYTE
 from relex.dialects.parser import parse_module
+from relex.dialects.processors import PROCESSORS
 from relex.dialects.relex import Operator, Relex
 from relex.tools.relex_opt import main
 
@@ -412,6 +414,28 @@ def test_the_glossary_is_in_order() -> None:
     words: list[str] = re.findall(r"^\*\*([^*]+)\.\*\*", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     assert len(words) > 40
     assert words == sorted(words, key=str.lower)
+
+
+def test_limits() -> None:
+    """Programs of the page are refused as it says; its lists are those of the code, and the counts those of the test
+    suite of ONNX."""
+    page = (DOCS / "limits.md").read_text()
+    ((code, shown),) = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert run_block(code, "<limits.md>", {}) == shown
+    assert re.findall(r"^\| ([\w-]+(?: with .*)?) \|$", page, re.MULTILINE)[1:] == [
+        name for name, _ in PROCESSORS.items()
+    ]
+    types: str = page.partition("## Element types")[2].partition("\n\nThere")[0]
+    assert {*re.findall(r"`(\w+)`", types)} == {*map(str, ELEMENT_TYPES)}
+    assert re.findall(r"for storage only \| (.*) \|", types) == [", ".join(f"`{t}`" for t in SUB_BYTE)]
+    cases = (ROOT / "tests" / "onnx" / "node_suite.txt").read_text().partition("\n\n")[2]
+    listed: list[tuple[str, str]] = re.findall(r"^\[(.*)\]\n((?:test_.*\n)+)", cases, re.MULTILINE)
+    groups = {title: names.count("\n") for title, names in listed}
+    given, passed = groups["passes with values"], groups["passes"] + groups["passes with values"]
+    assert f"Of the {sum(groups.values())} node cases" in page
+    assert f"{passed} pass, {given} of these only" in page
+    refused = {title: str(count) for title, count in groups.items() if not title.startswith("passes")}
+    assert {title: count for count, title in re.findall(r"^\| (\d+) \| (.*) \|$", page, re.MULTILINE)} == refused
 
 
 def test_something_else_is_noticed() -> None:
