@@ -6,6 +6,7 @@ HOME = "README.md"
 
 NAVIGATION: dict[str, tuple[str, ...]] = {
     "Lessons": (
+        "docs/first-steps.md",
         "docs/tour.md",
         "docs/lessons/1-tensor-functions.md",
         "docs/lessons/2-end-to-end.md",

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from relex.tools import relex_opt, relex_run
+
+TOOLS = {"relex-opt": relex_opt.main, "relex-run": relex_run.main}
 PAGE = Path(__file__).parents[2] / "docs" / "onnx.md"
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 TEXTS = [text for language, text in BLOCKS if language == "text"]
@@ -29,6 +32,28 @@ def test_examples(tmp_path: Path) -> None:
     for command, text in shown:
         printed = subprocess.run([*tool, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert printed.stdout == text
+
+
+def test_first_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page's model is made, and each of its commands runs; what it shows is printed."""
+    page = PAGE.with_name("first-steps.md").read_text()
+    model, program = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    described, printed = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for code in (model, program):
+        exec(code, {})
+    assert capsys.readouterr().out == printed
+    (signature,) = re.findall(r"^`(relex-run .*)`$", page, re.MULTILINE)
+    commands = [signature, *re.findall(r"^relex-.*$", page, re.MULTILINE)]
+    assert len(commands) == 7
+    texts: list[str] = []
+    for command in commands:
+        tool, *arguments = command.split()
+        assert TOOLS[tool](arguments) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == described
+    assert all(texts[1:])
+    assert "const TABS" in (tmp_path / "report.html").read_text()
 
 
 def test_scikit_learn(tmp_path: Path) -> None:
