@@ -20,11 +20,12 @@ DEFAULT_ELIDE = 16
 APPLIED, REFUSED = "applied", "refused"
 TEXT, JSON = "text", "json"
 
-VERIFY_DIAGNOSTICS = (
-    "check the errors, warnings and remarks against those that comments of the program expect, as mlir-opt does: "
-    "'// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re"
-)
-"""The help of `--verify-diagnostics`, which xDSL describes as what xdsl-opt does."""
+HELP = {
+    "passes": "the passes to run, with their options: cse,b{x=1}; --list-passes prints their names",
+    "verify_diagnostics": "check the errors, warnings and remarks against those that comments of the program expect, "
+    "as mlir-opt does: '// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re",
+}
+"""The help of options of which xDSL says what xdsl-opt does, or lists the names of 170 passes."""
 
 _ALONE = {
     "--check-each": "--check-each=",
@@ -128,8 +129,7 @@ def _count(text: str) -> int:
 def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
     """Set the name of the tool in a parser, and make it raise `ToolError`."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
-        if action.dest == "verify_diagnostics":
-            action.help = VERIFY_DIAGNOSTICS
+        action.help = HELP.get(action.dest, action.help)
     parser.prog = "relex-opt"
     parser.usage = "relex-opt [options] [file]"
     raise_tool_errors(parser, passes)
