@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
-from itertools import pairwise
+from itertools import zip_longest
 from types import ModuleType
 from typing import Any
 
@@ -38,6 +38,7 @@ API = (
     "relex.frontend",
     "relex.frontend.onnx",
     "relex.frontend.torch",
+    "relex.frontend.script",
     "relex.passes",
     "relex.passes.analysis",
     "relex.passes.schedule",
@@ -151,10 +152,16 @@ def python_pages() -> dict[str, str]:
 def package_page(module: ModuleType) -> str:
     name = module.__name__
     listed = {made().__name__: pass_name for pass_name, made in PASSES.items()} if module in (passes, lowering) else {}
-    public = [entry for entry in dir(module) if not entry.startswith("_")]
+    public = public_names(module)
     rows = [f"| `{entry}` | [{listed[entry]}]({page_of(listed[entry])}) |" for entry in public if entry in listed]
     table = "\n".join(["| pass | |", "|---|---|", *rows]) if rows else ""
     return _joined(f"# {name}", doc_of(module), table, *(_entry(name, n) for n in public if n not in listed))
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Return the names of a package, without the modules in it if it does not say what is public."""
+    names = [name for name in dir(module) if not name.startswith("_")]
+    return [n for n in names if hasattr(module, "__all__") or not inspect.ismodule(getattr(module, n))]
 
 
 def page_of(name: str) -> str:
@@ -177,7 +184,7 @@ def _entry(package: str, name: str) -> str:
         return _joined(f"## {name}", _signature(name, value), doc_of(value), *methods)
     if callable(value) and inspect.isroutine(value):
         return _function(f"## {name}", name, value)
-    return _joined(f"## {name}", _constant_doc(package, name))
+    return _constant(f"## {name}", package, name)
 
 
 def _methods(cls: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -233,14 +240,31 @@ def _plain(annotation: Any) -> Any:
     )
 
 
-def _constant_doc(package: str, name: str) -> str:
-    """Return the string after the assignment of a module's variable, which Python drops."""
-    body = ast.parse(inspect.getsource(import_module(package))).body
-    for statement, after in pairwise(body):
-        is_it = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name
-        if is_it and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            return str(after.value.value)
-    return ""
+def _constant(heading: str, package: str, name: str) -> str:
+    """Describe a variable by its assignment and the string after it, which Python drops."""
+    assignment, after = _assignment(ast.parse(inspect.getsource(import_module(package))), name)
+    code = _fenced("python", ast.unparse(assignment)) if assignment else ""
+    match after:
+        case ast.Expr(value=ast.Constant(value=str(doc))):
+            return _joined(heading, code, doc)
+        case _:
+            return _joined(heading, code)
+
+
+def _assignment(module: ast.Module, name: str) -> tuple[ast.stmt | None, ast.stmt | None]:
+    """Return the statement that gives a variable its value, in a module or one that it is imported from, and the
+    statement after it."""
+    for statement, after in zip_longest(module.body, module.body[1:]):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=assigned)]) | ast.AnnAssign(target=ast.Name(id=assigned)):
+                if assigned == name:
+                    return statement, after
+            case _:
+                pass
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module and any(alias.name == name for alias in node.names):
+            return _assignment(ast.parse(inspect.getsource(import_module(node.module))), name)
+    return None, None
 
 
 def doc_of(value: Any) -> str:

@@ -96,6 +96,10 @@ def test_public_names_are_in_the_reference(reference: dict[str, str]) -> None:
     assert "### Executable.save" in reference["relex.runtime"]
     assert "| `FuseOpsPass` | [fuse-ops](graph-passes.md#fuse-ops) |" in reference["relex.passes"]
     assert "The passes of this package by name." in reference["relex.passes"]
+    assert "Tensor: TypeAlias = Known | Computed" in reference["relex.frontend.onnx"]
+    assert headings(reference["relex.frontend.script"])[-2:] == ["parse_script", "print_script"]
+    for name in reference_pages.API:
+        assert all(len(part.split()) > 2 for part in re.split("^## ", reference[name], flags=re.MULTILINE)[1:])
     assert all(headings(reference[name]) or "| pass |" in reference[name] for name in reference_pages.API)
 
 
