@@ -135,8 +135,11 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def is_asked_about(args: argparse.Namespace) -> bool:
-    """Return whether nothing is to be done with a function: it gets no arguments, and no result is asked for."""
-    return not (args.inputs or args.random is not None or args.output or args.profile or args.html or args.benchmark)
+    """Return whether nothing is to be done with a function: it gets no arguments, and no option is about calls or
+    passes."""
+    of_calls = ("inputs", "output", "profile", "html", "benchmark")
+    of_passes = ("load_passes", "tuned", "dump_pass_pipeline", "trace_rules", "statistics", "remarks")
+    return args.random is None and not any(getattr(args, option) for option in (*of_calls, *of_passes))
 
 
 def signature_in(module: ModuleOp, entry: str) -> Signature | None:
