@@ -12,11 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from posixpath import relpath
 
 from html_check import mistakes
-from links import relinked, resolved
+from links import broken, relinked, resolved
 from navigation import HOME, NAVIGATION, written_pages
 from pictures import drawn
 from reference_pages import write_reference
@@ -89,6 +90,8 @@ def _write(file: Path, text: str) -> None:
 def build(target: Path) -> int:
     """Make `html` in a folder; return the exit code."""
     sources, html = target / "source", target / "html"
+    if wrong := broken(ROOT, written_pages()):
+        return _report(f"leads nowhere: {link}" for link in wrong)
     for folder in (sources, html):
         shutil.rmtree(folder, ignore_errors=True)
     write_sources(sources)
@@ -96,10 +99,14 @@ def build(target: Path) -> int:
     options = ["-q", "-W", "--keep-going", "-c", str(here), "-d", str(target / "doctrees")]
     command = [sys.executable, "-m", "sphinx", *options, str(sources), str(html)]
     code = subprocess.run(command, cwd=here, check=False).returncode
-    wrong = mistakes(html)
-    for line in wrong:
-        print(line, file=sys.stderr)
-    return code or bool(wrong)
+    return _report(mistakes(html)) or code
+
+
+def _report(found: Iterable[str]) -> int:
+    """Print lines about what is wrong; return 1 if there are any."""
+    lines = list(found)
+    print(*lines, sep="\n", end="\n" if lines else "", file=sys.stderr)
+    return int(bool(lines))
 
 
 def main() -> int:

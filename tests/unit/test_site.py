@@ -121,6 +121,16 @@ def test_diagrams_become_pictures() -> None:
     assert shown.count("marker-end") == 3
 
 
+def test_a_site_with_a_broken_link_is_not_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page.md").write_text("[a](none.md)")
+    monkeypatch.setattr(make_site, "ROOT", tmp_path)
+    monkeypatch.setattr(make_site, "written_pages", lambda: ["page.md"])
+    assert make_site.build(tmp_path / "site") == 1
+    assert capsys.readouterr().err == "leads nowhere: page.md: none.md\n"
+
+
 def test_what_comes_from_the_web_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "style.css").write_text("@import 'https://example.org/font.css'; a { background: url(picture.png) }")
     (tmp_path / "other.html").write_text('<h1 id="here"></h1>')

@@ -1,7 +1,9 @@
-"""The documentation site is built without a warning, and searched without a network."""
+"""The documentation site is built without a warning, and searched without a server or a network."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +15,34 @@ import pytest
 for _package in ("furo", "myst_parser", "sphinx"):
     pytest.importorskip(_package, reason="needs the packages of the extra docs")
 
+CHROMIUM = shutil.which("chromium")
 
-def test_site(tmp_path: Path) -> None:
-    command = [sys.executable, make_site.__file__, "--output", str(tmp_path)]
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, make_site.__file__, "--output", str(folder)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
-    html = tmp_path / "html"
-    assert run.stdout == f"{html / 'index.html'}\n"
+    assert run.stdout == f"{folder / 'html' / 'index.html'}\n"
+    return folder / "html"
+
+
+def test_all_pages_are_there(html: Path) -> None:
     pages = [page for part in navigation.NAVIGATION.values() for page in part]
     assert [page for page in pages if not (html / page).with_suffix(".html").exists()] == []
-    assert "glossari" in (html / "searchindex.js").read_text()
     assert 'class="k">func.func' in (html / "index.html").read_text()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
+def test_search(html: Path, tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    chromium = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    # Its clock goes as fast as it can, for so many milliseconds: results appear one after the other.
+    options = ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000", "--dump-dom"]
+    address = f"{(html / 'search.html').as_uri()}?q=footprint"
+    page = subprocess.run(
+        [*chromium, *options, address], capture_output=True, text=True, timeout=120, check=True
+    ).stdout
+    found: list[str] = re.findall(r'<li class="kind-\w+"><a href="([^"?]*)', page)
+    assert {"docs/glossary.html", "reference/primitives.html"} <= {*found}
