@@ -100,6 +100,9 @@ def record_of(element_type: Attribute) -> ElementType:
 
 def size_in_bytes(element_type: Attribute) -> int:
     """Return the size of an element of a buffer."""
+    # xDSL knows none. Errors about programs that have them come later.
+    if isinstance(element_type, builtin.Float80Type | builtin.Float128Type):
+        return 16
     return element_type.compile_time_size if isinstance(element_type, CompileTimeFixedBitwidthType) else 8
 
 

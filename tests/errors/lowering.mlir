@@ -33,6 +33,20 @@ func.func @main(%x: complex<f32>) {
 
 // -----
 
+// expected-error@+1:1 {{'func.func' op expected elements of f16 or bf16 or f32 or f64 or i1 or i8 or i16 or i32 or i64 or ui8 or ui16 or ui32 or ui64 or f8E4M3FN or f8E4M3FNUZ or f8E5M2 or f8E5M2FNUZ or i2 or i4 or ui2 or ui4 in a public function, found tensor<4xf80>}}
+func.func @main(%x: tensor<4xf80>) -> tensor<4xf80> {
+  func.return %x : tensor<4xf80>
+}
+
+// -----
+
+// expected-error@+1:1 {{'func.func' op expected elements of f16 or bf16 or f32 or f64 or i1 or i8 or i16 or i32 or i64 or ui8 or ui16 or ui32 or ui64 or f8E4M3FN or f8E4M3FNUZ or f8E5M2 or f8E5M2FNUZ or i2 or i4 or ui2 or ui4 in a public function, found tensor<4xf128>}}
+func.func @main(%x: tensor<4xf128>) -> tensor<4xf128> {
+  func.return %x : tensor<4xf128>
+}
+
+// -----
+
 // expected-error@+1:1 {{'func.func' op expected sizes of at most 9223372036854775807 in a public function, found tensor<1180591620717411303424xf32>}}
 func.func @main() -> tensor<1180591620717411303424xf32> {
   %y = relex.alloc_tensor : tensor<1180591620717411303424xf32>
