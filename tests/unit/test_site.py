@@ -82,9 +82,9 @@ def test_all_passes_are_in_the_reference(reference: dict[str, str]) -> None:
 
 def test_all_primitives_are_in_the_reference(reference: dict[str, str]) -> None:
     page = reference["primitives"]
-    assert {f"schedule.{name}" for name in headings(page)} == {
-        op.name for op, _ in PRIMITIVES.items() if op.name.startswith("schedule.")
-    }
+    # Other tests add primitives of their own.
+    names = {op.name for op, _ in PRIMITIVES.items() if op.__module__.startswith("relex.dialects.")}
+    assert {name for name in names if name.startswith("schedule.")} <= {f"schedule.{name}" for name in headings(page)}
     split = page.partition("## split\n")[2].partition("\n## ")[0]
     assert "split(loop: Loop, factors: Sequence[int | None]) -> list[Loop]" in split
     assert "schedule.split @" in split
