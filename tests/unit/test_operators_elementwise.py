@@ -197,6 +197,17 @@ def test_powers_of_integers() -> None:
     assert native(PowerOp, x, y).tolist() == [-128, 0, -1, 1, 1, 0, 243 - 256]
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
+def test_powers_of_unsigned_integers(dtype: str) -> None:
+    """Exponents from half of the range on are large, not negative."""
+    largest = int(np.iinfo(dtype).max)
+    x = np.array([[0], [1], [2], [3], [largest // 2], [largest]], dtype)
+    y = np.array([0, 1, 2, 7, largest // 2, largest // 2 + 1, largest - 1, largest], dtype)
+    check(PowerOp, x, y)
+    wanted = [[pow(int(a), int(n), largest + 1) for n in y] for [a] in x]
+    assert native(PowerOp, x, y).tolist() == wanted
+
+
 def test_shifts_beyond_the_width() -> None:
     x, count = np.array([[5], [-5]], np.int32), np.array([0, 1, 31, 32, 100, -1], np.int32)
     assert native(LeftShiftOp, x, count).tolist() == [[5, 10, -(2**31), 0, 0, 0], [-5, -10, -(2**31), 0, 0, 0]]
