@@ -25,14 +25,22 @@ def walk(op: Operation) -> Iterator[Operation]:
     while pending:
         op = pending.pop()
         yield op
-        for region in reversed(op.regions):
-            block = region.last_block
-            while block is not None:
-                inner = block.last_op
-                while inner is not None:
-                    pending.append(inner)
-                    inner = inner.prev_op
-                block = block.prev_block
+        if op.regions:
+            pending += ops_directly_in(op)
+
+
+def ops_directly_in(scope: Operation) -> list[Operation]:
+    """Return the ops in the regions of an op, the last one first."""
+    found: list[Operation] = []
+    for region in reversed(scope.regions):
+        block = region.last_block
+        while block is not None:
+            op = block.last_op
+            while op is not None:
+                found.append(op)
+                op = op.prev_op
+            block = block.prev_block
+    return found
 
 
 def reachable(start: ThingT, following: Callable[[ThingT], Iterable[ThingT]]) -> Iterator[ThingT]:

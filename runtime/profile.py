@@ -82,7 +82,9 @@ class Profile:
 
     def __str__(self) -> str:
         in_calls = sum(row.seconds for row in self.rows)
-        head = f"{self.function}(): {_time(self.seconds)} a run, {_time(in_calls)} of it in calls; {self.runs} runs"
+        head = (
+            f"{self.function}(): {duration(self.seconds)} a run, {duration(in_calls)} of it in calls; {self.runs} runs"
+        )
         titles = ("calls", "time", "share", "GB/s", "GF/s", "bytes", "flops", "function")
         lines = [titles, *(_cells(row, in_calls) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -209,7 +211,7 @@ def _cells(row: KernelCalls, in_calls: float) -> Sequence[str]:
     flops, rate = row.flops, row.flops_per_second
     return (
         str(row.calls),
-        _time(row.seconds),
+        duration(row.seconds),
         f"{share:.1%}",
         f"{row.bytes_per_second / 1e9:.1f}",
         "-" if rate is None else f"{rate / 1e9:.1f}",
@@ -219,7 +221,8 @@ def _cells(row: KernelCalls, in_calls: float) -> Sequence[str]:
     )
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Format a time with the unit that suits it: `12.30 us`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.2f} {unit}"

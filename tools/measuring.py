@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from relex.runtime.profile import duration
+
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
@@ -32,9 +34,9 @@ class Measured:
         return float(np.median(self.seconds))
 
     def __str__(self) -> str:
-        low, high = (float(np.percentile(self.seconds, percent)) for percent in (10, 90))
-        text = f"{self.function}(): {_time(self.median)}, the median of {len(self.seconds)} calls"
-        spread = f"80 % of them between {_time(low)} and {_time(high)}, the fastest {_time(float(self.seconds.min()))}"
+        least, low, high = (duration(float(np.percentile(self.seconds, percent))) for percent in (0, 10, 90))
+        text = f"{self.function}(): {duration(self.median)}, the median of {len(self.seconds)} calls"
+        spread = f"80 % of them between {low} and {high}, the fastest {least}"
         limit = f"; {self.least / self.median:.0%} of the limit of one core" if self.least else ""
         return f"{text}; {spread}{limit}"
 
@@ -52,10 +54,3 @@ def measure(function: str, call: Callable[[], object], flops: int | None, size: 
         found.append(time.perf_counter() - start)
     least = 0.0 if flops is None else least_seconds(flops, size, dtype)
     return Measured(function, np.array(found), least)
-
-
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.2f} {unit}"
-    return f"{seconds * 1e6:.2f} us"

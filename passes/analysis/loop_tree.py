@@ -16,7 +16,7 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_pure, variables_in
-from relex.dialects.walks import ancestors
+from relex.dialects.walks import ancestors, ops_directly_in
 
 
 def structures_in(func: Operation) -> Iterator[Operation]:
@@ -223,26 +223,12 @@ def steps_in(scope: Operation) -> Iterator[Operation]:
 def _ops_in(scope: Operation, enters: Callable[[Operation], bool]) -> Iterator[Operation]:
     """Yield the ops in `scope` in pre-order, with those in the ops that it enters. The ops next to one that is yielded
     may change meanwhile."""
-    pending = _ops_directly_in(scope)
+    pending = ops_directly_in(scope)
     while pending:
         op = pending.pop()
         yield op
         if op.regions and enters(op):
-            pending += _ops_directly_in(op)
-
-
-def _ops_directly_in(scope: Operation) -> list[Operation]:
-    """Return the ops in the regions of an op, the last one first."""
-    found: list[Operation] = []
-    for region in reversed(scope.regions):
-        block = region.last_block
-        while block is not None:
-            op = block.last_op
-            while op is not None:
-                found.append(op)
-                op = op.prev_op
-            block = block.prev_block
-    return found
+            pending += ops_directly_in(op)
 
 
 def is_scalar(op: Operation) -> bool:

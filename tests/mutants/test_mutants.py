@@ -169,8 +169,8 @@ ERROR tests/unit/test_b.py
     "tests/unit/test_c.py": """\
 Timeout (0:03:00)!
 Thread 0x0001 (most recent call first):
-  File "/tmp/tree/passes/a.py", line 7 in f
-  File "/tmp/tree/tests/unit/test_c.py", line 70 in test_x
+  File "build/mutants/tree/passes/a.py", line 7 in f
+  File "build/mutants/tree/tests/unit/test_c.py", line 70 in test_x
 """,
 }
 FAILED = {
