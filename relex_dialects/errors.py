@@ -8,7 +8,7 @@ API raises subclasses of `RelexError` that are also the built-in error people ex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -43,6 +43,15 @@ class WrongOp(VerifyException):
         self.op = op
 
 
+Style = Callable[[str, str], str]
+"""Marks a part of a message, for terminals: its kind is "place", "message", "caret", or a severity."""
+
+
+def plain(kind: str, text: str) -> str:
+    """The style that marks nothing."""
+    return text
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One mistake in a program, or something less severe if `severity` is not "error". `line` and `column` count from
@@ -62,13 +71,18 @@ class Diagnostic:
     """The message without the op that it is about."""
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, style: Style = plain) -> str:
+        """Return the message with its place, its line in the source, and its notes."""
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        lines = [f"{place}: {self.severity}: {self.message}"]
+        head = f"{style('place', f'{place}:')} {style(self.severity, f'{self.severity}:')}"
+        lines = [f"{head} {style('message', self.message)}" if self.message else head]
         if self.source_line is not None:
             # Tabs are kept so that the caret stands under its column in any terminal.
             indent = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.column - 1])
-            lines += [self.source_line, f"{indent}^"]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+            lines += [self.source_line, f"{indent}{style('caret', '^')}"]
+        return "\n".join([*lines, *(f"{style('note', 'note:')} {note}" for note in self.notes)])
 
 
 class CompileError(RelexError):
@@ -76,7 +90,11 @@ class CompileError(RelexError):
 
     def __init__(self, diagnostics: Diagnostic | list[Diagnostic]):
         self.diagnostics = diagnostics if isinstance(diagnostics, list) else [diagnostics]
-        super().__init__("\n".join(str(d) for d in self.diagnostics))
+        super().__init__(self.text())
+
+    def text(self, style: Style = plain) -> str:
+        """Return all mistakes, one after the other."""
+        return "\n".join(d.text(style) for d in self.diagnostics)
 
     @property
     def reason(self) -> str:
@@ -101,14 +119,14 @@ class CompileRemark(CompileWarning):
     severity = "remark"
 
 
-DEBUG_HINT = "note: run with --debug for the Python traceback"
+DEBUG_HINT = "run with --debug for the Python traceback"
 
 
 class InternalError(CompileError):
     """An exception that the compiler did not raise on purpose."""
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{DEBUG_HINT}"
+    def text(self, style: Style = plain) -> str:
+        return f"{super().text(style)}\n{style('note', 'note:')} {DEBUG_HINT}"
 
 
 def describe(error: BaseException) -> str:

@@ -15,6 +15,9 @@ import pytest
 # pytest puts this folder on the path, where `onnx` and `torch` are no packages.
 sys.path.remove(str(Path(__file__).parent))
 
+# Tests compare what tools print; those of colors set the variables themselves.
+os.environ.pop("FORCE_COLOR", None)
+
 # Every level of whatever is compiled is verified.
 os.environ["RELEX_VERIFY"] = "1"
 

@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from relex.dialects.errors import CompileError, diagnose
+from relex.dialects.errors import CompileError, Diagnostic, diagnose
 from relex.dialects.parser import parse_module
 from relex.passes.base import steps_of
 from relex.tools.arguments import parse_numbers
-from relex.tools.diagnostics import ToolError
+from relex.tools.diagnostics import ToolError, print_diagnostic
 from relex.tools.instrumentation import Instrumentation
 from relex.tools.pipelines import pass_text
 from relex.tools.reproducer import as_text, write_reproducer
@@ -121,7 +121,7 @@ class CheckEach(Instrumentation):
         for found in findings:
             if found.verdict.kind is not Kind.OPEN and found.verdict.why:
                 about = f"@{found.function} is not proved after pass '{found.pass_name}', only checked"
-                print(f"{self.source}: note: {about}: {found.verdict.why}", file=sys.stderr)
+                print_diagnostic(Diagnostic(f"{about}: {found.verdict.why}", self.source, severity="note"))
         if self.certificate is not None:
             before, self._hash = self._hash, self._hash_of(module)
             whole = tuple(f for f in findings if f.pass_name == p.name)
@@ -141,7 +141,8 @@ class CheckEach(Instrumentation):
         skipped = list(self._checker.report.skipped.items())
         for (name, function), why in skipped[self._told :]:
             when = f" after pass '{name}'" if name else ""
-            print(f"{self.source}: note: @{function} is not checked{when}: {why}", file=sys.stderr)
+            what = f"@{function} is not checked{when}: {why}"
+            print_diagnostic(Diagnostic(what, self.source, severity="note"))
         self._told = len(skipped)
 
     def _reduce(self, checker: Checker, difference: Difference) -> list[str]:

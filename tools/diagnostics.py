@@ -29,6 +29,7 @@ from relex.dialects.errors import (
 )
 from relex.dialects.readers import BINARY_READERS, split_path
 from relex.passes.crashes import crash_of
+from relex.tools.colors import style_for
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -209,18 +210,23 @@ def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
     except (Exception, ArgSpecParseError) as e:
         if debug:
             raise
-        print(_explain(tool, e), file=sys.stderr)
+        print_diagnostic(_explained(tool, e))
         return 1
     return 0
 
 
-def _explain(tool: str, error: BaseException) -> str:
+def print_diagnostic(diagnostic: Diagnostic | CompileError) -> None:
+    """Print an error, a warning or a note on stderr, in color on terminals."""
+    print(diagnostic.text(style_for(sys.stderr)), file=sys.stderr)
+
+
+def _explained(tool: str, error: BaseException) -> Diagnostic | CompileError:
     crash = crash_of(error)
-    where = "" if crash is None else f"\nnote: {crash}"
+    where = () if crash is None else (str(crash),)
     match error:
         case CompileError():
-            return str(error)
+            return error
         case RelexError() | ArgSpecParseError() | OSError():
-            return f"{tool}: error: {error}".rstrip() + where
+            return Diagnostic(str(error).rstrip(), tool, notes=where)
         case _:
-            return f"{tool}: internal error: {describe(error)}{where}\n{DEBUG_HINT}"
+            return Diagnostic(describe(error), tool, severity="internal error", notes=(*where, DEBUG_HINT))

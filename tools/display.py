@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from xdsl.ir import Operation
 from relex.dialects.errors import DTypeError, expect_kind, kind_of
 from relex.dialects.upstream.printer import ElidingPrinter
 from relex.tools.arguments import DEFAULT_ELIDE
+from relex.tools.colors import colored, is_colored
 
 _COLORS = {
     "string": "32",
@@ -46,17 +46,18 @@ def show(
     """Print a module or a part of it as MLIR text, for reading: long constants are left out. With `since`, print only
     what is different from an earlier module, as a diff.
 
-    Terminal output is colored, unless the environment variable NO_COLOR is set; `color` overrides this.
+    Terminal output is colored, unless the environment variable NO_COLOR is set; FORCE_COLOR colors any output. `color`
+    overrides both.
     """
     _expect_op(op)
     out = file or sys.stdout
     text = _text(op, elide)
-    is_colored = out.isatty() and not os.environ.get("NO_COLOR") if color is None else color
+    with_colors = is_colored(out) if color is None else color
     if since is not None:
         _expect_op(since)
         lines = _difference(_text(since, elide), text)
-        text = "\n".join(map(_colored_change, lines) if is_colored else lines)
-    elif is_colored:
+        text = "\n".join(map(_colored_change, lines) if with_colors else lines)
+    elif with_colors:
         text = _WORDS.sub(_colored, text)
     print(text, file=out)
 
@@ -83,8 +84,8 @@ def _expect_op(op: object) -> None:
 
 
 def _colored_change(line: str) -> str:
-    return f"\x1b[{_SIGNS[line[0]]}m{line}\x1b[0m" if line[0] in _SIGNS else line
+    return colored(line, _SIGNS[line[0]]) if line[0] in _SIGNS else line
 
 
 def _colored(word: re.Match[str]) -> str:
-    return f"\x1b[{_COLORS[word.lastgroup or 'op']}m{word[0]}\x1b[0m"
+    return colored(word[0], _COLORS[word.lastgroup or "op"])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from relex.dialects.errors import Diagnostic
 from relex.passes.tracing import Application, PassRecord, Remark, Trace, observe
 from relex.tools.arguments import JSON, REFUSED, TEXT
-from relex.tools.diagnostics import ToolError, write_bytes
+from relex.tools.diagnostics import ToolError, print_diagnostic, write_bytes
 
 
 @dataclass
@@ -88,7 +88,8 @@ def _print_refusal(attempt: Application, reason: str) -> None:
 
 
 def _print(diagnostic: Diagnostic, *more: str) -> None:
-    print(diagnostic, *more, sep="\n", file=sys.stderr)
+    print_diagnostic(diagnostic)
+    print(*more, sep="\n", end="\n" if more else "", file=sys.stderr)
 
 
 def _nothing(*_: object) -> None:

@@ -51,6 +51,7 @@ from relex.tools.diagnostics import (
     file_kind,
     make_folder,
     parse_source,
+    print_diagnostic,
     read_source,
     run_tool,
     stage,
@@ -239,7 +240,7 @@ class RelexOptMain(xDSLOptMain):
             except CompileError as e:
                 if self.args.debug:
                     raise
-                print(e, file=sys.stderr)
+                print_diagnostic(e)
                 failed = True
                 continue
             output.write(b"// -----\n" + result if i > 0 and result else result)
@@ -346,7 +347,7 @@ class RelexOptMain(xDSLOptMain):
         folder, check = partial(self._error_folder, index), self._check or CheckOptions()
         bisection = Bisection(self.ctx, check, folder, source, self._options())
         count = bisection.run([step for p in self.pipeline.passes for step in flatten(p)], module)
-        print(f"{source.name}: note: nothing is wrong after {count} rules", file=sys.stderr)
+        print_diagnostic(Diagnostic(f"nothing is wrong after {count} rules", source.name, severity="note"))
 
     def _report_unsupported(self, module: ModuleOp, source: Source) -> bytes:
         from relex.lowering.conversion.unsupported import find_unsupported
@@ -464,7 +465,7 @@ class RelexOptMain(xDSLOptMain):
         if self.args.verify_diagnostics:
             self._warnings.append(source.show(diagnostic))
         else:
-            print(source.show(diagnostic), file=sys.stderr)
+            print_diagnostic(source.show(diagnostic))
 
     def _instrumentation(self, index: int) -> list[Instrumentation]:
         # The report's times end before the others begin.

@@ -21,6 +21,7 @@ from relex.tools.diagnostics import (
     compile_warnings,
     file_kind,
     parse_source,
+    print_diagnostic,
     read_source,
     read_text,
     run_tool,
@@ -103,7 +104,7 @@ def _run(args: argparse.Namespace) -> None:
     source = read_source(args.file, kind)
     params = load_arrays(args.params) if args.params else {}
     try:
-        with compile_warnings(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
+        with compile_warnings(lambda diagnostic: print_diagnostic(source.show(diagnostic))):
             options = model_options(args, source.name, kind(source.name))
             constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
             with doing("Parser"):
@@ -186,7 +187,7 @@ def observed(lower: Callable[[], T], args: argparse.Namespace, source: Source) -
     from relex.tools.observing import Observing
 
     observing = Observing.of(args)
-    with observing.observing(lambda diagnostic: print(source.show(diagnostic), file=sys.stderr)):
+    with observing.observing(lambda diagnostic: print_diagnostic(source.show(diagnostic))):
         result = lower()
     observing.report()
     return result

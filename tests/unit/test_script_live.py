@@ -213,6 +213,7 @@ def shown(file: StringIO, **options: Any) -> str:
 
 def test_show_prints_for_reading(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     plain = shown(StringIO())
     assert "dense_resource<__elided__>" in plain
     assert "\x1b" not in plain
