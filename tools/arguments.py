@@ -20,12 +20,18 @@ DEFAULT_ELIDE = 16
 APPLIED, REFUSED = "applied", "refused"
 TEXT, JSON = "text", "json"
 
+PASS_OPTIONS = ("passes", "print_ir_before", "print_ir_after", "help_pass", "fuzz_pass")
+"""The options whose values are names of passes."""
+
 HELP = {
     "passes": "the passes to run, with their options: cse,b{x=1}; --list-passes prints their names",
     "verify_diagnostics": "check the errors, warnings and remarks against those that comments of the program expect, "
     "as mlir-opt does: '// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re",
 }
 """The help of options of which xDSL says what xdsl-opt does, or lists the names of 170 passes."""
+
+METAVARS = {"passes": "PASS,..."}
+"""How options of xDSL show their values."""
 
 _ALONE = {
     "--check-each": "--check-each=",
@@ -130,6 +136,7 @@ def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
     """Set the name of the tool in a parser, and make it raise `ToolError`."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
         action.help = HELP.get(action.dest, action.help)
+        action.metavar = METAVARS.get(action.dest, action.metavar)
     parser.prog = "relex-opt"
     parser.usage = "relex-opt [options] [file]"
     raise_tool_errors(parser, passes)

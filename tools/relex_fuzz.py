@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
 from relex.tools.arguments import normalize, raise_tool_errors
+from relex.tools.completion import add_completion
 from relex.tools.diagnostics import ToolError, run_tool
 from relex.tools.progress import cells
 from relex.tools.version import VersionAction
@@ -36,8 +37,16 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="list the subjects")
     parser.add_argument("--version", action=VersionAction)
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    add_completion(parser, subjects)
     raise_tool_errors(parser)
     return parser
+
+
+def subjects() -> Mapping[str, Iterable[str]]:
+    """Return the names that options take."""
+    from relex.tools.campaign.table import SUBJECTS
+
+    return {"subjects": SUBJECTS}
 
 
 def run(args: argparse.Namespace) -> None:

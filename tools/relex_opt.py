@@ -41,8 +41,9 @@ from relex.passes.base import apply_pass, steps_of, verify_after
 from relex.passes.crashes import crash_of
 from relex.passes.progress import showing_progress
 from relex.passes.tracing import RulesStopped
-from relex.tools.arguments import add_arguments, normalize, pass_specs, plugin_files, set_up
+from relex.tools.arguments import PASS_OPTIONS, add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.certificates import Certificates, passes_of_certificate
+from relex.tools.completion import add_completion
 from relex.tools.debugger import debugging
 from relex.tools.diagnostics import (
     Source,
@@ -136,6 +137,8 @@ class RelexOptMain(xDSLOptMain):
         super().register_all_arguments(arg_parser)
         set_up(arg_parser, self.available_passes)
         add_arguments(arg_parser)
+        names = {**dict.fromkeys(PASS_OPTIONS, self.available_passes), "target": self.available_targets}
+        add_completion(arg_parser, lambda: names, self.available_passes)
         # xDSL parses this list next. Only now are all passes registered, and with them the pass flags.
         self._arguments[:] = normalize(self._arguments, self.available_passes)
 

@@ -11,6 +11,7 @@ from time import monotonic
 from relex.dialects.errors import CompileError
 from relex.dialects.readers import known_suffixes
 from relex.tools.arguments import normalize, raise_tool_errors
+from relex.tools.completion import add_completion
 from relex.tools.diagnostics import ToolError, file_kind, parse_source, read_source, run_tool
 from relex.tools.model_inputs import add_model_arguments, model_options
 from relex.tools.progress import with_progress
@@ -35,6 +36,7 @@ def make_parser() -> argparse.ArgumentParser:
     add_model_arguments(parser)
     parser.add_argument("--version", action=VersionAction)
     parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    add_completion(parser)
     raise_tool_errors(parser)
     return parser
 

@@ -6,6 +6,7 @@ import argparse
 from typing import Literal, get_args
 
 from relex.tools.arguments import add_load_passes, add_metadata, add_observing_arguments, raise_tool_errors
+from relex.tools.completion import add_completion
 from relex.tools.inputs import Input
 from relex.tools.model_inputs import add_model_arguments
 from relex.tools.version import VersionAction
@@ -37,6 +38,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_compilation(parser.add_argument_group("compilation"))
     _add_files(parser.add_argument_group("other output"))
     _add_watching(parser.add_argument_group("watching", "On stderr, but for --html."))
+    add_completion(parser)
     raise_tool_errors(parser)
     return parser
 

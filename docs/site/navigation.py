@@ -23,6 +23,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/library.md",
         "docs/saving.md",
         "docs/threads.md",
+        "docs/command-line.md",
         "docs/limits.md",
     ),
     "What the compiler does": (
