@@ -40,6 +40,7 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.verification import is_guarded
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.lower_call_tir import ALIGNMENT
@@ -250,7 +251,11 @@ class _Lowering:
             if v.kind is IterKind.SPATIAL and variables_in(v.binding, outer) & inside:
                 builder = self._open_for(v.variable, self._extent(v.extent, reduction, builder), init, builder)
             elif v.kind is IterKind.SPATIAL:
-                self._values[v.variable] = self._copy(v.binding, reduction, builder)
+                value = self._values[v.variable] = self._copy(v.binding, reduction, builder)
+                if is_guarded(block):  # Loops may exceed the variable, as those of a split with a rest.
+                    extent = self._extent(v.extent, reduction, builder)
+                    exists = _insert(builder, arith.CmpiOp(value, extent, "ult"), init).result
+                    builder = self._open_if(exists, init, builder)
         for operand in outer_operands(init):
             self._values[operand] = self._copy(operand, reduction, builder)
         self._emit_scope(init.body.block, builder)

@@ -190,8 +190,10 @@ class _EmptyReduction:
         self._variables = preparation.slots(v.variable for v in driven)
         self._extents = [size(v.extent, preparation) for v in driven]
         bound = [v for v in spatial if v not in driven]
-        self._bindings = [(preparation.slot(v.variable), preparation.slot(v.binding)) for v in bound]
-        values = [v.binding for v in bound] + [v.extent for v in driven if isinstance(v.extent, SSAValue)]
+        self._bindings = [
+            (preparation.slot(v.variable), preparation.slot(v.binding), size(v.extent, preparation)) for v in bound
+        ]
+        values = [v.binding for v in bound] + [v.extent for v in spatial if isinstance(v.extent, SSAValue)]
         values += [v for op in block.init.walk() for v in op.operands if not block.is_ancestor(v.owner)]
         self._steps = preparation.steps(_needed(loop, block, values))
         self._init = preparation.steps(block.init.body.block.ops)
@@ -202,8 +204,10 @@ class _EmptyReduction:
             stop(self._block, "expected values to reduce over, as the init depends on the loops of the reduction")
         for step in self._steps:
             step(frame)
-        for variable, binding in self._bindings:
+        for variable, binding, extent in self._bindings:
             frame[variable] = frame[binding]
+            if not 0 <= frame[binding] < extent(frame):
+                return  # Loops may exceed the variable where the block has a guard.
         for values in product(*(map(INDEX.type, range(extent(frame))) for extent in self._extents)):
             for slot, value in zip(self._variables, values, strict=True):
                 frame[slot] = value

@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Array, interpreted, random_array
 
+from relex.dialects import parse_module
 from relex.dialects.errors import ExecutionError
+from relex.lowering import ConvertTirToScfPass
+from relex.passes import ApplySchedulePass
 from relex.reference import interpret
 from relex.reference.interpreter import loops, whole_array
 from relex.runtime import build
@@ -114,6 +117,35 @@ def test_init_of_a_fused_empty_reduction() -> None:
     np.testing.assert_array_equal(interpret(text)["main"](x)[:2], [100, 100])
     with pytest.raises(ExecutionError, match=r"'tir.block' op expected values to reduce over"):
         interpret(text.replace("spatial<%c2>", "spatial<%e>"))["main"](x)
+
+
+@pytest.mark.parametrize("size", ["0", "%k"])
+def test_init_of_a_split_empty_reduction(size: str) -> None:
+    """The init does not run for iterations that a split adds, neither here nor after the lowering."""
+    module = parse_module(f"""
+    tir.prim_func @main(%X: memref<?xf32>) outs(%Y: memref<5xf32>) {{
+      %c0 = arith.constant 0 : index
+      %k = memref.dim %X, %c0 : memref<?xf32>
+      %start = arith.constant 100.0 : f32
+      tir.for %i @i, %j @j in (5, {size}) {{
+        tir.block @Y (%vi: spatial<5> = %i, %vj: reduce<{size}> = %j) {{
+          tir.init {{
+            memref.store %start, %Y[%vi] : memref<5xf32>
+          }}
+          %x = memref.load %X[%vj] : memref<?xf32>
+          memref.store %x, %Y[%vi] : memref<5xf32>
+        }}
+      }}
+    }}
+    schedule.sequence for @main {{
+      schedule.split @i by [?, 4]
+    }}
+    """)
+    scheduled, found = ApplySchedulePass()(module), np.zeros(5, np.float32)
+    wanted = np.full(5, 100, np.float32)
+    np.testing.assert_array_equal(interpret(scheduled)["main"](np.zeros(0, np.float32)), wanted)
+    interpret(ConvertTirToScfPass()(scheduled))["main"](np.zeros(0, np.float32), found)
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_block_without_loops() -> None:

@@ -146,6 +146,38 @@ tir.prim_func @guarded(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
   }
 }
 
+// Where there is nothing to reduce, the init runs for all elements, though not for those that a split adds.
+// CHECK-LABEL: func.func @guarded_empty(
+tir.prim_func @guarded_empty(%k: index, %X: memref<?xf32>) outs(%Y: memref<5xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %five = arith.constant 5 : index
+  %four = arith.constant 4 : index
+  tir.for %io, %ii, %j in (2, 4, %k) {
+    // CHECK: scf.for [[II:%.+]] = %c0 to %c4
+    // CHECK: [[NONE:%.+]] = arith.cmpi eq, %k, %c0
+    // CHECK: scf.if [[NONE]] {
+    // CHECK: [[I:%.+]] = arith.addi %{{.+}}, [[II]]
+    // CHECK: [[EXISTS:%.+]] = arith.cmpi ult, [[I]], %{{.+}} : index
+    // CHECK-NEXT: scf.if [[EXISTS]] {
+    // CHECK-NEXT: memref.store %{{.+}}, %Y[[[I]]]
+    // CHECK: scf.for
+    %a = arith.muli %io, %four : index
+    %i = arith.addi %a, %ii : index
+    %inside = arith.cmpi slt, %i, %five : index
+    scf.if %inside {
+      tir.block @Y (%vi: spatial<5> = %i, %vj: reduce<%k> = %j) {
+        tir.init {
+          memref.store %zero, %Y[%vi] : memref<5xf32>
+        }
+        %x = memref.load %X[%vj] : memref<?xf32>
+        %y = memref.load %Y[%vi] : memref<5xf32>
+        %s = arith.addf %y, %x : f32
+        memref.store %s, %Y[%vi] : memref<5xf32>
+      }
+    }
+  }
+}
+
 // The kind of a loop is kept where a later pass asks for it, for the loops of an init as well. LLVM unrolls nothing else
 // around such loops.
 // CHECK-LABEL: func.func @kinds(
