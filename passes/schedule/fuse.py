@@ -9,10 +9,18 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.schedule.loops import FuseOp
 from relex.dialects.tir import ForOp
-from relex.passes.analysis.loop_tree import base_name, check_extents, check_nested, check_serial, check_structure
+from relex.passes.analysis.loop_tree import (
+    base_name,
+    check_extents,
+    check_nested,
+    check_serial,
+    check_structure,
+    label_of,
+)
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
 from relex.passes.support.index_arithmetic import Emitter, substitute
@@ -28,6 +36,8 @@ def fuse(*loops: ForOp, names: NewNames) -> ForOp:
     check_structure(outer)
     check_extents(loops)
     check_nested(loops)
+    if empty := [loop for loop in loops if loop.extent == 0]:
+        fail(empty[0], f"expected {label_of(empty[0])} to have iterations, as others cannot be computed from none")
     _, (label,) = names.take(loops=[f"{'_'.join(map(base_name, loops))}_fused"])
     substitute(outer)
     fused = new_loop(_product(loops), label, outer)

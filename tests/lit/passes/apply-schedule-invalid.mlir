@@ -204,6 +204,25 @@ schedule.sequence for @between {
 
 // -----
 
+tir.prim_func @fuse_empty(%X: memref<3x0xf32>) outs(%Y: memref<3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (3, 0) {
+    tir.block @Y (%vi: spatial<3> = %i, %vk: reduce<0> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<3xf32>
+      }
+      %x = memref.load %X[%vi, %vk] : memref<3x0xf32>
+      memref.store %x, %Y[%vi] : memref<3xf32>
+    }
+  }
+}
+schedule.sequence for @fuse_empty {
+  // expected-error @+1 {{'schedule.fuse' op expected @k to have iterations, as others cannot be computed from none}}
+  schedule.fuse [@i, @k]
+}
+
+// -----
+
 tir.prim_func @apart(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<8xf32>) {
   tir.for %i @i in (8) {
     tir.block @Y (%vi: spatial<8> = %i) {
