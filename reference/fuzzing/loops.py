@@ -13,6 +13,9 @@ from relex.dialects.parser import parse_module
 SIZES = (1, 2, 3, 4, 5, 7, 8, 17)
 """Extents of dimensions: few are multiples of what a vector holds."""
 
+EMPTY = 0.05
+"""How often a nest has a loop without iterations."""
+
 MOST_ELEMENTS = 160
 """The largest number of elements of a buffer: each is interpreted."""
 
@@ -44,6 +47,11 @@ class LoopText:
             if prod(shape) <= MOST_ELEMENTS:
                 return shape
 
+    def written(self, shape: Shape) -> Shape:
+        """Draw the shape of a buffer that is written: most often the given one, else one without elements."""
+        dimension = self._random.randrange(len(shape))
+        return (*shape[:dimension], 0, *shape[dimension + 1 :]) if self._random.random() < EMPTY else shape
+
     def memref(self, shape: Shape) -> str:
         """Return the type of a buffer."""
         return f"memref<{'x'.join(map(str, shape))}x{self._dtype}>"
@@ -56,6 +64,8 @@ class LoopText:
         if is_sum:
             summed = SIZES if prod(shape) <= 32 else SIZES[:3]
             axes += [(f"%r{d}", random.choice(summed), "reduce") for d in range(random.choice([1, 1, 2]))]
+            if random.random() < EMPTY:
+                axes[-1] = (axes[-1][0], 0, "reduce")
         order = random.sample(range(len(axes)), len(axes))
         loops = [f"%i{d}" for d in order]
         self.lines.append(f"tir.for {', '.join(loops)} in ({', '.join(str(axes[d][1]) for d in order)}) {{")
@@ -101,7 +111,7 @@ class LoopText:
             name, extent, _ = random.choice(fitting)
             if random.random() < 0.8:
                 return name
-            offset = self._let(f"arith.constant {random.randint(extent - 1, size - 1)} : index")
+            offset = self._let(f"arith.constant {random.randint(max(extent, 1) - 1, size - 1)} : index")
             return self._let(f"arith.subi {offset}, {name} : index")
         if random.random() < 0.2:
             return self._let(f"arith.constant {random.randrange(size)} : index")
@@ -121,14 +131,15 @@ def random_loops(random: Random) -> ModuleOp:
 def _lines(random: Random) -> Iterator[str]:
     text = LoopText(random)
     text.readable = [(f"%X{i}", text.shape()) for i in range(random.choice([1, 2, 2]))]
-    output = text.shape()
+    output = text.written(text.shape())
     inputs = ", ".join(f"{name}: {text.memref(shape)}" for name, shape in text.readable)
     yield f"tir.prim_func @main({inputs}) outs(%Z: {text.memref(output)}) attributes {{tir.noalias}} {{"
     for number in range(random.choice([0, 0, 1, 1, 2])):
-        shape = text.shape() if random.random() < 0.5 else output
+        shape = text.written(text.shape()) if random.random() < 0.5 else output
         yield f"%T{number} = tir.alloc_buffer : {text.memref(shape)}"
         text.stage(f"%T{number}", shape, number)
-        text.readable.append((f"%T{number}", shape))
+        if prod(shape):
+            text.readable.append((f"%T{number}", shape))
     text.stage("%Z", output, 9)
     yield from text.lines
     yield "}"

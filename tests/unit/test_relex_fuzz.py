@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Generator
+from itertools import count
 from pathlib import Path
 from random import Random
 from textwrap import dedent
@@ -19,7 +20,10 @@ from xdsl.rewriter import Rewriter
 
 from relex.dialects import parse_module, verify_module
 from relex.dialects.relex import AddOp, ReluOp, SubtractOp
+from relex.dialects.schedule.loops import UnrollOp
+from relex.dialects.tir import ForOp
 from relex.lowering.relex_pipeline import pipeline
+from relex.passes.schedule.table import PRIMITIVES
 from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import STRUCTURES
 from relex.tools.campaign import workers
@@ -27,6 +31,7 @@ from relex.tools.campaign.comparing import difference_after
 from relex.tools.campaign.state import FILE, State
 from relex.tools.campaign.subject import Case, Skip, Subject
 from relex.tools.campaign.subjects.equivalents import equivalent
+from relex.tools.campaign.subjects.schedules import random_steps
 from relex.tools.campaign.table import SUBJECTS
 from relex.tools.campaign.trial import try_case, try_number
 from relex.tools.campaign.workers import Setting, outcomes
@@ -162,6 +167,33 @@ def test_a_difference_names_the_pass(mistaken: str | None) -> None:
     else:
         assert found is not None
         assert "pass 'subtract-instead' changes what @main computes: " in found.splitlines()[0]
+
+
+def test_a_step_that_goes_wrong_is_in_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trace ends with it, so that the file of the program shows it."""
+
+    def stumble(loop: ForOp) -> None:
+        raise ValueError("expected a positive divisor, found 0")
+
+    monkeypatch.setitem(PRIMITIVES, UnrollOp, stumble)
+    module = parse_module("""
+    tir.prim_func @main() outs(%Y: memref<4xf32>) {
+      %zero = arith.constant 0.0 : f32
+      tir.for %i in (4) {
+        tir.block @Y (%vi: spatial<4> = %i) {
+          memref.store %zero, %Y[%vi] : memref<4xf32>
+        }
+      }
+    }
+    """)
+    found = (random_steps(module.clone(), "main", Random(seed)) for seed in count())
+    steps = next(steps for steps in found if any(isinstance(op, UnrollOp) for op in steps[0].walk()))
+    assert isinstance(steps[0].regions[0].block.last_op, UnrollOp)
+    outcome = try_case(
+        "schedules", Case(ModuleOp([*(op.clone() for op in module.ops), *steps]), {"strict": "", "seed": "0"})
+    )
+    assert outcome.verdict == "wrong"
+    assert "raises ValueError: expected a positive divisor, found 0 in stumble" in outcome.message
 
 
 WORKER = """

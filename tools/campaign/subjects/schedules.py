@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from random import Random
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from relex.dialects.errors import RelexError
+from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.passes import ApplySchedulePass, FuseOpsPass, FuseTirPass
@@ -41,16 +44,42 @@ class SchedulesSubject(Subject):
         function.detach()
         function.sym_visibility = None
         name = function.sym_name.data
-        schedule = Schedule(ModuleOp([function]))
-        for _ in range(random.randint(1, 8)):
-            with suppress(RelexError):
-                RandomStep(schedule, name, random).apply()
-        steps = [op.clone() for op in schedule.trace().ops]
+        steps = random_steps(ModuleOp([function]), name, random)
         return Case(ModuleOp([function.clone(), *steps]), {"strict": strict, "seed": str(random.randrange(2**31))})
 
     def check(self, case: Case) -> str | None:
         rest = RelexPipelinePass("llvm", bool(case.options["strict"])).steps()
         return difference_after([[ApplySchedulePass()], rest], case.module, int(case.options["seed"]))
+
+
+def random_steps(module: ModuleOp, name: str, random: Random) -> list[Operation]:
+    """Return random steps that a function accepts. One that raises anything but a refusal is the last of them, so that
+    the program shows it."""
+    schedule = _Schedule(module)
+    try:
+        for _ in range(random.randint(1, 8)):
+            with suppress(RelexError):
+                RandomStep(schedule, name, random).apply()
+    except Exception:
+        if schedule.failing is None:
+            raise
+        return [SequenceOp(name, [*schedule.steps_of(name), schedule.failing.clone()])]
+    return [op.clone() for op in schedule.trace().ops]
+
+
+class _Schedule(Schedule):
+    """A schedule that remembers the step that went wrong."""
+
+    failing: PrimitiveOp | None = None
+
+    def apply(self, func: str, op: PrimitiveOp) -> Any:
+        try:
+            return super().apply(func, op)
+        except RelexError:
+            raise
+        except Exception:
+            self.failing = op
+            raise
 
 
 def _has_blocks(function: PrimFuncOp) -> bool:
