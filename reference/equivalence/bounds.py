@@ -11,6 +11,7 @@ A program may have several correct results. relex allows (`docs/checking.md` exp
   these must match bit by bit.
 * Functions beyond arithmetic (`exp`, `tanh`, ...) may come from any library: two results may lie `FUNCTION_ULPS` apart.
 * The sign of a zero is unspecified where a maximum or minimum chooses between zeros, and in reordered sums.
+* Any NaN is as good as another: the integer that has the bits of one is unspecified.
 
 `BoundedNumbers` propagates this through a run of the interpreter: each number carries its *spread*, the maximum
 distance between two correct values of it. An operation on numbers with a spread gives one with a spread: that of the
@@ -274,6 +275,13 @@ def bound_fma(op: Operation, value: Any, a: Any, b: Any, c: Any) -> Any:
 def bound_exact_op(op: Operation, value: Any, a: Any) -> Any:
     """Keep the spread of the operand: these ops are exact."""
     return plain(value, spread_of(a))
+
+
+@RULES.rule(arith.BitcastOp)
+def bound_bits(op: Operation, value: Any, a: Any) -> Any:
+    """Bound the bits of a number: those of NaN are not known."""
+    result, number = _known_if_operands_are(op, value, a), value_of(a)
+    return plain(value, where(np.isnan(number), np.inf, spread_of(result))) if is_float_dtype(number.dtype) else result
 
 
 @RULES.rule(arith.TruncFOp)

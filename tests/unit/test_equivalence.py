@@ -170,6 +170,18 @@ def test_what_a_comparison_of_sums_decides_is_not_known() -> None:
     np.testing.assert_array_equal(spreads_of(text, x, np.array([x.sum(), 7], np.float32)), [np.inf, 0])
 
 
+def test_the_bits_of_nan_are_not_known() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xi32> {
+      %0 = relex.cumsum %x axis = 0 : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = relex.bitcast %0 dtype = i32 : (tensor<4xf32>) -> tensor<4xi32>
+      func.return %1 : tensor<4xi32>
+    }
+    """
+    x = np.array([1, np.inf, -np.inf, 2], np.float32)
+    np.testing.assert_array_equal(spreads_of(text, x), [0, 0, np.inf, np.inf])
+
+
 LINEAR = """
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
   %0 = relex.add %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
