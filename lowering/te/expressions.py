@@ -260,7 +260,15 @@ def as_expr(value: Expr | Number, type: Attribute) -> Expr:
 def call(function: str, *args: Expr | Number) -> Expr:
     """Apply a scalar function to expressions of one type; numbers take the type of the others."""
     exprs = _of_one_type(function, *args)
+    if function == "power" and is_unsigned(exprs[0].type):
+        return _power_of_unsigned(*exprs)
     return Call(exprs[0].type, function, exprs)
+
+
+def _power_of_unsigned(x: Expr, y: Expr) -> Expr:
+    """Raise to a power. Exponents of `math.ipowi` are signed; the half of an unsigned one is not negative."""
+    root = Call(x.type, "power", (x, call("right_shift", y, 1)))
+    return root * root * select(equal(call("bitwise_and", y, 1), 0), 1, x)
 
 
 def quotient(value: Expr, divisor: Expr) -> Expr:

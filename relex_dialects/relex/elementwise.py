@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, is_emulated, is_unsigned, tensor_operand_def
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, is_emulated, tensor_operand_def
 from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
@@ -179,13 +179,6 @@ class PowerOp(BinaryFunction):
 
     name = "relex.power"
     ALLOWED: ClassVar = NUMBERS
-
-    def formula(self, f: Functions, x: Element, y: Element) -> Element:
-        if not is_unsigned(tensor_type(self.lhs.type).element_type):
-            return f.power(x, y)
-        # Exponents of `math.ipowi` are signed. The half of an unsigned one is not negative.
-        root = f.power(x, f.right_shift(y, 1))
-        return root * root * f.select(f.equal(f.bitwise_and(y, 1), 0), 1, x)
 
 
 @irdl_op_definition

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import Array
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, f32, i1, i8, i32
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, Signedness, StringAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
@@ -127,6 +127,16 @@ def test_sum_over_two_axes() -> None:
     y = compute((2,), lambda i: sum(x[i, k, m], axis=(k, m)), name="y")
     a = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), a.sum(axis=(1, 2)))
+
+
+def test_powers_of_unsigned_integers() -> None:
+    """Exponents from half of the range on are large, not negative."""
+    x, n = (placeholder(name, (6,), IntegerType(8, Signedness.UNSIGNED)) for name in "xn")
+    y = compute((6,), lambda i: call("power", x[i], n[i]))
+    a, b = np.array([3, 2, 1, 0, 255, 5], np.uint8), np.array([255, 128, 200, 129, 253, 127], np.uint8)
+    wanted = [pow(int(base), int(exponent), 256) for base, exponent in zip(a, b, strict=True)]
+    found = run(emit_prim_func("f", [x, n], [y]), a.view(np.int8), b.view(np.int8))
+    assert found.view(np.uint8).tolist() == wanted
 
 
 def test_index_quotients_and_remainders() -> None:
