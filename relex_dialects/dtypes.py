@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from io import BytesIO
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
@@ -42,6 +45,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
+
+
+MAPPED_BYTES = 2**16
+"""The size of a constant from which on it is worth pages of its own."""
 
 
 def _type_of(element: ElementType) -> Attribute:
@@ -178,7 +185,7 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
         array = np.require(array, requirements="C").view(np.uint8) != 0
     elif element_type not in SUB_BYTE and (data := _viewed_bytes(array)) is not None:
         return dense_from_bytes(dense_type(element_type, array.shape), data)
-    return filled_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
+    return mapped_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
 
 
 def filled_dense(
@@ -196,6 +203,33 @@ def filled_dense(
     return dense_from_bytes(dense_type(element_type, shape), buffer.getvalue())
 
 
+def mapped_dense(
+    element_type: Attribute, shape: Sequence[int], fill: Callable[[Array], None]
+) -> DenseIntOrFPElementsAttr:
+    """Do what `filled_dense` does, in pages of memory: the loader, which aligns constants, need not copy them. Their
+    bytes are a read-only view, which xDSL takes for `bytes`."""
+    import numpy as np
+
+    dtype = numpy_dtype(element_type).newbyteorder("<")
+    size = prod(shape) * dtype.itemsize
+    if size < MAPPED_BYTES or element_type in SUB_BYTE or element_type == i1:
+        return filled_dense(element_type, shape, fill)
+    memory = pages(size)
+    fill(np.ndarray(tuple(shape), dtype, memory))
+    return dense_from_bytes(dense_type(element_type, shape), cast(bytes, memoryview(memory).toreadonly()))
+
+
+def pages(size: int) -> mmap.mmap:
+    """Return memory that nothing else uses, in large pages where the system has them, as that of NumPy's arrays is."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if sys.platform == "linux":
+        with suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
 def dense_from_bytes(t: TensorType[AnyDenseElement], data: bytes) -> DenseIntOrFPElementsAttr:
     """Return a dense attribute with these elements. Of integers of fewer than 8 bits, all bits but the low ones are
     set as xDSL does, which reads whole bytes."""
@@ -210,15 +244,18 @@ def dense_type(element_type: Attribute, shape: Sequence[int]) -> TensorType[AnyD
 
 
 def _viewed_bytes(array: Array) -> bytes | None:
-    """Return the `bytes` object that consists of exactly the array's elements in row-major order, if there is one."""
+    """Return the bytes of a dense attribute that consist of exactly the array's elements in row-major order, if the
+    array views such."""
     import numpy as np
 
     owner: object = array
     while isinstance(owner, np.ndarray):
         owner = cast(object, owner.base)
-    if not isinstance(owner, bytes) or len(owner) != array.nbytes:
+    if isinstance(owner, memoryview) and not (owner.readonly and isinstance(owner.obj, mmap.mmap)):
         return None
-    return owner if array.flags.c_contiguous and array.dtype == array.dtype.newbyteorder("<") else None
+    if not isinstance(owner, bytes | memoryview) or len(owner) != array.nbytes:
+        return None
+    return cast(bytes, owner) if array.flags.c_contiguous and array.dtype == array.dtype.newbyteorder("<") else None
 
 
 def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:

@@ -20,6 +20,7 @@ from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.numerics import reassociates
 from relex.passes.support.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
+from relex.passes.support.constants import erase_constant
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class BlockChannelsPass(RelexPass):
             Rewriter.erase_op(old)
         for constant in constants:
             if isinstance(constant, ConstantOp) and not constant.result.uses:
-                Rewriter.erase_op(constant)
+                erase_constant(constant)
 
 
 def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValue, int]:

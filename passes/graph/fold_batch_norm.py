@@ -37,6 +37,7 @@ from relex.dialects.table import Table
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.numerics import reassociates
+from relex.passes.support.constants import erase_constant
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -283,6 +284,8 @@ def _replace(first: Operation, steps: Steps, new: Sequence[Operation]) -> None:
     constants = {value.owner for op in replaced for value in op.operands if isinstance(value.owner, ConstantOp)}
     Rewriter.insert_op(new, InsertPoint.before(first))
     replaced[-1].results[0].replace_all_uses_with(new[-1].results[0])
-    for op in (*reversed(replaced), *constants):
-        if not any(result.uses for result in op.results):
-            Rewriter.erase_op(op)
+    for op in reversed(replaced):
+        Rewriter.erase_op(op)
+    for constant in constants:
+        if not constant.result.uses:
+            erase_constant(constant)

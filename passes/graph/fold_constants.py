@@ -19,6 +19,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.support.constants import erase_constant
 from relex.passes.support.evaluation import evaluated
 
 
@@ -127,15 +128,7 @@ def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands:
     Rewriter.replace_op(op, constants, [constant.result for constant in constants])
     for operand in operands:
         if operand.first_use is None and isinstance(operand.owner, ConstantOp):
-            _erase(operand.owner)
-
-
-def _erase(constant: ConstantOp) -> None:
-    """Remove a constant and free its bytes. An op and its results reference each other, so the op itself stays in
-    memory until it is garbage collected."""
-    constant.detach()
-    constant.erase()
-    constant.properties.clear()
+            erase_constant(operand.owner)
 
 
 def _tidy_constants(function: FuncOp) -> None:
@@ -143,7 +136,7 @@ def _tidy_constants(function: FuncOp) -> None:
     same: dict[DenseIntOrFPElementsAttr, list[ConstantOp]] = {}
     for op in list(function.walk()):
         if isinstance(op, ConstantOp) and op.result.first_use is None:
-            _erase(op)
+            erase_constant(op)
         elif isinstance(op, ConstantOp):
             same.setdefault(op.value, []).append(op)
     for first, *others in reversed(same.values()):
@@ -152,4 +145,4 @@ def _tidy_constants(function: FuncOp) -> None:
             Rewriter.insert_op(first, InsertPoint.at_start(function.body.blocks[0]))
         for other in others:
             other.result.replace_all_uses_with(first.result)
-            _erase(other)
+            erase_constant(other)

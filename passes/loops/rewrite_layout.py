@@ -21,13 +21,13 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.dtypes import array_from_dense
 from relex.dialects.functions import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.walks import walk
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.support.constants import erase_constant
 from relex.passes.support.index_arithmetic import remove_unused
 from relex.passes.support.reorderings import Reordering, reorderings
 
@@ -87,7 +87,7 @@ class RewriteLayoutPass(RelexPass):
                 _Rewriting(known, made).run()
         for constant in constants:
             if constant.result.first_use is None:
-                Rewriter.erase_op(constant)
+                erase_constant(constant)
 
 
 class _Copies:
@@ -169,7 +169,7 @@ def _set_arguments(call: CallTirOp, arguments: Sequence[SSAValue]) -> None:
 
 
 def _reordered(constant: ConstantOp, copy: Reordering) -> ConstantOp:
-    new = ConstantOp(copy.apply(array_from_dense(constant.value)))
+    new = ConstantOp(copy.packed(constant.value))
     new.location = constant.location
     new.result.name_hint = copy.buffer.buffer.name_hint
     return new

@@ -1,4 +1,4 @@
-"""Queries on the contents of constants."""
+"""Queries on the contents of constants, and the end of constants."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ def holds_only(value: SSAValue, number: float) -> bool:
     except (OverflowError, ValueError):
         return False
     return repeats(dense_bytes(constant.value), element)
+
+
+def erase_constant(constant: ConstantOp) -> None:
+    """Remove a constant that has no users, and free its bytes. An op and its results reference each other, so the op
+    itself stays in memory until it is garbage collected."""
+    constant.detach()
+    constant.erase()
+    constant.properties.clear()

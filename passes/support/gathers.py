@@ -84,8 +84,8 @@ class Gather:
         known.sort(key=lambda part: list(part.source))
         return cls(_sizes(sources), _sizes(targets), known, _sizes(target))
 
-    def apply(self, array: Array) -> Array:
-        """Return the target for a source; 0 where nothing is copied."""
+    def apply(self, array: Array, target: Array) -> None:
+        """Write the target for a source; 0 where nothing is copied."""
         import numpy as np
 
         axes = [axis for part in self.parts for axis in part.source]
@@ -95,7 +95,7 @@ class Gather:
             array = _take(array, part.origin, axis)
         axes = [axis for part in self.parts for axis in part.target]
         array = array.reshape([self.target_sizes[axis] for axis in axes]).transpose(np.argsort(axes))
-        return np.ascontiguousarray(array).reshape(self.shape)
+        np.copyto(target.reshape(array.shape), array)
 
 
 def _sizes(indices: Sequence[AxisIndex]) -> list[int]:

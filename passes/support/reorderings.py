@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import Rewriter
 
+from relex.dialects.dtypes import array_from_dense, mapped_dense
 from relex.dialects.errors import PassError
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses
@@ -26,9 +27,6 @@ from relex.passes.analysis.loop_tree import (
 )
 from relex.passes.support.gathers import AxisIndex, Gather, Limit
 from relex.passes.support.loop_edits import erase_empty
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,12 @@ class Reordering:
         gather = _gather_of(block, of_op[load.op], of_op[store.op])
         return cls(block, argument, buffer, gather) if gather is not None else None
 
-    def apply(self, array: Array) -> Array:
+    def packed(self, constant: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
         """Return the elements of the input in their new order; 0 where none is copied to."""
-        return self.gather.apply(array)
+        elements = array_from_dense(constant)
+        return mapped_dense(
+            constant.get_element_type(), self.gather.shape, lambda packed: self.gather.apply(elements, packed)
+        )
 
     def replace_by(self, copy: SSAValue) -> None:
         """Replace the block and its buffer by an existing copy."""
