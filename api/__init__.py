@@ -20,6 +20,7 @@ A program is MLIR text, the path of an `.mlir` file or of a `.py` file in TVMScr
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from relex.lazy import lazy_exports
@@ -43,3 +44,8 @@ if TYPE_CHECKING:
     from relex.version import __version__ as __version__
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)
+
+if "IPython" in sys.modules or "marimo" in sys.modules:
+    from relex.tools.notebook.kernels import register
+
+    register()

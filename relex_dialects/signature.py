@@ -146,6 +146,11 @@ class Signature:
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
 
+    def _repr_html_(self) -> str:
+        from relex.tools.notebook.functions import html_of_signature
+
+        return html_of_signature(self)
+
 
 def unknown_function(name: str, functions: Iterable[str], reasons: Mapping[str, str]) -> UnknownNameError:
     """Return the error for a name that is not in `functions`; `reasons` explain why existing functions cannot be

@@ -147,6 +147,11 @@ class Executable(Mapping[str, "CompiledFunction"]):
     def __repr__(self) -> str:
         return "\n".join(["<executable>", *(f"  {f.signature}" for f in self._functions.values())])
 
+    def _repr_html_(self) -> str:
+        from relex.tools.notebook.functions import html_of_functions
+
+        return html_of_functions([f.signature for f in self._functions.values()], "executable")
+
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:
             raise unknown_function(name, self._functions, self._program.reasons)
@@ -242,6 +247,11 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled {self.signature}>"
+
+    def _repr_html_(self) -> str:
+        from relex.tools.notebook.functions import html_of_signature
+
+        return html_of_signature(self.signature, "compiled function")
 
 
 class _NativeCalls(CompiledFunction):

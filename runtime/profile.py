@@ -94,6 +94,11 @@ class Profile:
         ]
         return "\n".join([head, *table])
 
+    def _repr_html_(self) -> str:
+        from relex.tools.notebook.profiles import html_of_profile
+
+        return html_of_profile(self)
+
 
 def profile_program(
     compiled: Callable[[Instrument], CompiledProgram],

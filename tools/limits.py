@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -19,6 +19,9 @@ import numpy as np
 from relex.dialects.machine import Target
 from relex.dialects.processors import processor_of
 from relex.runtime.loader import aligned
+
+if TYPE_CHECKING:
+    from relex.runtime.profile import KernelCalls
 
 ACCUMULATORS = 12
 """Enough to hide the latency of an instruction, and fewer than there are registers."""
@@ -176,6 +179,12 @@ REPEATS = 15
 def least_seconds(flops: int, size: int, dtype: str = "float32") -> float:
     """Return the least time of a call on one core with this number of operations on `dtype` and bytes of memory."""
     return max(flops * _seconds_of_flop(dtype), size * _seconds_of_byte(1 << max(12, size.bit_length() - 1)))
+
+
+def least_seconds_of(row: KernelCalls) -> float:
+    """Return the least time of the calls of a row of a profile."""
+    dtype = "float64" if any(output.endswith("f64") for output in row.outputs) else "float32"
+    return row.calls * least_seconds(row.flops or 0, row.bytes, dtype)
 
 
 @cache

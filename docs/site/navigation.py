@@ -24,6 +24,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/saving.md",
         "docs/threads.md",
         "docs/command-line.md",
+        "docs/notebooks.md",
         "docs/limits.md",
     ),
     "What the compiler does": (

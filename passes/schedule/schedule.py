@@ -42,6 +42,15 @@ class Schedule(Steps):
         """Return copies of the steps of a function so far."""
         return [op.clone() for op in self._steps.get(func, ())]
 
+    def __repr__(self) -> str:
+        steps = ", ".join(f"{len(ops)} of {name}" for name, ops in self._steps.items())
+        return f"<schedule: steps: {steps or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        from relex.tools.notebook.ops import html_of_schedule
+
+        return html_of_schedule(self)
+
     def apply(self, func: str, op: PrimitiveOp) -> Any:
         """Apply a primitive to a function; return the blocks and loops that its function returns, by name. Raises
         `CompileError` for an invalid one."""

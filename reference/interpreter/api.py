@@ -92,6 +92,14 @@ class Interpretation(Mapping[str, "InterpretedFunction"]):
     def __len__(self) -> int:
         return len(self._functions)
 
+    def __repr__(self) -> str:
+        return "\n".join(["<interpretation>", *(f"  {f.signature}" for f in self._functions.values())])
+
+    def _repr_html_(self) -> str:
+        from relex.tools.notebook.functions import html_of_functions
+
+        return html_of_functions([f.signature for f in self._functions.values()], "interpretation")
+
 
 class InterpretedFunction:
     """A function on arrays, called like a compiled one: see `relex.runtime.CompiledFunction`."""
@@ -156,3 +164,8 @@ class InterpretedFunction:
 
     def __repr__(self) -> str:
         return f"<interpreted {self.signature}>"
+
+    def _repr_html_(self) -> str:
+        from relex.tools.notebook.functions import html_of_signature
+
+        return html_of_signature(self.signature, "interpreted function")

@@ -194,7 +194,7 @@ def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.Monk
 LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir())
 
 
-@pytest.mark.parametrize("page", ["calls.md", "from-tvm.md", "library.md", "tour.md", *LESSONS])
+@pytest.mark.parametrize("page", ["calls.md", "from-tvm.md", "library.md", "notebooks.md", "tour.md", *LESSONS])
 @pytest.mark.usefixtures("own_library")
 def test_code_prints_what_stands_after_it(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of a page is one program, which runs in any folder; what a block prints stands in the block after

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from relex.tools.highlighting import WORDS
 from relex.tools.reports.changes import Change, changes
 from relex.tools.reports.drawing import Drawing
 from relex.tools.reports.listings import Listing
@@ -30,9 +31,11 @@ def make_page(report: Report) -> str:
     compressed = gzip.compress(json.dumps(data_of(report), separators=(",", ":")).encode(), mtime=0)
     values = {
         "TITLE": html.escape(report.name),
+        "COLORS": (parts / "colors.css").read_text(),
         "STYLE": (parts / "report.css").read_text(),
         "DATA": base64.b64encode(compressed).decode(),
         "SCRIPT": (parts / "report.js").read_text(),
+        "WORDS": json.dumps(WORDS.replace("(?P<", "(?<")),
     }
     page = (parts / "report.html").read_text()
     for name, value in values.items():
@@ -120,9 +123,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
 
 
 def _row(row: KernelCalls) -> dict[str, Any]:
-    from relex.tools.limits import least_seconds
+    from relex.tools.limits import least_seconds_of
 
-    dtype = "float64" if any(output.endswith("f64") for output in row.outputs) else "float32"
-    least = row.calls * least_seconds(row.flops or 0, row.bytes, dtype)
     rates = {"gigabytes": row.bytes_per_second / 1e9, "gigaflops": (row.flops_per_second or 0.0) / 1e9}
-    return {**asdict(row), **rates, "least": least}
+    return {**asdict(row), **rates, "least": least_seconds_of(row)}

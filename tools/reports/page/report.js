@@ -1,8 +1,7 @@
 "use strict";
 // Shows the data of a report. The part of the address after "#" says what is shown: step, tab and function.
 
-const WORDS = /("(?:[^"\\]|\\.)*")|(%[\w$.-]+)|(@[\w$.-]+)|(\b(?:tensor|memref|vector)<[^<>]*>|\b(?:index|b?f\d+|i\d+)\b|!llvm\.[\w.]+)|(\b[a-z_]+\.[a-z_][\w.]*)/g;
-const KINDS = ["string", "value", "symbol", "type", "op"];
+const WORDS = new RegExp({{WORDS}}, "g");
 const TABS = ["changes", "graph", "schedule", "memory", "assembly", "times"];
 const AROUND = 3, LONGEST = 600;
 let data, selected = -1;
@@ -28,7 +27,7 @@ const bytes = (n) => (n >= 1 << 20 ? `${(n / (1 << 20)).toFixed(1)} MiB` : n >= 
 function colored(text) {
   let last = 0, html = "";
   for (const match of text.matchAll(WORDS)) {
-    const kind = KINDS[match.slice(1).findIndex((part) => part !== undefined)];
+    const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
     html += `${escape(text.slice(last, match.index))}<span class="${kind}">${escape(match[0])}</span>`;
     last = match.index + match[0].length;
   }

@@ -1,0 +1,52 @@
+"""MLIR text for reading: the tokens that have a color, and the text with colors for terminals and for HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from io import StringIO
+
+from xdsl.ir import Operation
+
+from relex.dialects.upstream.printer import ElidingPrinter
+from relex.tools.arguments import DEFAULT_ELIDE
+from relex.tools.colors import colored
+
+WORDS = (
+    r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<value>%[\w$.-]+)|(?P<symbol>@[\w$.-]+)'
+    r"|(?P<type>\b(?:tensor|memref|vector)<[^<>]*>|\b(?:index|b?f\d+|i\d+)\b|!llvm\.[\w.]+)"
+    r"|(?P<op>\b[a-z_]+\.[a-z_][\w.]*)"
+)
+"""The tokens by kind, for Python; the classes of HTML have the same names."""
+
+_CODES = {"string": "32", "value": "35", "symbol": "33", "type": "36", "op": "34"}
+"""ANSI color codes of the kinds."""
+
+_PATTERN = re.compile(WORDS)
+
+
+def text_of(op: Operation, elide: int = DEFAULT_ELIDE) -> str:
+    """Return an op as MLIR text. Constants of more than `elide` elements are left out."""
+    stream = StringIO()
+    ElidingPrinter(stream=stream, limit=elide).print_op(op)
+    return stream.getvalue()
+
+
+def for_terminal(text: str) -> str:
+    """Return MLIR text with ANSI codes."""
+    return _marked(text, lambda kind, word: colored(word, _CODES[kind]), lambda other: other)
+
+
+def for_html(text: str) -> str:
+    """Return MLIR text as HTML, with a `span` for each token."""
+    return _marked(text, lambda kind, word: f'<span class="{kind}">{html.escape(word)}</span>', html.escape)
+
+
+def _marked(text: str, mark: Callable[[str, str], str], plain: Callable[[str], str]) -> str:
+    parts: list[str] = []
+    end = 0
+    for word in _PATTERN.finditer(text):
+        parts += [plain(text[end : word.start()]), mark(word.lastgroup or "op", word[0])]
+        end = word.end()
+    return "".join([*parts, plain(text[end:])])

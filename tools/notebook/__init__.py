@@ -1,0 +1,1 @@
+"""What Jupyter and marimo show of modules, functions, executables, profiles and schedules, as HTML."""
