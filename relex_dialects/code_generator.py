@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-import llvmlite.binding as llvm
-
 from relex.dialects.exceptions import UnknownNameError
+from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import Target
 
 

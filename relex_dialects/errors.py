@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.exceptions import ArityError as ArityError
 from relex.dialects.exceptions import DTypeError as DTypeError
 from relex.dialects.exceptions import DuplicateError as DuplicateError
+from relex.dialects.exceptions import MissingPackageError as MissingPackageError
 from relex.dialects.exceptions import OutOfMemoryError as OutOfMemoryError
 from relex.dialects.exceptions import OverlapError as OverlapError
 from relex.dialects.exceptions import RangeError as RangeError

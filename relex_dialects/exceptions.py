@@ -65,6 +65,10 @@ class OutOfMemoryError(RelexError, MemoryError):
     """A call that needs more memory than is available."""
 
 
+class MissingPackageError(RelexError, ImportError):
+    """A package that is not installed, and that what was asked for needs."""
+
+
 class UnknownNameError(RelexError, KeyError, ValueError):
     """A function, parameter or target that does not exist."""
 

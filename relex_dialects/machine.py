@@ -9,6 +9,12 @@ from functools import cache
 CONSTANT_ALIGNMENT = 64
 """The alignment of every constant in bytes, embedded or not."""
 
+EXTERNAL_CONSTANT_BYTES = 1024
+"""Initial values of at least this size stay out of the text, unless they are to be embedded."""
+
+INTERNAL_PREFIX = "relex."
+"""Precedes the names of functions in object code that are called from nowhere else."""
+
 PACKED_PREFIX = "_relex_packed_"
 """The prefix that turns a function's name into that of its entry taking a frame: see
 `relex.lowering.llvm.add_packed_entries`."""
@@ -37,7 +43,7 @@ class Target:
     @cache
     def host(cls) -> Target:
         """Return the machine that this process runs on."""
-        import llvmlite.binding as llvm
+        from relex.dialects.llvm_binding import llvm
 
         features = llvm.get_host_cpu_features()
         flags = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))

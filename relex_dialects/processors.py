@@ -107,9 +107,9 @@ PROCESSORS.add(
 def architecture_of(triple: str) -> str:
     """Return the architecture that a triple names, as LLVM normalizes it."""
     # Imported here so that the tools start without LLVM.
-    from llvmlite.binding import get_triple_parts
+    from relex.dialects.llvm_binding import llvm
 
-    return get_triple_parts(triple).Arch
+    return llvm.get_triple_parts(triple).Arch
 
 
 def processors_for(triple: str) -> list[Processor]:

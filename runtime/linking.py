@@ -8,11 +8,11 @@ from importlib.resources import files
 from itertools import count
 from string import Template
 
-import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
 from relex.dialects.exceptions import RelexError, UnknownNameError
+from relex.dialects.llvm_binding import llvm
 from relex.runtime.own_code import initialize, machine_code
 
 Buffer = npt.NDArray[np.uint8]

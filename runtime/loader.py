@@ -6,10 +6,10 @@ import ctypes
 from collections.abc import Mapping
 from functools import lru_cache
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
+from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import ALLOC, CONSTANT_ALIGNMENT, FREE, PARALLEL_ENTRY, ObjectCode, Target
 from relex.dialects.processors import baseline_of
 from relex.runtime.arenas import Arenas

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 
-import llvmlite.binding as llvm
-
 from relex.dialects.code_generator import Source, optimize, parsed_ir
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Plain
+from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import Target
 from relex.runtime.compile_cache import CompileCache, usable_cache
 from relex.runtime.container import pack, unpack

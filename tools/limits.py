@@ -13,9 +13,9 @@ from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
+from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import Target
 from relex.dialects.processors import processor_of
 from relex.runtime.loader import aligned

@@ -10,11 +10,15 @@ from typing import Any
 def versions() -> str:
     """Return the versions of relex and of the packages that compile with it."""
     # Looking up versions reads files, so it is done on demand.
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
     from relex.version import __version__
 
-    return f"relex {__version__}, xdsl {version('xdsl')}, llvmlite {version('llvmlite')}"
+    try:
+        llvmlite = version("llvmlite")
+    except PackageNotFoundError:
+        llvmlite = "missing"
+    return f"relex {__version__}, xdsl {version('xdsl')}, llvmlite {llvmlite}"
 
 
 class VersionAction(argparse.Action):

@@ -6,12 +6,12 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-import llvmlite.binding as llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.code_generator import Emitted, Source, emit, optimize, parsed_ir
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
 from relex.dialects.features import check_target, module_target, used_features
+from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import ObjectCode, Target
 from relex.lowering.llvm.translate import translate
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-import llvmlite.ir as ir
 from xdsl.builder import Builder
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i64
@@ -19,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.functions import PARALLEL_ATTR
+from relex.dialects.llvm_binding import ir
 from relex.dialects.machine import PARALLEL_ENTRY
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.buffers import Number, as_value

@@ -17,10 +17,10 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.fingerprint import fingerprint
+from relex.dialects.machine import EXTERNAL_CONSTANT_BYTES
 from relex.dialects.symbols import erase_unreachable
 from relex.dialects.walks import walk
 from relex.lowering.llvm.c_interface import call
-from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES
 from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, Part, Symbols, is_internal, local_names
 from relex.passes.base import RelexPass
 

@@ -13,9 +13,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import llvmlite.ir as ir
-from xdsl.backend.llvm.convert_op import create_constant
-from xdsl.backend.llvm.convert_type import convert_type
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -24,17 +21,12 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
-from relex.dialects.machine import CONSTANT_ALIGNMENT
+from relex.dialects.llvm_binding import ir, xdsl_ops, xdsl_types
+from relex.dialects.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_BYTES, INTERNAL_PREFIX
 from relex.dialects.walks import walk
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.llvm.translate_ops import Body, translate_op
-
-EXTERNAL_CONSTANT_BYTES = 1024
-"""Initial values of at least this size stay out of the text, unless they are to be embedded."""
-
-INTERNAL_PREFIX = "relex."
-"""Precedes the names of functions in object code that are called from nowhere else."""
 
 
 @dataclass(frozen=True)
@@ -150,11 +142,11 @@ def _translate_global(op: llvm.GlobalOp, target: ir.Module, constants: dict[str,
             variable.initializer = ir.Constant(variable.value_type, bytearray(data))
     else:
         external = value is None
-        variable = ir.GlobalVariable(target, convert_type(op.global_type), name, op.addr_space.value.data)
+        variable = ir.GlobalVariable(target, xdsl_types.convert_type(op.global_type), name, op.addr_space.value.data)
         if isinstance(value, StringAttr):
             variable.initializer = ir.Constant(variable.value_type, bytearray(value.data.encode()))
         elif value is not None:
-            variable.initializer = create_constant(op.global_type, value)
+            variable.initializer = xdsl_ops.create_constant(op.global_type, value)
     # llvmlite's typed pointer would be cast by every access.
     variable.type = ir.PointerType(addrspace=op.addr_space.value.data)
     variable.align = alignment
@@ -188,7 +180,7 @@ _ARGUMENT_HINTS = {"llvm.readnone", "llvm.readonly", "llvm.writeonly"}
 
 
 def _declare_function(op: llvm.FuncOp, target: _Module) -> None:
-    signature = convert_type(op.function_type)
+    signature = xdsl_types.convert_type(op.function_type)
     assert isinstance(signature, ir.FunctionType)
     function = ir.Function(target, signature, target.link_name(op))
     linkage = op.linkage.linkage.data
@@ -236,7 +228,9 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
     for argument in (argument for block in others for argument in block.args):
         with _located(op):
             # The branches add the incoming values.
-            body.values[argument] = ir.IRBuilder(body.blocks[argument.block]).phi(convert_type(argument.type))
+            body.values[argument] = ir.IRBuilder(body.blocks[argument.block]).phi(
+                xdsl_types.convert_type(argument.type)
+            )
     for block in order:
         builder = ir.IRBuilder(body.blocks[block])
         builder.position_at_end(body.blocks[block])

@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import llvmlite.ir as ir
-from xdsl.backend.llvm.convert_op import convert_op
-from xdsl.backend.llvm.convert_type import convert_type
 from xdsl.dialects import llvm
 from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import fail
+from relex.dialects.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.table import Table
 from relex.dialects.upstream.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
@@ -39,7 +37,7 @@ def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
     """Translate `op` into `body`, at the position of `builder`."""
     rule = TRANSLATIONS.find(op)
     if rule is None:
-        convert_op(op, builder, body.values, body.blocks)
+        xdsl_ops.convert_op(op, builder, body.values, body.blocks)
     else:
         rule(op, builder, body)
     if op.results and isinstance(instruction := body.values[op.results[0]], ir.Instruction):
@@ -118,7 +116,7 @@ def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: Body) -> None:
 @TRANSLATIONS.rule(FPToSIOp, FPToUIOp, UIToFPOp)
 def _translate_cast(op: FPToSIOp | FPToUIOp | UIToFPOp, builder: ir.IRBuilder, body: Body) -> None:
     casts = {FPToSIOp: builder.fptosi, FPToUIOp: builder.fptoui, UIToFPOp: builder.uitofp}
-    body.values[op.result] = casts[type(op)](body.values[op.arg], convert_type(op.result.type))
+    body.values[op.result] = casts[type(op)](body.values[op.arg], xdsl_types.convert_type(op.result.type))
 
 
 @TRANSLATIONS.rule(ExtractElementOp)
@@ -136,7 +134,7 @@ def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, bo
 
 @TRANSLATIONS.rule(llvm.AllocaOp)
 def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: Body) -> None:
-    convert_op(op, builder, body.values, body.blocks)
+    xdsl_ops.convert_op(op, builder, body.values, body.blocks)
     # llvmlite's pointer to elements could not be used for vectors of them.
     body.values[op.res].type = ir.PointerType()
 
@@ -147,7 +145,7 @@ def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, bod
         fail(op, "expected a non-atomic access")
     if isinstance(op, llvm.StoreOp) and op.volatile_ is not None:
         fail(op, "expected a non-volatile access")
-    convert_op(op, builder, body.values)
+    xdsl_ops.convert_op(op, builder, body.values)
 
 
 @TRANSLATIONS.rule(llvm.CallIntrinsicOp)
@@ -175,7 +173,7 @@ def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, body: Body) ->
 
 def _call_intrinsic(op: Operation, name: str, operands: Sequence[SSAValue], builder: ir.IRBuilder, body: Body) -> None:
     arguments = [body.values[operand] for operand in operands]
-    result = convert_type(op.results[0].type) if op.results else ir.VoidType()
+    result = xdsl_types.convert_type(op.results[0].type) if op.results else ir.VoidType()
     signature = ir.FunctionType(result, [argument.type for argument in arguments])
     callee = builder.module.globals.get(name)
     if not isinstance(callee, ir.Function):

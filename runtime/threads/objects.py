@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llvmlite.binding import get_triple_parts
-
 from relex.dialects.code_generator import pointer_bits
 from relex.dialects.exceptions import RelexError
+from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import Target
 from relex.runtime.own_code import compiled
 from relex.runtime.threads.pool import pool_text
@@ -38,7 +37,7 @@ _SYSTEMS = {"linux": _System("object_linux.ll", clock=1, online=84), "darwin": _
 def threads_object(target: Target) -> bytes:
     """Return the object file of a pool that starts with the program it is linked into, with as many threads as the
     environment asks for. Raises `RelexError` for a target without threads that it could start."""
-    name = get_triple_parts(target.triple).OS
+    name = llvm.get_triple_parts(target.triple).OS
     system = next((system for prefix, system in _SYSTEMS.items() if name.startswith(prefix)), None)
     if system is None or pointer_bits(target.triple) != 64:
         raise RelexError(f"expected a 64-bit target with Linux or macOS for threads, found {target.triple}")

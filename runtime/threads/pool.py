@@ -7,9 +7,8 @@ import ctypes
 import os
 import time
 
-import llvmlite.binding as llvm
-
 from relex.dialects.exceptions import RelexError
+from relex.dialects.llvm_binding import llvm
 from relex.dialects.processors import baseline_of
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once

@@ -19,13 +19,14 @@ from xdsl.utils.target import Target as OutputTarget
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError
 from relex.dialects.features import as_target, check_target, default_target, has_feature, used_features
+from relex.dialects.machine import EXTERNAL_CONSTANT_BYTES
 from relex.dialects.target import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
 from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
-from relex.lowering.llvm.translate import EXTERNAL_CONSTANT_BYTES, translate
+from relex.lowering.llvm.translate import translate
 from relex.passes import SetTargetPass
 from relex.runtime import build
 from relex.runtime.linking import LoadedCode
