@@ -56,7 +56,7 @@ from relex.reference.equivalence.bounded import (
     where,
 )
 from relex.reference.interpreter.math import FUNCTIONS
-from relex.reference.interpreter.memory import Buffer, fresh_array
+from relex.reference.interpreter.memory import Buffer, any_of, fresh_array
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function, Program
 
@@ -198,9 +198,23 @@ def _wide(number: Any) -> Any:
 def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
     """Return `value` with its spread as a rounded result: `exact` is the spread before rounding, which counts only
     where an operand has a spread. `straddles` marks where an operand may have either sign."""
-    fmt = Format.of(value.dtype)
-    wide = np.abs(np.asarray(value, np.float64))
+    fmt, flags = Format.of(value.dtype), flags_of(op)
     spreads = [spread_of(x) for x in operands]
+    if flags - set(_OPEN):
+        result = np.full(np.shape(value), np.inf)
+    elif any(any_of(spread != 0) for spread in spreads):
+        result = _spread_of_rounded(fmt, value, exact, operands, spreads, straddles)
+    else:
+        result = np.zeros(np.shape(value))
+    if FastMathFlag.NO_SIGNED_ZEROS in flags:
+        result = where(value == 0, np.maximum(result, fmt.tiny), result)
+    return plain(value, result)
+
+
+def _spread_of_rounded(
+    fmt: Format, value: Any, exact: Any, operands: Sequence[Any], spreads: Sequence[Any], straddles: Any
+) -> Any:
+    wide = np.abs(np.asarray(value, np.float64))
     uncertain = np.any(np.broadcast_arrays(*(s != 0 for s in spreads)), axis=0)
     spread = SLACK * (exact + 2 * fmt.roundoff * (wide + exact)) + 2 * fmt.tiny
     spread = where(np.isnan(spread) | ~(wide + spread < fmt.largest), np.inf, spread)
@@ -209,13 +223,7 @@ def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, 
     some_infinite = np.any(np.broadcast_arrays(*(~np.isfinite(x) for x in wides)), axis=0)
     is_determined = np.all(np.broadcast_arrays(*finite_or_known), axis=0) & some_infinite & ~np.asarray(straddles)
     spread = where(~np.isfinite(wide) & is_determined, 0.0, spread)
-    result = where(uncertain, spread, 0.0)
-    flags = flags_of(op)
-    if flags - set(_OPEN):
-        result = np.full_like(result, np.inf)
-    if FastMathFlag.NO_SIGNED_ZEROS in flags:
-        result = where(wide == 0, np.maximum(result, fmt.tiny), result)
-    return plain(value, result)
+    return where(uncertain, spread, 0.0)
 
 
 @RULES.rule(arith.AddfOp, arith.SubfOp)

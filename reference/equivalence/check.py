@@ -27,7 +27,7 @@ from relex.passes.numerics import Numerics, exact, reassociates, together
 from relex.passes.schedule.watching import Step, recorded_steps
 from relex.reference.equivalence import sizes
 from relex.reference.equivalence.bounds import BoundedNumbers
-from relex.reference.equivalence.comparison import Mismatch, find_mismatch, find_other_calls, is_same
+from relex.reference.equivalence.comparison import Mismatch, find_mismatch, find_other_calls, find_unequal, is_same
 from relex.reference.equivalence.execution import Outcome, Runner, TooLong
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, function_names, interface_of
 from relex.reference.equivalence.reassociation import ReassociatedNumbers
@@ -181,9 +181,7 @@ class _Reference:
         if stated.dims == self.interface.dims or not stated.equals(self.interface):
             return self
         # The first form of the function gives the sizes of its results, too.
-        first = self
-        while first.earlier is not None:
-            first = first.earlier
+        *_, first = self, *self.history()
         interface = first.interface.with_dims(stated.dims)
         return replace(first, interface=interface, calls={}, unchecked=self.unchecked, is_slow=self.is_slow)
 
@@ -248,24 +246,48 @@ class _Reference:
             for spec in specs
         ]
 
-    def spreads(self, arguments: Sequence[Any], outcome: Outcome, numerics: Numerics) -> list[Array]:
-        """Return how far apart correct results may lie, according to the program at this level or the last one that
-        determines it. Raises `NotComparable` if that is unknown."""
-        shapes = self.shapes(outcome)
-        try:
+    def spreads(
+        self, arguments: Sequence[Any], outcome: Outcome, numerics: Numerics, unequal: Sequence[Array]
+    ) -> list[Array]:
+        """Return how far apart correct results may lie at the elements that are `unequal`: according to the program at
+        this level, and where functions are lowered to bit arithmetic, which has no bounds, according to the last one
+        that has. Raises `NotComparable` if that is unknown.
+
+        Where the first program has no bounds either, as where sums may overflow, those in between are not asked.
+        """
+
+        def bounds(program: _Reference) -> list[Array]:
             kind = ReassociatedNumbers if numerics.reassociates else BoundedNumbers
-            spreads = self.runner.spreads(self.name, self.interface, arguments, shapes, kind)
-        except NotComparable:
-            if self.earlier is None:
-                raise
-            return self.earlier.spreads(arguments, outcome, numerics)
-        if self.earlier is None or all(np.all(np.isfinite(spread)) for spread in spreads):
+            return program.runner.spreads(self.name, program.interface, arguments, self.shapes(outcome), kind)
+
+        def bounds_if_any(program: _Reference) -> list[Array]:
+            try:
+                return bounds(program)
+            except NotComparable:
+                return [np.asarray(np.inf) for _ in unequal]
+
+        if not (earlier := list(self.history())):
+            return bounds(self)
+        spreads = bounds_if_any(self)
+        unknown = [mask & ~np.isfinite(spread) for mask, spread in zip(unequal, spreads, strict=True)]
+        if not any(map(np.any, unknown)):
             return spreads
-        # Where functions are lowered to bit arithmetic, only the earlier program has bounds.
-        return [
-            np.where(np.isfinite(spread), spread, known)
-            for spread, known in zip(spreads, self.earlier.spreads(arguments, outcome, numerics), strict=True)
-        ]
+        *between, first = earlier
+        last_resort = bounds(first)
+        unknown = [mask & np.isfinite(spread) for mask, spread in zip(unknown, last_resort, strict=True)]
+        for program in between:
+            if not any(map(np.any, unknown)):
+                return spreads
+            found = bounds_if_any(program)
+            spreads = list(map(np.where, unknown, found, spreads))
+            unknown = [mask & ~np.isfinite(spread) for mask, spread in zip(unknown, found, strict=True)]
+        return list(map(np.where, unknown, last_resort, spreads))
+
+    def history(self) -> Iterator[_Reference]:
+        """Yield the function as it was before, last form first."""
+        if self.earlier is not None:
+            yield self.earlier
+            yield from self.earlier.history()
 
     def shapes(self, outcome: Outcome) -> list[tuple[int, ...]]:
         """Return the shapes of the results, without those of the buffers that are written."""
@@ -283,7 +305,8 @@ class _Reference:
         mismatch = find_mismatch(expected, found, None, self.interface, numerics)
         if mismatch is None or found.error is not None:
             return mismatch
-        spreads = self.spreads(arguments, expected, numerics)
+        unequal = [find_unequal(a, b) for a, b in zip(expected.results, found.results, strict=True)]
+        spreads = self.spreads(arguments, expected, numerics, unequal)
         return find_mismatch(expected, found, spreads, self.interface, numerics)
 
 

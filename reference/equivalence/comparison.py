@@ -39,7 +39,7 @@ def is_same(expected: Outcome, found: Outcome) -> bool:
         and found.error is None
         and len(expected.results) == len(found.results)
         and all(
-            a.dtype == b.dtype and a.shape == b.shape and not np.any(_unequal(a, b))
+            a.dtype == b.dtype and a.shape == b.shape and not np.any(find_unequal(a, b))
             for a, b in zip(expected.results, found.results, strict=True)
         )
     )
@@ -63,7 +63,7 @@ def find_mismatch(
     for i, (a, b) in enumerate(zip(expected.results, found.results, strict=True)):
         if (a.dtype, a.shape) != (b.dtype, b.shape):
             return Mismatch(names[i], f"{a.dtype.name} of shape {a.shape}", f"{b.dtype.name} of shape {b.shape}")
-        wrong = _unequal(a, b)
+        wrong = find_unequal(a, b)
         if spreads is not None:
             wrong = wrong & ~_within(a, b, np.broadcast_to(spreads[i], a.shape))
         if numerics.reassociates:
@@ -120,7 +120,7 @@ def _shown(call: Call) -> str:
     return ", ".join(" ".join(str(x).split()) for x in call[1])
 
 
-def _unequal(a: Array, b: Array) -> Array:
+def find_unequal(a: Array, b: Array) -> Array:
     """Return a mask of the elements that differ in a bit; all NaNs are equal."""
     if not is_float_dtype(a.dtype):
         return np.asarray(a != b)
