@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 
 from relex.dialects import parse_module
-from relex.dialects.code_generator import code_generator, optimize, parsed_ir
+from relex.dialects.code_generator import code_generator, parsed_ir
 from relex.dialects.target import Target
 from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
@@ -51,7 +51,7 @@ MLIR_PASSES = (
 
 
 def compile_core_by_mlir(text: str, *passes: str) -> LoadedCode:
-    """The same program by MLIR's conversions and translation, optimized and compiled as ours is."""
+    """The same program by MLIR's conversions and translation, without optimizations, of which no result may depend."""
     options = ["--llvm-request-c-wrappers", *passes, *MLIR_PASSES]
     machine = subprocess.run(["mlir-opt-22", *options], input=text, capture_output=True, text=True, check=False)
     assert machine.returncode == 0, machine.stderr
@@ -59,12 +59,11 @@ def compile_core_by_mlir(text: str, *passes: str) -> LoadedCode:
     ir = subprocess.run(translate, input=machine.stdout, capture_output=True, text=True, check=True).stdout
     target = Target.host()
     native = code_generator(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="default"
+        cpu=target.cpu, features=target.features, opt=0, reloc="pic", codemodel="default"
     )
     with parsed_ir(ir) as module:
         module.triple = target.triple
         module.data_layout = str(native.target_data)
-        optimize(module, native, 2)
         functions = tuple(f.name for f in module.functions if f.name.startswith("_mlir_ciface_"))
         code = native.emit_object(module)
     return load(ObjectCode((code,), functions, (), {}, target))
