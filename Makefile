@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs tvm torch format clean
+.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench: $(STAMPS)/relex $(STAMPS)/bench ## measure relex and other libraries side
 
 docs: $(STAMPS)/relex $(STAMPS)/docs ## build the documentation site, in build/docs/html
 	$(BIN)/python docs/site/make_site.py
+
+notebooks: $(STAMPS)/relex $(STAMPS)/docs ## make notebooks of the lessons, in build/notebooks
+	$(BIN)/python docs/site/notebooks.py
 
 tvm: $(STAMPS)/tvm ## install TVM, which then has to take what -t script prints
 

@@ -18,7 +18,8 @@ from posixpath import relpath
 
 from html_check import mistakes
 from links import broken, relinked, resolved
-from navigation import HOME, NAVIGATION, written_pages
+from navigation import HOME, NAVIGATION, NOTEBOOKS, written_pages
+from notebooks import make_notebook, name_of
 from pictures import drawn
 from reference_pages import write_reference
 
@@ -53,8 +54,19 @@ def write_page(target: Path, page: str, written: set[str]) -> None:
         there = relpath(staged(path), Path(staged(page)).parent)
         return f"{there}#{anchor}" if anchor else there
 
-    text = drawn((ROOT / page).read_text())
+    text = (ROOT / page).read_text()
+    if page in NOTEBOOKS:
+        (target / page).parent.mkdir(parents=True, exist_ok=True)
+        (target / page).with_suffix(".ipynb").write_text(make_notebook(page))
+        text = with_download(text, name_of(page))
+    text = drawn(text)
     _write(target / staged(page), relinked(text, change))
+
+
+def with_download(text: str, notebook: str) -> str:
+    """Return a page that offers its notebook below the title."""
+    title, end, rest = text.partition("\n")
+    return f"{title}{end}\n{{download}}`This page as a Jupyter notebook <{notebook}>`\n{rest}"
 
 
 def staged(page: str) -> str:

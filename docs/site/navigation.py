@@ -68,6 +68,9 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
 }
 """The pages of each part."""
 
+NOTEBOOKS = tuple(page for page in NAVIGATION["Lessons"] if page != "docs/first-steps.md")
+"""The pages that are also notebooks: their Python is one program, which needs no files."""
+
 
 def written_pages() -> list[str]:
     """Return the pages that are files of the repository."""

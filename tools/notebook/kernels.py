@@ -22,10 +22,15 @@ PRINTED = (
 def register() -> None:
     """Make the notebook that this process runs for show ops, which are classes of xDSL, and so have no method of ours.
     Elsewhere this does nothing."""
-    if (ipython := sys.modules.get("IPython")) is not None and (shell := ipython.get_ipython()) is not None:
+    if (shell := _asked("IPython", "get_ipython")) is not None:
         _register_with_ipython(shell)
-    if (marimo := sys.modules.get("marimo")) is not None and marimo.running_in_notebook():
+    if _asked("marimo", "running_in_notebook"):
         _register_with_marimo()
+
+
+def _asked(package: str, function: str) -> Any:
+    """Return what a function of a package returns; None if the package is not imported, or has no such function."""
+    return getattr(sys.modules.get(package), function, lambda: None)()
 
 
 def _register_with_ipython(shell: Any) -> None:
