@@ -57,9 +57,9 @@ class IRModule(ModuleOp):
     def show(self) -> None:
         """Print the module for reading: as TVMScript, or as MLIR text if scripts cannot express it. `relex.show` always
         prints MLIR."""
-        from relex.tools.display import show
+        from relex.tools.display import show, show_script
 
         try:
-            print(self.script())
+            show_script(self.script())
         except PassError:
             show(self)

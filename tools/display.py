@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import unified_diff
+from functools import partial
 from itertools import islice
 from typing import TextIO, cast
 
@@ -13,8 +14,9 @@ from xdsl.ir import Operation
 from relex.dialects.errors import DTypeError, expect_kind, kind_of
 from relex.tools.arguments import DEFAULT_ELIDE
 from relex.tools.colors import colored, is_colored
-from relex.tools.highlighting import for_terminal, text_of
+from relex.tools.highlighting import SCRIPT, for_terminal, text_of
 from relex.tools.notebook.kernels import notebook_display
+from relex.tools.notebook.ops import html_of_change, html_of_text
 
 _SIGNS = {"-": "31", "+": "32"}
 """ANSI color codes of the lines of a diff."""
@@ -35,19 +37,31 @@ def show(
     any output. `color` overrides both.
     """
     _expect_op(op)
-    text, is_change = text_of(op, elide), since is not None
-    if since is not None:
+    text = text_of(op, elide)
+    if since is None:
+        _print(text, file, color, for_terminal, html_of_text)
+    else:
         _expect_op(since)
-        text = "\n".join(_difference(text_of(since, elide), text))
-    if file is None and color is None and (display := notebook_display()) is not None:
-        from relex.tools.notebook.ops import html_of_change, html_of_text
+        _print("\n".join(_difference(text_of(since, elide), text)), file, color, _colored_change, html_of_change)
 
-        display(text, html_of_change(text) if is_change else html_of_text(text))
+
+def show_script(text: str) -> None:
+    """Print a script, as `show` prints a module."""
+    _print(text, None, None, partial(for_terminal, language=SCRIPT), partial(html_of_text, language=SCRIPT))
+
+
+def _print(
+    text: str,
+    file: TextIO | None,
+    color: bool | None,
+    for_terminal: Callable[[str], str],
+    for_notebook: Callable[[str], str],
+) -> None:
+    if file is None and color is None and (display := notebook_display()) is not None:
+        display(text, for_notebook(text))
         return
     out = file or sys.stdout
-    if is_colored(out) if color is None else color:
-        text = "\n".join(map(_colored_change, text.split("\n"))) if is_change else for_terminal(text)
-    print(text, file=out)
+    print(for_terminal(text) if (is_colored(out) if color is None else color) else text, file=out)
 
 
 def _difference(before: str, after: str) -> Iterator[str]:
@@ -65,5 +79,6 @@ def _expect_op(op: object) -> None:
     expect_kind(op, Operation, expected)
 
 
-def _colored_change(line: str) -> str:
-    return colored(line, _SIGNS[line[0]]) if line[:1] in _SIGNS else line
+def _colored_change(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(colored(line, _SIGNS[line[0]]) if line[:1] in _SIGNS else line for line in lines)

@@ -1,4 +1,5 @@
-"""MLIR text for reading: the tokens that have a color, and the text with colors for terminals and for HTML."""
+"""Programs for reading, MLIR text and scripts: the tokens that have a color, and the colors, on terminals and in
+HTML."""
 
 from __future__ import annotations
 
@@ -18,12 +19,17 @@ WORDS = (
     r"|(?P<type>\b(?:tensor|memref|vector)<[^<>]*>|\b(?:index|b?f\d+|i\d+)\b|!llvm\.[\w.]+)"
     r"|(?P<op>\b[a-z_]+\.[a-z_][\w.]*)"
 )
-"""The tokens by kind, for Python; the classes of HTML have the same names."""
+"""The tokens of MLIR text by kind, as Python writes expressions; the classes of HTML have the same names."""
 
 _CODES = {"string": "32", "value": "35", "symbol": "33", "type": "36", "op": "34"}
 """ANSI color codes of the kinds."""
 
-_PATTERN = re.compile(WORDS)
+MLIR = re.compile(WORDS)
+SCRIPT = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*"|#.*)|(?P<symbol>@[\w.]+|(?<=def )\w+|(?<=class )\w+)|(?P<type>\b[IRT]\.[\w.]+)'
+    r"|(?P<op>\b(?:class|def|for|from|if|else|import|in|pass|return|while|with|as)\b)"
+)
+"""The tokens of a language."""
 
 
 def text_of(op: Operation, elide: int = DEFAULT_ELIDE) -> str:
@@ -33,20 +39,20 @@ def text_of(op: Operation, elide: int = DEFAULT_ELIDE) -> str:
     return stream.getvalue()
 
 
-def for_terminal(text: str) -> str:
-    """Return MLIR text with ANSI codes."""
-    return _marked(text, lambda kind, word: colored(word, _CODES[kind]), lambda other: other)
+def for_terminal(text: str, language: re.Pattern[str] = MLIR) -> str:
+    """Return a program with ANSI codes."""
+    return _marked(text, language, lambda kind, word: colored(word, _CODES[kind]), lambda other: other)
 
 
-def for_html(text: str) -> str:
-    """Return MLIR text as HTML, with a `span` for each token."""
-    return _marked(text, lambda kind, word: f'<span class="{kind}">{html.escape(word)}</span>', html.escape)
+def for_html(text: str, language: re.Pattern[str] = MLIR) -> str:
+    """Return a program as HTML, with a `span` for each token."""
+    return _marked(text, language, lambda kind, word: f'<span class="{kind}">{html.escape(word)}</span>', html.escape)
 
 
-def _marked(text: str, mark: Callable[[str, str], str], plain: Callable[[str], str]) -> str:
+def _marked(text: str, language: re.Pattern[str], mark: Callable[[str, str], str], plain: Callable[[str], str]) -> str:
     parts: list[str] = []
     end = 0
-    for word in _PATTERN.finditer(text):
+    for word in language.finditer(text):
         parts += [plain(text[end : word.start()]), mark(word.lastgroup or "op", word[0])]
         end = word.end()
     return "".join([*parts, plain(text[end:])])

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 import relex
 from relex.dialects.signature import Signature, TensorSpec
+from relex.frontend import IRModule
 from relex.passes.schedule import Schedule
 from relex.runtime.profile import KernelCalls, Profile
 from relex.tools.highlighting import for_html, for_terminal, text_of
@@ -245,6 +246,23 @@ def test_show_in_jupyter(shell: Any, module: ModuleOp, monkeypatch: pytest.Monke
     relex.show(module)
     assert stream.getvalue() == f"{text_of(module)}\n" * 2
     assert len(published.outputs) == 2
+
+
+def test_scripts_are_colored(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.display_pub = published = import_module("IPython.core.displaypub").CapturingDisplayPublisher()
+    module = IRModule.of(relex.parse(PROGRAM.partition("func.func private")[0]))
+    script = module.script()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys, "stdout", stream := io.StringIO())
+    module.show()
+    assert "\x1b[34mdef\x1b[0m \x1b[33mmain\x1b[0m(x: \x1b[36mR.Tensor\x1b[0m(" in stream.getvalue()
+    assert re.sub(r"\x1b\[\d*m", "", stream.getvalue()) == f"{script}\n"
+    monkeypatch.setattr(Stream, "__module__", "ipykernel.iostream")
+    monkeypatch.setattr(sys, "stdout", Stream())
+    module.show()
+    [output] = published.outputs
+    assert Fragment(output["data"]["text/html"]).text == output["data"]["text/plain"] == script
 
 
 MARIMO = """

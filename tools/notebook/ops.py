@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.tools.highlighting import for_html, text_of
+from relex.tools.highlighting import MLIR, for_html, text_of
 from relex.tools.notebook.fragment import count, folded, fragment, title
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def _functions(module: ModuleOp, suffix: str = "") -> Iterator[str]:
         yield folded(name, _code(text), about=f"{count(lines[number], 'line')}{suffix}", is_open=is_open)
 
 
-def html_of_text(text: str) -> str:
-    """Return MLIR text, as it is."""
-    return fragment(f"<pre>{for_html(text)}</pre>")
+def html_of_text(text: str, language: re.Pattern[str] = MLIR) -> str:
+    """Return a program, as it is."""
+    return fragment(f"<pre>{for_html(text, language)}</pre>")
 
 
 def html_of_change(text: str) -> str:
