@@ -70,6 +70,8 @@ class Diagnostic:
     """The op that is wrong, if known."""
     reason: str = field(default="", compare=False)
     """The message without the op that it is about."""
+    steps: tuple[str, ...] = field(default=(), compare=False)
+    """Of a remark about a schedule: the primitives that were applied. They are not printed."""
 
     def __str__(self) -> str:
         return self.text()

@@ -4,8 +4,7 @@ text."""
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -29,6 +28,7 @@ from relex.tools.reproducer import as_text, write_reproducer
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker, Difference
     from relex.reference.proof.certificate import Certificate
+    from relex.reference.proof.verdicts import Finding
 
 
 PROOF = "proof"
@@ -71,7 +71,7 @@ class CheckEach(Instrumentation):
     """The tool's arguments that the passes depend on."""
     certificate: Certificate | None = None
     """Gets a step for each pass."""
-    report: Callable[[str], None] = lambda text: None
+    report: Callable[[Iterable[Finding]], None] = lambda findings: None
     """Called with what was found out about each pass."""
     _checker: Checker | None = None
     _told: int = 0
@@ -109,15 +109,17 @@ class CheckEach(Instrumentation):
     def _certify(self, p: ModulePass, module: ModuleOp) -> None:
         """Report what is not proved, and add a step to the certificate."""
         from relex.reference.proof.certificate import Step
-        from relex.reference.proof.verdicts import Kind
+        from relex.reference.proof.verdicts import Finding, Kind, Verdict
 
         assert self._checker is not None
         findings = self._checker.report.findings[self._found :]
         compared = self._checker.report.compared[self._compared :]
         self._found += len(findings)
         self._compared += len(compared)
-        counts = Counter(str(found.verdict.kind) for found in findings) or {"checked": len(compared)}
-        self.report(", ".join(f"{count} {kind}" for kind, count in counts.items() if count))
+        checked = (Finding(p.name, function, "", Verdict(Kind.CHECKED)) for _, function in compared)
+        skipped = self._checker.report.skipped.items()
+        is_open = (Finding(p.name, name, "", Verdict(Kind.OPEN, why)) for (at, name), why in skipped if at == p.name)
+        self.report(findings or [*checked, *is_open])
         for found in findings:
             if found.verdict.kind is not Kind.OPEN and found.verdict.why:
                 about = f"@{found.function} is not proved after pass '{found.pass_name}', only checked"

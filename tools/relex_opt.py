@@ -336,6 +336,10 @@ class RelexOptMain(xDSLOptMain):
         self._observing.restart()
         try:
             self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
+        except Exception as e:
+            if self._report is not None:
+                self._report.stopped(e)
+            raise
         finally:
             if self._report is not None:
                 self._report.write(module, source.name, source.text)
@@ -520,7 +524,7 @@ class RelexOptMain(xDSLOptMain):
             folder = partial(self._error_folder, index)
             check = CheckEach(self._check, self.ctx, name, folder, self._options(), self._certificates.begin())
             if self._report is not None:
-                check.report = self._report.verdict
+                check.report = self._report.checked
             yield check
 
     def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:

@@ -118,6 +118,9 @@ class Decision:
     refusals: dict[str, str]
     """The rules that were tried before, each with the reason why it does not suit the block."""
 
+    steps: Sequence[PrimitiveOp] = ()
+    """The primitives that the rule has applied."""
+
     @property
     def diagnostic(self) -> Diagnostic:
         """The decision as a diagnostic."""
@@ -125,7 +128,8 @@ class Decision:
         said = diagnose(
             self.block, f"{name_of_block(self.block)} of @{function_of(self.block).sym_name.data}: {chosen}"
         )
-        return replace(said, notes=tuple(f"not {rule}: {reason}" for rule, reason in self.refusals.items()))
+        notes = tuple(f"not {rule}: {reason}" for rule, reason in self.refusals.items())
+        return replace(said, notes=notes, steps=tuple(map(str, self.steps)))
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,8 @@ def _schedule_block(
         except PassError as e:
             refusals[rule] = e.reason
         else:
-            return trial, Decision(block, rule, plan.summary, refusals)
+            steps = trial.steps_of(name.func) if trial is not schedule else ()
+            return trial, Decision(block, rule, plan.summary, refusals, steps)
     return schedule, Decision(block, None, "left as it is", refusals)
 
 

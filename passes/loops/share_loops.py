@@ -75,4 +75,5 @@ def _remark(loop: ForOp) -> Diagnostic:
     block = max(blocks_in(loop), key=lambda block: len(loops_of(block)))
     who = f"{name_of_block(block)} of @{function_of(block).sym_name.data}"
     extent = f"{loop.extent} " if isinstance(loop.extent, int) else ""
-    return replace(diagnose(block, f"{who}: threads: they share the {extent}iterations of {label_of(loop)}"), notes=())
+    said = diagnose(block, f"{who}: threads: they share the {extent}iterations of {label_of(loop)}")
+    return replace(said, steps=(f"schedule.parallel {label_of(loop)}",) if loop.label is not None else ())

@@ -17,13 +17,16 @@ import pytest
 
 import relex
 from relex.dialects.errors import RelexError
+from relex.lowering import LegalizeOpsPass
 from relex.lowering.llvm.assembly import split_assembly
+from relex.passes import ApplySchedulePass
 from relex.tools.relex_opt import main as relex_opt
 from relex.tools.relex_run import main as relex_run
 from relex.tools.reports import Report, report
 from relex.tools.reports.changes import changes
 from relex.tools.reports.drawing import draw_graphs
 from relex.tools.reports.listings import Listings
+from relex.tools.reports.recorder import Finding
 
 CHROMIUM = shutil.which("chromium")
 
@@ -52,6 +55,7 @@ def reported() -> Report:
     x, w, b = (np.ones(shape, np.float32) for shape in ((4, 8), (6, 8), (6,)))
     found = relex.build(PROGRAM).report(x, w, b=b)
     assert isinstance(found, Report)
+    found.steps[2].findings.append(Finding("main", "proved", "for all sizes", "schedule.split @i by [?, 4]"))
     return found
 
 
@@ -160,8 +164,18 @@ def test_boxes_of_a_picture_do_not_overlap():
         for other in drawing.boxes[number + 1 :]:
             beside = abs(box.x - other.x) >= (box.width + other.width) / 2
             assert beside or box.y + box.height <= other.y or other.y + other.height <= box.y
-    for source, target, _ in drawing.arrows:
-        assert drawing.boxes[source].layer < drawing.boxes[target].layer
+    for arrow in drawing.arrows:
+        assert drawing.boxes[arrow.source].layer < drawing.boxes[arrow.target].layer
+
+
+def test_arrows_that_skip_layers_pass_between_the_boxes():
+    [drawing] = draw_graphs(relex.parse(PROGRAM)).values()
+    add = next(n for n, box in enumerate(drawing.boxes) if box.title == "add")
+    (skipping,) = [arrow for arrow in drawing.arrows if arrow.source == add and len(arrow.points) == 4]
+    assert drawing.boxes[skipping.target].title == "matmul"
+    for x, y in skipping.points:
+        assert add < skipping.target
+        assert not any(abs(x - box.x) < box.width / 2 and box.y <= y <= box.y + box.height for box in drawing.boxes)
 
 
 def test_assembly_by_function():
@@ -177,6 +191,7 @@ def test_tools_write_pages(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     data = _data(page.read_text())
     assert [step["name"] for step in data["steps"]] == ["input", "legalize-ops", "fuse-ops"]
     assert data["steps"][1]["verdict"] == "1 checked"
+    assert data["steps"][1]["findings"] == [{"function": "main", "kind": "checked", "why": "", "step": ""}]
     assert data["sources"] == {str(program): SMALL}
     assert data["assembly"] == {}
     array = tmp_path / "x.npy"
@@ -194,9 +209,81 @@ def test_a_pass_that_fails_is_the_last_one_of_the_page(tmp_path: Path, capfd: py
     assert relex_opt([str(program), "-p", "cse,convert-to-llvm,cse", "--html", str(page)]) == 1
     steps = _data(page.read_text())["steps"]
     assert [step["name"] for step in steps] == ["input", "cse", "convert-to-llvm"]
-    assert steps[2]["error"] == "this pass failed"
+    assert "expected types of the core level" in steps[2]["error"]
+    assert steps[2]["findings"][0]["kind"] == "wrong"
     assert relex_opt([str(program), "--split-input-file", "--html", str(page)]) == 1
     assert "--html" in capfd.readouterr().err
+
+
+COPY = """
+tir.prim_func @copy(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
+  %four = arith.constant 4 : index
+  %ten = arith.constant 10 : index
+  tir.for %io, %ii in (3, 4) {
+    %a = arith.muli %io, %four : index
+    %i = arith.addi %a, %ii : index
+    %inside = arith.cmpi slt, %i, %ten : index
+    scf.if %inside {
+      tir.block @Y (%vi: spatial<10> = %i) {
+        %x = memref.load %X[%vi] : memref<10xf32>
+        memref.store %x, %Y[%vi] : memref<10xf32>
+      }
+    }
+  }
+}
+"""
+
+
+def _findings(tmp_path: Path, program: str, *options: str) -> list[dict[str, Any]]:
+    file, page = tmp_path / "p.mlir", tmp_path / "p.html"
+    file.write_text(program)
+    relex_opt([str(file), *options, "--html", str(page), "-o", "/dev/null"])
+    return _data(page.read_text())["steps"][-1]["findings"]
+
+
+def test_what_check_tir_has_decided(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    assert _findings(tmp_path, COPY, "-p", "check-tir") == [
+        {"function": "copy", "kind": "proved", "why": "", "step": ""}
+    ]
+    (wrong,) = _findings(tmp_path, COPY.replace("slt", "sle"), "-p", "check-tir")
+    assert (wrong["function"], wrong["kind"]) == ("copy", "wrong")
+    assert wrong["why"] == "expected %vi in 0..9, found 10 at %io = 2, %ii = 2"
+    (unsure,) = _findings(tmp_path, COPY.replace("arith.addi", "arith.shli"), "-p", "check-tir")
+    assert unsure["kind"] == "undecided"
+    capfd.readouterr()
+
+
+SUMS = """
+func.func @main(%x: tensor<40x32xf32>) -> tensor<32xf32> {
+  %y = relex.sum %x axis = [0] : (tensor<40x32xf32>) -> tensor<32xf32>
+  func.return %y : tensor<32xf32>
+}
+"""
+
+
+def test_schedules_tell_their_steps():
+    (remark,) = next(step.remarks for step in report(SUMS).steps if step.name == "schedule-cpu")
+    assert (remark.function, remark.message) == ("sum", "@sum of @sum: columns: terms around @i0")
+    sequence = f"schedule.sequence for @sum {{ {' '.join(remark.steps)} }}"
+    loops = LegalizeOpsPass()(relex.parse(SUMS))
+    scheduled = ApplySchedulePass()(relex.parse("\n".join([*map(str, loops.ops), sequence])))
+    assert "tir.block @sum_init" in str(scheduled)
+
+
+def test_proofs_of_passes_and_of_the_steps_of_schedules(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    found = _findings(tmp_path, SUMS, "-p", "set-target,legalize-ops,schedule-cpu", "--check-each=proof")
+    assert any(f["step"].startswith("schedule.") and f["kind"] == "proved" for f in found)
+    assert [f["kind"] for f in found if not f["step"]] == ["proved"]
+    capfd.readouterr()
+
+
+def test_memory_of_dynamic_sizes():
+    program = PROGRAM.replace("4x8xf32", "?x8xf32").replace("4x6xf32", "?x6xf32").replace("4x4xf32", "?x?xf32")
+    program = program.replace("%x: tensor<?x8xf32>", '%x: tensor<?x8xf32> {relex.dims = ["n", ""]}')
+    [plan] = report(program).plans
+    assert plan.sizes == {"n": 1024}
+    assert any("n bytes at" in buffer.size for buffer in plan.buffers)
+    assert {buffer.bytes % 1024 for buffer in plan.buffers} == {0}
 
 
 VISITOR = """
@@ -226,8 +313,17 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
   const line = [...document.querySelectorAll("#view [data-place]")].find((d) => Number(d.dataset.place) >= 0);
   line.querySelector(".value").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
   line.click();
-  report({ seen: [...seen].sort(), tip: document.querySelector("#tip").textContent,
-           origin: document.querySelector("#origin").textContent, same: document.querySelectorAll(".same").length });
+  const found = { seen: [...seen].sort(), tip: document.querySelector("#tip").textContent,
+           origin: document.querySelector("#origin").textContent, same: document.querySelectorAll(".same").length,
+           code: {} };
+  for (const tab of ["schedule", "assembly"]) {
+    location.hash = `step=${data.steps.findIndex((s) => s.name === "schedule-cpu")}&tab=changes`;
+    await until(() => state().tab === "changes" && document.querySelector("[data-fn=fused_dense_add] .links a"));
+    [...document.querySelectorAll("[data-fn=fused_dense_add] .links a")].find((a) => a.textContent === tab).click();
+    await until(() => document.querySelector("#tabs [aria-current=true]").textContent === tab);
+    found.code[tab] = document.querySelector("#view").textContent;
+  }
+  report(found);
 })();
 </script>
 """
@@ -276,10 +372,12 @@ def test_clicking_through_the_page(reported: Report, tmp_path: Path):
         [*chromium, "--remote-debugging-port=0"]
     )
     assert "error" not in found, found
-    assert found["seen"] == ["assembly", "changes", "graph", "memory", "schedule", "times"]
+    assert found["seen"] == ["assembly", "changes", "checks", "graph", "memory", "schedule", "times"]
     assert "tensor<" in found["tip"]
     assert "convert-to-llvm: main" in found["origin"]
     assert found["same"] > 1
+    assert "not partial-rows: " in found["code"]["schedule"]
+    assert "ret" in found["code"]["assembly"]
     page, shot = tmp_path / "page.html", tmp_path / "page.png"
     page.write_text(reported.html)
     subprocess.run([*chromium, f"--screenshot={shot}", page.as_uri()], capture_output=True, timeout=120, check=True)

@@ -1,14 +1,9 @@
-"""Pictures of graph functions: operators as boxes, values as arrows, in layers from the arguments to the results.
-
-The layout is Sugiyama's: layers by the longest path, an order within each that saves crossings, then positions. No
-layout library is both pure Python and well kept, and the report must need neither a network nor a C library.
-"""
+"""Pictures of graph functions: operators as boxes, values as arrows, in layers from the arguments to the results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import mean
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -19,16 +14,14 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import locate
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.tir import BlockOp
+from relex.tools.reports.layout import GAP, Arrow, Node, lay_out
 
-CHARACTER, ROW, GAP = 7.0, 16.0, 28.0
-"""Pixels: the width of a character, the height of a row of text, the space between boxes."""
-
-SWEEPS = 6
-"""How often the layers are ordered by their neighbours, down and up."""
+CHARACTER, ROW = 7.0, 16.0
+"""Pixels: the width of a character, the height of a row of text."""
 
 
 @dataclass
-class Box:
+class Box(Node):
     """An operator, a call or an argument."""
 
     title: str
@@ -40,19 +33,10 @@ class Box:
     """The types of operands and results."""
     place: str = ""
     callee: str = ""
-    layer: int = 0
-    x: float = 0.0
-    """The middle of the box."""
-    y: float = 0.0
-    """The upper edge."""
 
-    @property
-    def width(self) -> float:
-        return CHARACTER * max(map(len, (self.title, *self.rows))) + 2 * ROW
-
-    @property
-    def height(self) -> float:
-        return ROW * (1 + len(self.rows)) + 10
+    def __post_init__(self) -> None:
+        self.width = CHARACTER * max(map(len, (self.title, *self.rows))) + 2 * ROW
+        self.height = ROW * (1 + len(self.rows)) + 10
 
 
 @dataclass
@@ -60,12 +44,13 @@ class Drawing:
     """Boxes, and arrows from one to another with the shape of the value."""
 
     boxes: list[Box] = field(default_factory=list[Box])
-    arrows: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
+    arrows: list[Arrow] = field(default_factory=list[Arrow])
 
     @property
     def size(self) -> tuple[float, float]:
         """The width and the height."""
         edges = [(box.x + box.width / 2, box.y + box.height) for box in self.boxes]
+        edges += [point for arrow in self.arrows for point in arrow.points]
         return max((x for x, _ in edges), default=0.0) + GAP, max((y for _, y in edges), default=0.0) + GAP
 
 
@@ -127,8 +112,8 @@ def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]]) -> Drawin
         add(box, op.results)
         # Arguments show their shapes themselves.
         shapes = [(n, shape if drawing.boxes[n].kind != "argument" else "") for n, shape in sources]
-        drawing.arrows += [(n, len(drawing.boxes) - 1, shape) for n, shape in shapes]
-    lay_out(drawing)
+        drawing.arrows += [Arrow(n, len(drawing.boxes) - 1, shape) for n, shape in shapes]
+    lay_out(drawing.boxes, drawing.arrows)
     return drawing
 
 
@@ -143,54 +128,3 @@ def _number(value: SSAValue, numbers: Mapping[SSAValue, int]) -> int | None:
 
 def _shape(t: Attribute) -> str:
     return "x".join("?" if size < 0 else str(size) for size in t.get_shape()) if isa(t, TensorType) else ""
-
-
-def lay_out(drawing: Drawing) -> None:
-    """Give the boxes their places. Boxes are in the order of the program: sources precede targets."""
-    boxes = drawing.boxes
-    above: list[list[int]] = [[] for _ in boxes]
-    below: list[list[int]] = [[] for _ in boxes]
-    for source, target, _ in drawing.arrows:
-        above[target].append(source)
-        below[source].append(target)
-    for box, sources in zip(boxes, above, strict=True):
-        box.layer = max((boxes[n].layer + 1 for n in sources), default=0)
-    for box, targets in zip(boxes, below, strict=True):
-        if box.kind == "argument" and targets:
-            box.layer = max(0, min(boxes[n].layer for n in targets) - 1)
-    layers: list[list[int]] = [[] for _ in range(1 + max((box.layer for box in boxes), default=-1))]
-    for number, box in enumerate(boxes):
-        layers[box.layer].append(number)
-    for sweep in range(SWEEPS):
-        is_down = sweep % 2 == 0
-        for layer in layers if is_down else layers[::-1]:
-            _order(layer, above if is_down else below, boxes)
-    _place(layers, boxes)
-
-
-def _order(layer: list[int], neighbours: Sequence[Sequence[int]], boxes: Sequence[Box]) -> None:
-    """Order a layer by where the neighbours of its boxes are, and move each towards them as far as there is room."""
-    wanted = {n: mean(boxes[m].x for m in neighbours[n]) if neighbours[n] else boxes[n].x for n in layer}
-    layer.sort(key=lambda n: wanted[n])
-    for n, x in zip(layer, _apart([wanted[n] for n in layer], [boxes[n].width for n in layer]), strict=True):
-        boxes[n].x = x
-
-
-def _apart(wanted: Sequence[float], widths: Sequence[float]) -> Iterator[float]:
-    """Yield positions in the same order, at least a gap apart, around the same middle."""
-    found: list[float] = []
-    for x, width in zip(wanted, widths, strict=True):
-        least = found[-1] + widths[len(found) - 1] / 2 + GAP + width / 2 if found else x
-        found.append(max(x, least))
-    shift = mean(wanted) - mean(found)
-    return (x + shift for x in found)
-
-
-def _place(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> None:
-    left = min((box.x - box.width / 2 for box in boxes), default=0.0)
-    y = GAP
-    for layer in layers:
-        for n in layer:
-            boxes[n].x += GAP - left
-            boxes[n].y = y
-        y += max(boxes[n].height for n in layer) + 1.5 * GAP

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, SymbolRefAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, SymbolRefAttr
+from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import size_in_bytes
+from relex.dialects.index.values import evaluate
+from relex.dialects.sizes import Size, names_in
+from relex.dialects.sizes.limits import bytes_of
 from relex.lowering.memory.lifetimes import uses_of_memory
+from relex.lowering.memory.needs import BufferSizes
+from relex.passes.cpu.cost import LIKELY_SIZE
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Buffer:
     bytes: int
     first: int
     last: int
+    size: str = ""
+    """The bytes and the offset as expressions of dynamic sizes, if they are."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class MemoryPlan:
     steps: tuple[str, ...]
     """The calls and other ops that access its buffers, in order."""
     buffers: tuple[Buffer, ...]
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The dynamic sizes for which all numbers are: those for which `plan-memory` packs the buffers."""
 
 
 def memory_plans(module: ModuleOp) -> list[MemoryPlan]:
@@ -45,24 +52,36 @@ def memory_plans(module: ModuleOp) -> list[MemoryPlan]:
 
 
 def _plan(function: func.FuncOp) -> MemoryPlan | None:
-    block = function.body.blocks[0]
-    views = [op for op in block.ops if isinstance(op, memref.ViewOp) and _bytes(op.source.type)]
-    placed = [(op, offset) for op in views if (offset := _constant(op.byte_shift)) is not None]
-    accesses = {op: _accesses(op) for op, _ in placed}
+    block, known = function.body.blocks[0], BufferSizes(function)
+    views = [op for op in block.ops if isinstance(op, memref.ViewOp)]
+    placed = {op: place for op in views if (place := _place(op, known)) is not None}
+    accesses = {op: _accesses(op) for op in placed}
     touching = {statement for statements in accesses.values() for statement in statements}
     steps = [op for op in block.ops if op in touching]
     if not steps:
         return None
+    sizes = {name: LIKELY_SIZE for place in placed.values() for size in place for name in names_in(size)}
     position = {op: i for i, op in enumerate(steps)}
-    buffers = [
-        Buffer(
-            op.results[0].name_hint or "", str(op.results[0].type), offset, _bytes(op.results[0].type), min(at), max(at)
-        )
-        for op, offset in placed
-        if (at := [position[statement] for statement in accesses[op]])
-    ]
-    size = max(_bytes(op.source.type) for op, _ in placed)
-    return MemoryPlan(function.sym_name.data, size, tuple(map(_name, steps)), tuple(buffers))
+    buffers: list[Buffer] = []
+    for op, (offset, size) in placed.items():
+        if at := [position[statement] for statement in accesses[op]]:
+            name, kind = op.results[0].name_hint or "", str(op.results[0].type)
+            text = f"{size} bytes at {offset}" if names_in(offset) or names_in(size) else ""
+            numbers = evaluate(offset, sizes), evaluate(size, sizes)
+            buffers.append(Buffer(name, kind, *numbers, min(at), max(at), text))
+    end = max(buffer.offset + buffer.bytes for buffer in buffers)
+    return MemoryPlan(function.sym_name.data, end, tuple(map(_name, steps)), tuple(buffers), sizes)
+
+
+def _place(view: memref.ViewOp, known: BufferSizes) -> tuple[Size, Size] | None:
+    """Return the offset of a buffer in its arena and its bytes, if they follow from the sizes of arguments."""
+    offset, *given = map(known.of, (view.byte_shift, *view.sizes))
+    kind = view.results[0].type
+    if offset is None or None in given or not isa(kind, MemRefType):
+        return None
+    numbers = iter([sizes[0] for sizes in given if sizes is not None])
+    shape = [next(numbers) if size == DYNAMIC_INDEX else size for size in kind.get_shape()]
+    return offset[0], bytes_of(kind, shape)
 
 
 def _accesses(view: memref.ViewOp) -> Sequence[Operation]:
@@ -76,17 +95,3 @@ def _accesses(view: memref.ViewOp) -> Sequence[Operation]:
 def _name(op: Operation) -> str:
     callee = op.properties.get("callee")
     return str(callee) if isinstance(callee, SymbolRefAttr) else op.name
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
-
-
-def _bytes(t: object) -> int:
-    """Return the size of a buffer; 0 if it is not known."""
-    if not isa(t, MemRefType) or DYNAMIC_INDEX in t.get_shape():
-        return 0
-    return prod(t.get_shape()) * size_in_bytes(t.element_type)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SCRIPTS = ("report.js", "program.js", "pictures.js", "findings.js")
+"""What the page is shown by: its frame, and the tabs."""
+
 
 def make_page(report: Report) -> str:
     """Return a page that needs nothing else."""
@@ -34,7 +37,7 @@ def make_page(report: Report) -> str:
         "COLORS": (parts / "colors.css").read_text(),
         "STYLE": (parts / "report.css").read_text(),
         "DATA": base64.b64encode(compressed).decode(),
-        "SCRIPT": (parts / "report.js").read_text(),
+        "SCRIPT": "\n".join((parts / name).read_text() for name in SCRIPTS),
         "WORDS": json.dumps(WORDS.replace("(?P<", "(?<")),
     }
     page = (parts / "report.html").read_text()
@@ -86,10 +89,11 @@ def _steps(steps: Sequence[Step], listings: _Numbers[Listing], drawings: _Number
             "name": step.name,
             "seconds": step.seconds,
             "functions": functions,
-            "changes": _changes(before, step.functions) if step.name != "input" and not step.error else {},
+            "changes": _changes(before, step.functions) if step.name != "input" and step.functions else {},
             "drawings": {name: drawings.of(_drawing(drawing)) for name, drawing in step.drawings.items()},
             "remarks": [asdict(remark) for remark in step.remarks],
             "verdict": step.verdict,
+            "findings": [asdict(found) for found in step.findings],
             "error": step.error,
         }
         before = step.functions or before
@@ -109,8 +113,7 @@ def _lines(listing: Listing | None) -> Sequence[str]:
 
 def _drawing(drawing: Drawing) -> str:
     width, height = drawing.size
-    boxes = [{**asdict(box), "width": box.width, "height": box.height} for box in drawing.boxes]
-    return json.dumps({"width": width, "height": height, "boxes": boxes, "arrows": drawing.arrows})
+    return json.dumps({"width": width, "height": height, **asdict(drawing)})
 
 
 def _profile(profile: Profile) -> dict[str, Any]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from relex.dialects.errors import Diagnostic
+from relex.dialects.errors import CompileError, Diagnostic, describe
+from relex.dialects.tir import PrimFuncOp
 from relex.lowering.plan_memory import PlanMemoryPass
+from relex.passes import CheckTirPass
 from relex.passes.base import steps_of
 from relex.tools.instrumentation import Instrumentation
 from relex.tools.reports.drawing import Drawing, draw_graphs
@@ -25,7 +28,21 @@ class Remark:
     function: str
     place: str
     message: str
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    """The schedule primitives that were applied."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has found out about a function after a pass."""
+
+    function: str
+    kind: str
+    """`proved`, `checked`, `unchanged`, `open`, `undecided` or `wrong`."""
+    why: str = ""
+    step: str = ""
+    """The step of a schedule that was checked by itself, if it was not the pass."""
 
 
 @dataclass
@@ -37,10 +54,16 @@ class Step:
     functions: dict[str, Listing] = field(default_factory=dict[str, Listing])
     drawings: dict[str, Drawing] = field(default_factory=dict[str, Drawing])
     remarks: list[Remark] = field(default_factory=list[Remark])
-    verdict: str = ""
-    """What `--check-each` found out, if it runs."""
+    findings: list[Finding] = field(default_factory=list[Finding])
+    """What `--check-each` or `check-tir` found out, if one of them runs."""
     error: str = ""
-    """Why the pass failed, if it did."""
+    """Why the pass failed, or what it broke, if it did."""
+
+    @property
+    def verdict(self) -> str:
+        """The findings in short."""
+        counts = Counter(found.kind for found in self.findings)
+        return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
 @dataclass
@@ -68,21 +91,33 @@ class Recorder(Instrumentation):
         self._add(Step(p.name, seconds, remarks=list(self._remarks)), module)
         if isinstance(p, PlanMemoryPass):
             self.plans[:] = memory_plans(module)
+        if isinstance(p, CheckTirPass):
+            self.found(_decided(module, self._remarks))
 
     def failed(self, p: ModulePass, module: ModuleOp) -> None:
         if not steps_of(p):
-            self.steps.append(
-                Step(p.name, time.perf_counter() - self._since, remarks=list(self._remarks), error="this pass failed")
-            )
+            seconds = time.perf_counter() - self._since
+            self.steps.append(Step(p.name, seconds, remarks=list(self._remarks), error="this pass failed"))
+
+    def stopped(self, error: Exception) -> None:
+        """Take down why the last pass failed, or what a check has found wrong with it."""
+        step = self.steps[-1]
+        if not isinstance(error, CompileError):
+            step.error = describe(error)
+            return
+        step.error = "\n".join("\n".join((d.message, *d.notes)) for d in error.diagnostics)
+        wrong = {name: d for d in error.diagnostics if (name := _function_of(d))}
+        self.found(Finding(name, "wrong", d.reason or d.message) for name, d in wrong.items())
 
     def remark(self, diagnostic: Diagnostic) -> None:
         """Take down a remark or a warning of the running pass."""
         place = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}" if diagnostic.line else ""
-        self._remarks.append(Remark(_function_of(diagnostic), place, diagnostic.message, diagnostic.notes))
+        d = diagnostic
+        self._remarks.append(Remark(_function_of(d), place, d.reason or d.message, d.notes, d.steps))
 
-    def verdict(self, text: str) -> None:
+    def found(self, findings: Iterable[Finding]) -> None:
         """Take down what a check has found out about the last pass."""
-        self.steps[-1].verdict = text
+        self.steps[-1].findings += findings
 
     @property
     def places(self) -> Iterator[str]:
@@ -93,6 +128,14 @@ class Recorder(Instrumentation):
         step.functions = self._listings.of(module)
         step.drawings = draw_graphs(module)
         self.steps.append(step)
+
+
+def _decided(module: ModuleOp, remarks: Iterable[Remark]) -> Iterator[Finding]:
+    """Yield what `check-tir` has found out, which warns of all that it cannot decide."""
+    open_ones = {remark.function: remark.message for remark in remarks}
+    for function in (f.sym_name.data for f in module.walk() if isinstance(f, PrimFuncOp)):
+        why = open_ones.get(function, "")
+        yield Finding(function, "undecided" if why else "proved", why)
 
 
 def _function_of(diagnostic: Diagnostic) -> str:

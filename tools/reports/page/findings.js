@@ -1,0 +1,110 @@
+"use strict";
+// Schedules, by function
+
+const said = (remark) => remark.message.replace(` of @${remark.function}:`, ":");
+
+function schedule(step, now) {
+  if (!step.remarks.length) {
+    const found = data.steps.map((s, n) => [s, n]).filter(([s]) => s.remarks.length);
+    return element("p", { className: "note" }, "This pass says nothing; these do: ", ...found.flatMap(([s, n]) => [element("a", { href: address({ step: n, tab: "schedule" }) }, s.name), " "]));
+  }
+  const names = [...new Set(step.remarks.map((r) => r.function))];
+  return names.map((name) => {
+    const remarks = step.remarks.filter((r) => r.function === name);
+    const box = element("details", { "data-fn": name, open: name === now.fn || (names.length < 4 && !now.fn) },
+      element("summary", {}, element("b", {}, name || "module"), element("span", { className: "note" }, short(remarks)),
+        element("span", { className: "links" }, element("a", { href: address({ step: now.step, tab: "changes", fn: name }) }, "before and after")), links(name)));
+    box.append(...remarks.map(decision));
+    return box;
+  });
+}
+
+// The rules that were applied, in a few words.
+const short = (remarks) => [...new Set(remarks.filter((r) => r.steps.length).map((r) => said(r).split(": ").slice(1).join(": ")))].join("; ");
+
+function decision(remark) {
+  const refused = remark.notes.length ? element("details", { className: "plain" }, element("summary", {}, `${plural(remark.notes.length, "rule")} tried before, and why not`),
+    element("pre", { innerHTML: colored(remark.notes.join("\n")) })) : null;
+  return element("div", { className: "decision", "data-place": data.places.indexOf(remark.place) },
+    element("div", { innerHTML: colored(said(remark)) }),
+    remark.steps.length ? element("ol", { className: "steps" }, ...remark.steps.map((text) => element("li", { innerHTML: colored(text) }))) : null, refused);
+}
+
+// Verdicts of checks
+
+const VERDICTS = ["wrong", "open", "undecided", "checked", "proved", "unchanged"], UNSURE = ["open", "undecided"];
+const MEANING = {
+  wrong: "a mistake was found", open: "could not be checked", undecided: "could not be decided", checked: "same results for samples",
+  proved: "for all values; by check-tir: in bounds, no races, nothing read before it is written", unchanged: "same text",
+};
+const verdictKinds = (step) => VERDICTS.filter((kind) => step.findings.some((f) => f.kind === kind));
+
+function checks() {
+  const rows = data.steps.map((s, n) => [s, n]).filter(([s]) => s.findings.length);
+  const all = rows.flatMap(([s]) => s.findings);
+  const used = VERDICTS.filter((kind) => all.some((f) => f.kind === kind));
+  const row = ([s, n]) => {
+    const kinds = verdictKinds(s);
+    const box = element("details", { className: "plain", "data-step": n, open: kinds.includes("wrong") }, element("summary", {}, ...kinds.map((kind) => verdict(kind, s.findings.filter((f) => f.kind === kind).length)),
+      element("span", { className: "note" }, shortList(s.findings.map((f) => f.function)))));
+    box.append(element("ul", {}, ...s.findings.map((f) => element("li", {}, verdict(f.kind), element("b", {}, f.function), f.step ? element("code", { innerHTML: ` ${colored(f.step)}` }) : null, f.why ? ` ${f.why}` : null))));
+    return element("tr", {}, element("td", {}, element("a", { href: address({ step: n, tab: "changes" }) }, s.name)), element("td", {}, box));
+  };
+  return [element("h2", {}, used.map((kind) => `${all.filter((f) => f.kind === kind).length} ${kind}`).join(", ")),
+    element("p", { className: "note" }, used.map((kind) => `${kind}: ${MEANING[kind]}`).join("; ")), element("table", {}, ...rows.map(row))];
+}
+
+const verdict = (kind, count) => element("span", { className: `verdict ${kind}`, title: MEANING[kind] }, count === undefined ? kind : `${count} ${kind}`);
+const shortList = (names) => { const found = [...new Set(names)]; return found.length > 4 ? `${found.slice(0, 3).join(", ")} and ${found.length - 3} more` : found.join(", "); };
+
+// Machine code, with what threads run of a function beside it
+
+function assembly(step, now) {
+  const all = Object.keys(data.assembly), names = [...new Set(all.map(baseOf))];
+  const wanted = baseOf(now.fn), name = names.includes(wanted) ? wanted : names[0];
+  const missing = now.fn && !names.includes(wanted) ? [element("p", { className: "note" }, `There is no code of ${now.fn} by itself: LLVM puts small functions into those that call them.`)] : [];
+  return [...choose(names, name), ...missing, ...compiled(name).map((part) => {
+    const lines = data.assembly[part].split("\n");
+    return element("section", { "data-fn": part }, element("h2", {}, `${part}: ${plural(lines.length, "line")}`), links(part), element("pre", { className: "asm", innerHTML: lines.map(instruction).join("\n") }));
+  })];
+}
+
+const REGISTERS = /(%[a-z]+\d*[a-z]*(?:\{[^}]*\})*|\b(?:[xwvqdsz]\d+|sp)\b)|(#.*$|\/\/.*$)|(\$-?\d\w*|-?\b0x[\da-f]+)/g;
+function instruction(text) {
+  const [, indent, name, rest] = /^(\s*)(\S*)(.*)$/.exec(text);
+  const colors = (part) => {
+    let last = 0, html = "";
+    for (const match of part.matchAll(REGISTERS)) {
+      const kind = match[1] !== undefined ? "value" : match[2] !== undefined ? "dim" : "string";
+      html += `${escape(part.slice(last, match.index))}<span class="${kind === "value" ? "register" : kind}">${escape(match[0])}</span>`;
+      last = match.index + match[0].length;
+    }
+    return html + escape(part.slice(last));
+  };
+  return `${indent.replace("\t", "  ")}<span class="${name.endsWith(":") ? "symbol" : "op"}">${escape(name)}</span>${colors(rest)}`;
+}
+
+// Times
+
+function bars(rows) {
+  const most = Math.max(...rows.map((r) => r.seconds), 1e-12);
+  return element("table", {}, ...rows.map((r) => element("tr", {},
+    element("td", { className: "number" }, time(r.seconds), r.least ? element("div", { className: "note" }, `${Math.min(100, (100 * r.least) / r.seconds).toFixed(0)} %`) : null),
+    element("td", { className: "wide" }, element("div", { className: "meter", style: `width: ${(100 * r.seconds) / most}%` }),
+      r.least ? element("div", { className: "meter limit", title: `at least ${time(r.least)}`, style: `width: ${(100 * r.least) / most}%` }) : null),
+    element("td", {}, r.link ? element("a", { href: r.link }, r.name) : r.name, element("div", { className: "note" }, r.about)))));
+}
+
+function times() {
+  const found = [], profile = data.profile;
+  if (profile) {
+    const rows = profile.rows.map((r) => ({ ...r, name: r.calls > 1 ? `${r.function} × ${r.calls}` : r.function,
+      about: `(${r.inputs.join(", ")}) → (${r.outputs.join(", ")}): ${r.gigaflops.toFixed(1)} GF/s, ${r.gigabytes.toFixed(1)} GB/s`,
+      link: compiled(r.function).length ? address({ step: state().step, tab: "assembly", fn: r.function }) : "" }));
+    found.push(element("h2", {}, `${profile.function}: ${time(profile.seconds)} a run, the median of ${profile.runs}`),
+      ...(rows.some((r) => r.least) ? [element("p", { className: "note" }, "The thin bar is the least time that the arithmetic and the memory of one core allow, and the percentage is its share of the time.")] : []), bars(rows));
+  }
+  const rows = data.steps.slice(1).map((s, n) => ({ name: s.name, seconds: s.seconds, about: "", link: `#step=${n + 1}&tab=changes` }));
+  const total = rows.reduce((sum, r) => sum + r.seconds, 0);
+  return [...found, element("h2", {}, `Passes: ${time(total)}, without LLVM and the making of this report`), bars(rows)];
+}
