@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.traits import SymbolTable
 
+from relex.dialects.index.values import evaluate
 from relex.dialects.relex import CallTirOp
+from relex.dialects.sizes import names_in
+from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.passes.analysis.work import work_of
@@ -36,26 +41,41 @@ def describe_function(signature: Signature, module: ModuleOp | None) -> str:
     )
 
 
-def count_flops(module: ModuleOp, name: str) -> int | None:
+def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] = ()) -> int | None:
     """Return the number of floating-point operations of a call of a graph function, before any of them are fused; None
-    if that depends on sizes or data, or is not known."""
+    if that depends on data, or on sizes that the shapes of `arguments` do not tell, or is not known."""
     lowered = LegalizeOpsPass()(module)
     function = SymbolTable.lookup_symbol(lowered, name)
     if not isinstance(function, func.FuncOp):
         return None
+    shape_of = _shapes_in(function, arguments)
     total = 0
     for op in function.walk():
         if isinstance(op, func.CallOp) or (op.name.startswith("relex.call") and not isinstance(op, CallTirOp)):
             return None
         if isinstance(op, CallTirOp):
             callee = SymbolTable.lookup_symbol(op, op.callee)
-            shapes = [sizes_in_type(t) for t in (*op.arguments.types, *op.result_types)]
+            shapes = [shape_of(value) for value in (*op.arguments, *op.results)]
             if not isinstance(callee, PrimFuncOp) or any(DYNAMIC_INDEX in shape for shape in shapes):
                 return None
             if (flops := work_of(callee, shapes).flops) is None:
                 return None
             total += flops
     return total
+
+
+def _shapes_in(function: func.FuncOp, arguments: Sequence[Sequence[int]]) -> Callable[[SSAValue], Sequence[int]]:
+    """Return a function to the shapes of values in a call on arguments of these shapes, -1 where a size is unknown."""
+    analysis = SizeAnalysis(function, sizes_at_entry)
+    sources = analysis.run().sources
+    known = {name: arguments[i][d] for name, (i, d) in sources.items() if i < len(arguments) and d < len(arguments[i])}
+    sizes = analysis.sizes_by_value()
+
+    def shape_of(value: SSAValue) -> Sequence[int]:
+        found = sizes.get(value, sizes_in_type(value.type))
+        return [evaluate(s, known) if known.keys() >= set(names_in(s)) else DYNAMIC_INDEX for s in found]
+
+    return shape_of
 
 
 def _memory(signature: Signature) -> Iterator[str]:

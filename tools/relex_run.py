@@ -310,7 +310,8 @@ def benchmark(function: Callee, module: ModuleOp | None, arguments: Sequence[Any
     from relex.tools.measuring import measure
 
     signature = function.signature
-    flops = None if module is None else count_flops(module, signature.name)
+    shapes = [np.shape(argument) for argument in arguments]
+    flops = None if module is None else count_flops(module, signature.name, shapes)
     size = sum(np.asarray(argument).nbytes for argument in arguments)
     is_double = any(spec.element_type == "f64" for spec in signature.outputs)
     dtype = "float64" if is_double else "float32"

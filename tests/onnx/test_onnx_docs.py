@@ -43,8 +43,7 @@ def test_first_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     for code in (model, program):
         exec(code, {})
     assert capsys.readouterr().out == printed
-    (signature,) = re.findall(r"^`(relex-run .*)`$", page, re.MULTILINE)
-    commands = [signature, *re.findall(r"^relex-.*$", page, re.MULTILINE)]
+    commands = re.findall(r"^relex-.*$", page, re.MULTILINE)
     assert len(commands) == 7
     texts: list[str] = []
     for command in commands:
@@ -53,6 +52,8 @@ def test_first_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
         texts.append(capsys.readouterr().out)
     assert texts[0] == described
     assert all(texts[1:])
+    (measured,) = [text for command, text in zip(commands, texts, strict=True) if "--benchmark" in command]
+    assert "% of the limit" in measured
     assert "const TABS" in (tmp_path / "report.html").read_text()
 
 

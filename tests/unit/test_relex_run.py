@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relex.dialects.parser import parse_module
+from relex.tools.describing import count_flops
 from relex.tools.relex_run import main
 
 PROGRAM = """
@@ -88,3 +90,16 @@ def test_wrong_programs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         "func.func @main() { nonsense }",
         "                    ^",
     ]
+
+
+def test_operations_of_a_call_follow_from_its_shapes() -> None:
+    program = """
+    func.func @main(%x: tensor<ROWSx8xf32>, %w: tensor<2x8xf32>) -> tensor<ROWSx2xf32> {
+      %0 = relex.dense %x, %w : (tensor<ROWSx8xf32>, tensor<2x8xf32>) -> tensor<ROWSx2xf32>
+      %1 = relex.relu %0 : (tensor<ROWSx2xf32>) -> tensor<ROWSx2xf32>
+      func.return %1 : tensor<ROWSx2xf32>
+    }
+    """
+    open_sizes, closed = (parse_module(program.replace("ROWS", rows)) for rows in ("?", "3"))
+    assert count_flops(open_sizes, "main") is None
+    assert count_flops(open_sizes, "main", [(3, 8), (2, 8)]) == count_flops(closed, "main") == 3 * 2 * (8 * 2 + 1)
