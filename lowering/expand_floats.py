@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.dtypes import is_emulated, record_of
-from relex.dialects.features import has_feature, module_target
+from relex.dialects.features import module_target, provides
 from relex.dialects.processors import baseline_of
 from relex.dialects.walks import walk
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
@@ -68,8 +68,7 @@ def _is_missing(t: Attribute, conversion: Conversion, other: Attribute = f32) ->
         return is_emulated(t)
     target = module_target(conversion.module)
     processor = baseline_of(target.triple)
-    needed = processor.f16_rounding_feature if other == f64 else processor.f16_feature
-    return bool(needed) and not has_feature(target, needed)
+    return not provides(target, processor.f16_rounding_feature if other == f64 else processor.f16_feature)
 
 
 def _extended(value: SSAValue, conversion: Conversion) -> SSAValue:

@@ -11,6 +11,7 @@ from functools import cache
 from relex.dialects.exceptions import UnknownNameError
 from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import Target
+from relex.dialects.processors import architecture_of, features_of
 
 
 @cache
@@ -109,8 +110,10 @@ class Source:
 
     def machine(self) -> llvm.TargetMachine:
         """Return the machine to emit code for."""
+        # What loads position-independent code for WebAssembly is not the linker, and needs to know where it is.
+        reloc = "static" if architecture_of(self.target.triple) in ("wasm32", "wasm64") else "pic"
         return code_generator(self.target.triple).create_target_machine(
-            cpu=self.target.cpu, features=self.target.features, opt=self.level, reloc="pic", codemodel="default"
+            cpu=self.target.cpu, features=features_of(self.target), opt=self.level, reloc=reloc, codemodel="default"
         )
 
 

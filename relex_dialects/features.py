@@ -11,13 +11,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.code_generator import code_generator, optimize, parsed_ir
 from relex.dialects.exceptions import DTypeError, UnknownNameError
-from relex.dialects.processors import architecture_of, baseline_of
+from relex.dialects.processors import architecture_of, baseline_of, features_of
 from relex.dialects.target import Target, get_target
 
 VARIABLE = "RELEX_CPU"
@@ -111,6 +112,12 @@ def has_feature(target: Target, feature: str) -> bool:
     return feature in _features_among(target, (feature,))
 
 
+def provides(target: Target, feature: str | None) -> bool:
+    """Return whether a target has a feature as the record of a processor names it: empty for what every machine has,
+    None for what none has."""
+    return feature is not None and (not feature or has_feature(target, feature))
+
+
 @lru_cache(maxsize=64)
 def used_features(target: Target) -> frozenset[str]:
     """Return the features that code for a target may use, among those that LLVM reports for this machine. For a target
@@ -133,6 +140,7 @@ def _features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]
 
 def _inlines(triple: str, pairs: Iterable[tuple[Target, Target]]) -> list[bool]:
     """Return for each pair whether a function for the first target is inlined into one for the second."""
+    pairs = [(callee, replace(caller, features=features_of(caller))) for callee, caller in pairs]
     functions: list[str] = [f'target triple = "{triple}"']
     for i, (callee, caller) in enumerate(pairs):
         functions += [

@@ -21,7 +21,7 @@ class Processor:
     """The architecture of a triple, as LLVM normalizes it: `x86_64` for `amd64`, `aarch64` for `arm64`."""
 
     vector_bits: int = 0
-    """The size of a vector register."""
+    """The size of a vector register; 0 if there are none, and loops keep the order that they have."""
 
     vector_registers: int = 0
 
@@ -49,11 +49,18 @@ class Processor:
     compared_bits: int = 32
     """The size of the widest integers that an instruction takes the maximum of, in vectors."""
 
-    f16_feature: str = ""
-    """The feature without which LLVM calls helper functions to convert f16 to f32; empty if all processors have it."""
+    f16_feature: str | None = None
+    """The feature without which LLVM calls helper functions to convert f16 to f32; empty if all processors have it,
+    None if none has."""
 
-    f16_rounding_feature: str = ""
+    f16_rounding_feature: str | None = None
     """The same for f64 to f16, and multiply-adds of f16, which are rounded once."""
+
+    rounding_feature: str | None = None
+    """The same for `roundeven`, which few C libraries have."""
+
+    assumed: str = ""
+    """The features, as in `Target`, of code for a triple with an operating system, unless it is for a certain cpu."""
 
     lists_features: bool = False
     """Whether LLVM reports every feature of the host; if not, the name of the cpu implies others."""
@@ -78,6 +85,7 @@ _X86_64 = Processor(
     vector_registers=16,
     f16_feature="f16c",
     f16_rounding_feature="avx512fp16",
+    rounding_feature="sse4.1",
     lists_features=True,
     privileged=tuple(
         "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku "
@@ -98,10 +106,30 @@ PROCESSORS.add(
         vector_bits=128,
         vector_registers=32,
         has_maximum=True,
+        f16_feature="",
+        f16_rounding_feature="",
+        rounding_feature="",
         pause="call void @llvm.aarch64.hint(i32 1)",
     ),
     "AArch64",
 )
+PROCESSORS.add(
+    Processor(
+        "riscv64",
+        f16_feature="zfhmin",
+        f16_rounding_feature="zfh",
+        rounding_feature="f",
+        # What Linux distributions are built for, and what Clang takes such a triple for. Without floats in registers,
+        # functions would be called in another way, and not link with others.
+        assumed="+m,+a,+f,+d,+c",
+    ),
+    "RISC-V",
+)
+
+_WASM = Processor("wasm32", has_maximum=True, rounding_feature="")
+
+PROCESSORS.add(_WASM, "WebAssembly")
+PROCESSORS.add(replace(_WASM, feature="simd128", vector_bits=128, vector_registers=16), "WebAssembly with SIMD")
 
 
 def architecture_of(triple: str) -> str:
@@ -110,6 +138,15 @@ def architecture_of(triple: str) -> str:
     from relex.dialects.llvm_binding import llvm
 
     return llvm.get_triple_parts(triple).Arch
+
+
+def features_of(target: Target) -> str:
+    """Return the features of code for a target: its own, after those that every machine has that its triple means."""
+    from llvmlite.binding import get_triple_parts
+
+    if target.cpu or get_triple_parts(target.triple).OS == "unknown":
+        return target.features
+    return ",".join(filter(None, (baseline_of(target.triple).assumed, target.features)))
 
 
 def processors_for(triple: str) -> list[Processor]:
@@ -123,7 +160,7 @@ def processor_of(target: Target) -> Processor | None:
     """Return the processor with the widest vectors that all machines of a target have, or None if there is none."""
     from relex.dialects.features import has_feature
 
-    kinds = processors_for(target.triple)
+    kinds = [kind for kind in processors_for(target.triple) if kind.vector_bits]
     return next((kind for kind in kinds if not kind.feature or has_feature(target, kind.feature)), None)
 
 

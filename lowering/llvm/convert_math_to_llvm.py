@@ -9,6 +9,8 @@ from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import Float16Type, f32, i1, i64
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.features import module_target, provides
+from relex.dialects.processors import baseline_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.elementwise import add_counterparts, resize_float, resize_integer, scalar_rule
@@ -44,8 +46,9 @@ class ConvertMathToLlvmPass(ConversionPass):
     types = LLVM_TYPES
 
 
-_LIBRARY_ONLY = "acosh asinh atanh cbrt erf expm1 fma log1p".split()
-"""Functions of the C library that are no intrinsic; `expm1`, `fma` and `log1p` have rules of their own."""
+_LIBRARY_ONLY = "acosh asinh atanh cbrt erf expm1 fma log1p roundeven".split()
+"""Functions of the C library that are no intrinsic, or that have rules of their own: `expm1`, `fma`, `log1p` and
+`roundeven`."""
 
 COUNTERPARTS = {
     math.CopySignOp: "llvm.copysign",
@@ -76,6 +79,18 @@ def convert_fma(op: math.FmaOp, conversion: Conversion) -> None:
     """Convert a fused multiply-add, which must be rounded once."""
     require_native_floats(op, conversion, fused=True)
     conversion.replace(add_intrinsic(conversion, "llvm.fma", conversion.values(op.operands), llvm_flags(op)))
+
+
+@MATH_TO_LLVM.rule(math.RoundEvenOp)
+def convert_roundeven(op: math.RoundEvenOp, conversion: Conversion) -> None:
+    """Convert a rounding to even. Where it would become a call of `roundeven`, which C has since 2023 only, `rint` does
+    the same, as programs do not change how floats are rounded."""
+    require_native_floats(op, conversion)
+    convert_type(op, op.result.type)
+    target = module_target(conversion.module)
+    is_native = provides(target, baseline_of(target.triple).rounding_feature)
+    intrinsic = "llvm.roundeven" if is_native else "llvm.rint"
+    conversion.replace(add_intrinsic(conversion, intrinsic, [conversion.value(op.operand)], llvm_flags(op)))
 
 
 @MATH_TO_LLVM.rule(math.RsqrtOp)

@@ -27,7 +27,7 @@ from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import is_emulated
 from relex.dialects.errors import fail
-from relex.dialects.features import has_feature, module_target
+from relex.dialects.features import module_target, provides
 from relex.dialects.processors import baseline_of
 from relex.lowering.conversion import Conversion, TypeConverter
 
@@ -117,8 +117,9 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
     target = module_target(conversion.module)
     processor = baseline_of(target.triple)
     needed = processor.f16_rounding_feature if fused or Float64Type() in kinds else processor.f16_feature
-    if needed and not has_feature(target, needed):
-        fail(op, f"expected f32 or f64, found f16: the target has no '{needed}' instructions for it")
+    if not provides(target, needed):
+        kind = f" '{needed}'" if needed else ""
+        fail(op, f"expected f32 or f64, found f16: the target has no{kind} instructions for it")
 
 
 def vector_alignment(kind: Attribute) -> IntegerAttr[IntegerType] | None:

@@ -9,21 +9,25 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
-from relex.dialects.processors import PROCESSORS, Processor, baseline_of, processor_of
+from relex.dialects.processors import PROCESSORS, Processor, baseline_of, features_of, processor_of
 from relex.dialects.target import Target, set_target
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering import RelexPipelinePass
 from relex.passes.loops.schedule_cpu import schedule_function
 from relex.runtime.threads.pool import pool_text
 
-RISCV = Target("riscv64-unknown-linux-gnu", "", "+m,+a,+f,+d,+v")
+RISCV = Target("riscv64-unknown-linux-gnu", "", "+v")
+POWER = Target("powerpc64le-unknown-linux-gnu", "pwr9")
 KNOWN = {
     "x86-64 with SSE2": (Target("x86_64-unknown-linux-gnu"), 128, 16),
     "x86-64 with AVX2": (Target("x86_64-unknown-linux-gnu", "haswell"), 256, 16),
     "x86-64 with AVX-512": (Target("amd64-unknown-freebsd", "skylake-avx512"), 512, 32),
     "AArch64": (Target("arm64-apple-darwin"), 128, 32),
+    "RISC-V": (RISCV, 0, 0),
+    "WebAssembly": (Target("wasm32-unknown-wasi"), 0, 0),
+    "WebAssembly with SIMD": (Target("wasm32-unknown-unknown", "", "+simd128"), 128, 16),
 }
-"""A target of each processor, with the size and number of its vector registers."""
+"""A target of each processor, with the size and number of its vector registers, if there are any."""
 
 
 def test_every_processor_is_known_here() -> None:
@@ -34,14 +38,52 @@ def test_every_processor_is_known_here() -> None:
 def test_the_processor_of_a_target(name: str) -> None:
     target, bits, registers = KNOWN[name]
     found = processor_of(target)
+    if not bits:
+        assert found is None
+        assert baseline_of(target.triple) is PROCESSORS[name]
+        return
     assert found
     assert found is PROCESSORS[name]
     assert (found.vector_bits, found.vector_registers, found.lanes(32)) == (bits, registers, bits // 32)
 
 
 def test_an_architecture_without_a_record() -> None:
-    assert processor_of(RISCV) is None
-    assert baseline_of(RISCV.triple) == Processor("riscv64")
+    assert processor_of(POWER) is None
+    assert baseline_of(POWER.triple) == Processor("powerpc64le")
+
+
+@pytest.mark.parametrize(
+    ("target", "features"),
+    [
+        (Target("riscv64-linux-gnu"), "+m,+a,+f,+d,+c"),
+        (RISCV, "+m,+a,+f,+d,+c,+v"),
+        # The cpu implies its own, and a machine without a system may be a small one.
+        (Target("riscv64-linux-gnu", "generic-rv64", "+m"), "+m"),
+        (Target("riscv64-unknown-elf"), ""),
+        (Target("x86_64-linux-gnu", "", "+avx2"), "+avx2"),
+    ],
+    ids=str,
+)
+def test_what_a_triple_means(target: Target, features: str) -> None:
+    assert features_of(target) == features
+
+
+@pytest.mark.parametrize(
+    ("target", "rounding"),
+    [
+        (Target("x86_64-linux-gnu"), "rint"),
+        (Target("x86_64-linux-gnu", "haswell"), "roundeven"),
+        (Target("aarch64-linux-gnu"), "roundeven"),
+        (Target("riscv64-linux-gnu"), "roundeven"),
+        (Target("riscv64-unknown-elf"), "rint"),
+        (POWER, "rint"),
+    ],
+    ids=str,
+)
+def test_rounding_calls_what_every_c_library_has(target: Target, rounding: str) -> None:
+    module = parse_module("func.func @f(%x: f32) -> f32 { %y = math.roundeven %x : f32 func.return %y : f32 }")
+    set_target(module, target)
+    assert f'"llvm.{rounding}.f32"' in str(RelexPipelinePass()(module))
 
 
 def dense(m: int, k: int, n: int, target: Target) -> ModuleOp:
@@ -90,6 +132,6 @@ def test_where_the_second_cache_ends(l2_bytes: int, rule: str, monkeypatch: pyte
 
 def test_waiting_threads_use_the_instruction_of_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PROCESSORS, "maps", [dict(PROCESSORS)])
-    PROCESSORS.add(Processor("riscv64", pause="call void @llvm.riscv.pause()"), "RISC-V")
-    assert "@llvm.riscv.pause()" in pool_text(RISCV.triple)
-    assert "pause" not in pool_text("powerpc64le-linux-gnu")
+    PROCESSORS.add(Processor("powerpc64le", pause="call void @yield()"), "POWER")
+    assert "@yield()" in pool_text(POWER.triple)
+    assert "@yield()" not in pool_text(RISCV.triple)

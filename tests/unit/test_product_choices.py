@@ -57,7 +57,7 @@ def product(m: int, k: int, n: int, kind: str = "f32", op: str = "matmul", batch
 
 def choice(module: ModuleOp, processor: Processor) -> tuple[Tile, RowBlocks]:
     """The tile and the blocks of the product in a module."""
-    set_target(module, Target("riscv64-unknown-linux-gnu"))  # It has no record, so nothing is scheduled.
+    set_target(module, Target("riscv64-unknown-linux-gnu"))  # It has no vectors, so nothing is scheduled.
     loops = RelexPipelinePass("loops")(module)
     block = next(op for op in loops.walk() if isinstance(op, BlockOp) and op.init is not None)
     axes = ReductionAxes.all_of(block)[0]
