@@ -13,7 +13,7 @@ from relex.dialects.index.text import ordered_terms
 from relex.dialects.machine import Target
 from relex.dialects.names import Names
 from relex.dialects.signature import Signature, TensorSpec
-from relex.dialects.sizes import Size, evaluate, name_of_size, names_in
+from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Requirement, Size, evaluate, name_of_size, names_in
 from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 
@@ -204,8 +204,7 @@ typedef struct {{
         signature = self.signature
         lines = [f"if ({n} < 0 || {n} > RELEX_MAX_SIZE) return RELEX_WRONG_SIZES;" for n in self.sizes.values()]
         for r in signature.requirements:
-            condition = f"{self._size(r.lhs)} {r.relation} {self._size(r.rhs)}"
-            lines += [f"/* {r} */", f"if (!({condition})) return wrong ? wrong : RELEX_WRONG_SIZES;"]
+            lines += [f"/* {r} */", f"if (!({self._condition(r)})) return wrong ? wrong : RELEX_WRONG_SIZES;"]
         for passed in self.fields:
             lines += self._fill(passed.name, passed.spec)
         lines += [] if self.fields else ["(void)arrays;"]
@@ -221,6 +220,14 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
   return relex_has_memory(memory) ? RELEX_OK : RELEX_OUT_OF_MEMORY;
 }}
 """
+
+    def _condition(self, requirement: Requirement) -> str:
+        """Return a requirement as a C condition. Terms beside the largest number move to the other side: a sum with it
+        would not fit in 64 bits."""
+        lhs, rhs = requirement.lhs, requirement.rhs
+        if names_in(rhs) and constant_of(rhs) > MAX_ARGUMENT_SIZE:
+            lhs, rhs = lhs - rhs + constant_of(rhs), constant_of(rhs)
+        return f"{self._size(lhs)} {requirement.relation} {self._size(rhs)}"
 
     def _fill(self, name: str, spec: TensorSpec) -> list[str]:
         if spec.is_scalar:

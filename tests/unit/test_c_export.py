@@ -18,7 +18,7 @@ from started import tool
 from relex.dialects import CompileError, RelexError
 from relex.dialects.machine import Target
 from relex.dialects.signature import Signature, TensorSpec
-from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Requirement, Size, evaluate, larger, named, smaller
+from relex.dialects.sizes import MAX_ARGUMENT_SIZE, MAX_SIZE, Requirement, Size, evaluate, larger, named, smaller
 from relex.runtime import build, build_object
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
@@ -609,6 +609,16 @@ def test_what_sizes_are_refused(tmp_path: Path):
     # Arrays of these sizes could be; what is computed on the way could not.
     assert checker(tmp_path, function_of([(1,)], memory=n * m))(2**40, 2**22)[0] == OUT_OF_MEMORY
     assert checker(tmp_path, function_of([(1,)], memory=n * m))(2**40, 2**40)[0] == TOO_LARGE
+
+
+@needs_cc
+def test_sums_with_the_largest_number(tmp_path: Path):
+    """They do not fit in 64 bits. Sizes of intermediate arrays with padding are compared with such sums."""
+    n, m = named("n"), named("m")
+    check = checker(tmp_path, function_of([(1,)], [Requirement(8 * n * m, "<=", 8 * n + MAX_SIZE)]))
+    assert check(3, 2)[0] == OK
+    assert check(2**40, 2**19)[0] == OK
+    assert check(2**40, 2**21)[0] == TOO_LARGE
 
 
 def random_size(random: Random, depth: int) -> Size:
