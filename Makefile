@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch format clean
+.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch pyodide format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,8 @@ tvm: $(STAMPS)/tvm ## install TVM, which then has to take what -t script prints
 
 torch: $(STAMPS)/torch ## install PyTorch for processors alone, if pip finds it; then its tests run
 
+pyodide: $(STAMPS)/pyodide ## install Pyodide by npm: Python as browsers run it; then its test runs
+
 format: $(STAMPS)/dev ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -108,6 +110,10 @@ TORCH := 2.13.0
 $(STAMPS)/torch: pyproject.toml | $(STAMPS)/venv
 	$(PIP) torch==$(TORCH)+cpu || { test "$$(uname -s)" != Linux && $(PIP) torch==$(TORCH); } || { \
 	  echo "pip finds no PyTorch $(TORCH) for processors alone; it has to be told where they are" >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/pyodide: | $(STAMPS)/venv
+	npm install --silent --prefix $(VENV)/pyodide pyodide@314
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.
