@@ -246,7 +246,8 @@ def bound_mulf(op: Operation, value: Any, a: Any, b: Any) -> Any:
         return result
     # It may be fused into a sum without rounding.
     fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))
-    is_exact = wide < 2.0**fmt.precision * quantum_of(wide_a) * quantum_of(wide_b)
+    quantum = quantum_of(wide_a) * quantum_of(wide_b)
+    is_exact = (wide < 2.0**fmt.precision * quantum) & (quantum >= fmt.tiny)
     is_known = is_exact | ~np.isfinite(wide_a) | ~np.isfinite(wide_b) | (wide_a == 0) | (wide_b == 0)
     rounding = where(is_known, 0.0, 2 * fmt.roundoff * wide + fmt.tiny)
     return plain(value, spread_of(result) + rounding)

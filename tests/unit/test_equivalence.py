@@ -117,6 +117,19 @@ def test_sums_of_whole_numbers_have_one_result() -> None:
     assert spreads_of(SUM.format(k=2, type="f32"), np.array([2.0**24, 1], np.float32)) > 0
 
 
+def test_products_that_are_too_small_have_several_results() -> None:
+    """The product of two numbers with few digits needs no rounding, unless it is a multiple of no f32."""
+    text = """
+    func.func @main(%x: tensor<1x2xf32>, %y: tensor<1x2xf32>) -> tensor<1x1xf32> {
+      %0 = relex.dense %x, %y : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32>
+      func.return %0 : tensor<1x1xf32>
+    }
+    """
+    x = np.array([[1e-45, 0.5]], np.float32)
+    assert spreads_of(text, x, np.array([[-1, 2.0**-130]], np.float32)) == 0
+    assert spreads_of(text, x, np.array([[-1.25, 2.0**-130]], np.float32)) >= 1e-45
+
+
 @pytest.mark.parametrize(
     ("terms", "spread"),
     [
