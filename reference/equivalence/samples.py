@@ -41,7 +41,17 @@ class Sample:
             sizes = _Sizes(self.size, distinct=False)
             yield [self._argument(spec, sizes, interface) for spec in interface.inputs]
 
-    def _argument(self, spec: Spec, sizes: _Sizes, interface: Interface) -> Any:
+    def of_shapes(self, interface: Interface, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+        """Return arguments of given shapes; that of a number is the number itself, if it stands for a size."""
+        arguments = [
+            self._argument(spec, _Given(shape), interface) for spec, shape in zip(interface.inputs, shapes, strict=True)
+        ]
+        return [
+            np.int64(shape[0]) if spec.is_index and spec.shape is None and shape else argument
+            for spec, shape, argument in zip(interface.inputs, shapes, arguments, strict=True)
+        ]
+
+    def _argument(self, spec: Spec, sizes: _Sizes | _Given, interface: Interface) -> Any:
         # Seeded by name, so that removing other arguments does not change it.
         name = crc32(spec.name.encode())
         rng = np.random.default_rng([self.seed, self.number, name])
@@ -70,6 +80,16 @@ class _Sizes:
     def _of(self, name: str) -> int:
         more = len(self.given) if self._distinct and self._size > 1 else 0
         return self.given.setdefault(name, self._size + more)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A shape that is known."""
+
+    known: tuple[int, ...]
+
+    def shape(self, spec: Spec) -> tuple[int, ...]:
+        return self.known
 
 
 def samples(seed: int, count: int) -> Iterator[Sample]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import prod
 from random import Random
 
 from xdsl.dialects import func
@@ -12,7 +13,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from relex.dialects.errors import PassError
-from relex.dialects.sizes import Requirement, Size, evaluate, names_in
+from relex.dialects.sizes import Requirement, Size, evaluate, name_of_size, names_in
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, signature_of
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
@@ -55,6 +56,22 @@ def find_mismatch(before: Operation, after: Operation, interface: Interface) -> 
         # A pass may state what used to follow from accesses.
         found = _compare(interface, chain(stated[0].calls(), stated[1].calls()), *stated, implied=old)
     return found
+
+
+def accepted_shapes(function: Operation, interface: Interface) -> list[Shapes]:
+    """Return shapes of inputs that a function of dynamic sizes accepts, as far as some are found; first those of small
+    arrays with elements."""
+    if not any(has_unknown(sizes) for sizes in signature_of(function).inputs):
+        return []
+    try:
+        calls = list(_Sizes.of(function, interface).calls())
+    except PassError:
+        return []
+
+    def order(shapes: Shapes) -> tuple[bool, int]:
+        return min(chain.from_iterable(shapes), default=0) < 2, sum(map(prod, shapes))
+
+    return sorted(calls, key=order)
 
 
 def _compare(
@@ -124,18 +141,26 @@ class _Sizes:
 
     def calls(self) -> Iterator[Shapes]:
         """Yield the input shapes of calls that are accepted."""
-        names = [name for name, (i, _) in self.sizes.sources.items() if i < self.count]
+        fixed = dict(self._fixed())
+        names = [name for name, (i, _) in self.sizes.sources.items() if i < self.count and name not in fixed]
         values = sorted({*_VALUES, *self._limits()})
         rng = Random(0)
         tries = [(value,) * len(names) for value in values]
         tries += [tuple(rng.choices(values, k=len(names))) for _ in range(_TRIES)]
         for numbers in dict.fromkeys(tries):
-            known = dict(zip(names, numbers, strict=True))
+            known = fixed | dict(zip(names, numbers, strict=True))
             inputs = self.sizes.arguments[: self.count]
             if all(set(names_in(size)) <= known.keys() for size in chain.from_iterable(inputs)):
                 shapes = tuple(tuple(evaluate(size, known) for size in sizes) for sizes in inputs)
                 if min(chain.from_iterable(shapes), default=0) >= 0 and self.results(shapes) is not None:
                     yield shapes
+
+    def _fixed(self) -> Iterator[tuple[str, int]]:
+        """Yield the names that stand for a number."""
+        equal = [(r.lhs, r.rhs) for r in self.sizes.requirements if r.relation == "=="]
+        for a, b in (*equal, *((b, a) for a, b in equal)):
+            if (name := name_of_size(a)) is not None and isinstance(b, int):
+                yield name, b
 
     def _limits(self) -> Iterator[int]:
         for side in (side for r in self.sizes.requirements for side in (r.lhs, r.rhs)):

@@ -28,6 +28,7 @@ from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.interface import Interface, function_names, interface_of
 from relex.reference.equivalence.samples import KINDS
 from relex.reference.interpreter.budget import OutOfSteps, at_most, steps_taken
+from relex.reference.proof.verdicts import Kind
 from relex.runtime import register_func, remove_func
 
 
@@ -578,6 +579,25 @@ def test_sizes_that_are_equal_in_all_calls() -> None:
     """
     report = check_pass(RelexPipelinePass("loops"), parse_module(text), samples=1)
     assert ("merge-loops", "fused_expand_dims_squeeze_maximum") in report.compared
+
+
+def test_sizes_that_a_function_accepts_are_found() -> None:
+    """Those of samples do not fit: %x has 7 elements, and %y the two channels of the weight."""
+    text = """
+    func.func @main(
+        %x: tensor<?xf32>, %y: tensor<?x?x5xf32>, %w: tensor<?x2x3xf32>
+    ) -> (tensor<7xf32>, tensor<?x?x3xf32>) {
+      %0 = relex.constant dense<1.5> : tensor<7xf32>
+      %1 = relex.subtract %0, %x : (tensor<7xf32>, tensor<?xf32>) -> tensor<7xf32>
+      %2 = relex.conv1d %y, %w : (tensor<?x?x5xf32>, tensor<?x2x3xf32>) -> tensor<?x?x3xf32>
+      func.return %1, %2 : tensor<7xf32>, tensor<?x?x3xf32>
+    }
+    """
+    report = check_pass(LegalizeOpsPass(), parse_module(text), samples=1, proof=True)
+    assert not report.skipped
+    (found,) = [f for f in report.findings if f.function == "main"]
+    assert found.verdict.kind is Kind.PROVED
+    assert "7" in found.verdict.sizes[0]
 
 
 def test_sizes_that_an_operator_refuses() -> None:
