@@ -6,6 +6,7 @@ import mmap
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from io import BytesIO
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
@@ -162,6 +163,7 @@ def has_dtype(element_type: Attribute) -> bool:
     return element_type in _RECORDS and _RECORDS[element_type].has_dtype
 
 
+@cache  # NumPy puts the name together each time.
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype is one of floats, NumPy's or another."""
     return dtype.name in DTYPES and _RECORDS[DTYPES[dtype.name]].is_float

@@ -23,6 +23,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.relex import Operator
 from relex.reference.equivalence.bounds import as_loops
 from relex.reference.equivalence.interface import NotComparable
+from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function
@@ -79,6 +80,13 @@ def packed(terms: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.itemsize > 1:
         result["rest"] = -terms[..., np.newaxis]
     return result[()]
+
+
+def packed_one(term: int, dtype: np.dtype[Any]) -> Any:
+    """Return the representation of one term."""
+    return np.array((term, (-term,) * (dtype.itemsize - 1)) if dtype.itemsize > 1 else (term,), symbolic_dtype(dtype))[
+        ()
+    ]
 
 
 class SymbolicNumbers(Numbers):
@@ -152,11 +160,20 @@ class SymbolicNumbers(Numbers):
             raise Unproved("it splits the bits of elements")
 
         def run(*numbers: Any) -> Any:
+            if len(makes) == 1 and not any([number.shape for number in numbers]):
+                return self._of_one(makes[0], numbers, dtypes, results[0])
             terms = [self.terms_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
             found = [packed(self.terms.map(make, terms), dtype) for make, dtype in zip(makes, results, strict=True)]
             return found[0] if len(found) == 1 else tuple(found)
 
         return run
+
+    def _of_one(
+        self, make: Callable[..., int], numbers: Sequence[Any], dtypes: Sequence[np.dtype[Any]], dtype: np.dtype[Any]
+    ) -> Any:
+        """Apply a function of terms to single numbers, which most steps of a walk through iterations do."""
+        take(1)
+        return packed_one(make(*[int(self.terms_of(n, d)) for n, d in zip(numbers, dtypes, strict=True)]), dtype)
 
     def _make(self, op: Operation, function: Callable[..., Any], number: int) -> Callable[..., int]:
         if len(op.results) == 1:

@@ -233,9 +233,9 @@ class Terms:
         return self._term(head, args)
 
     def _folded(self, head: Head, args: tuple[int, ...]) -> int | None:
-        values = [self._values.get(a) for a in args]
-        if head.function is None or not args or any(v is None for v in values):
+        if head.function is None or not args or not all([a in self._values for a in args]):
             return None
+        values = [self._values[a] for a in args]
         with np.errstate(all="ignore"):
             result = np.asarray(head.function(*values))
         return self.constant(result.astype(head.dtype, copy=False)[()])
