@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -18,7 +18,9 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, diagnose, expect_module
+from relex.dialects.index.text import parse_index
 from relex.dialects.relex import CallDpsPackedOp
+from relex.dialects.sizes import evaluate
 from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import SameCall, apply_pass, same_call_of, steps_of, verify_after
@@ -240,8 +242,8 @@ class _Reference:
         return sizes.accepted_shapes(function, self.interface) if function is not None else []
 
     def _filled(self, arguments: Sequence[Any]) -> list[tuple[int, ...]] | None:
-        """Return shapes for buffers that the function fills, if some are dynamic: by the names of sizes, as large as
-        the largest of the arguments where nothing says more."""
+        """Return shapes for buffers that the function fills, if some are dynamic: what is stated about them, else as
+        large as the largest size of the arguments."""
         specs = self.interface.outputs
         if not self.interface.fills or all(min(spec.shape or (), default=0) >= 0 for spec in specs):
             return None
@@ -253,7 +255,7 @@ class _Reference:
         }
         largest = max(known.values(), default=0)
         return [
-            tuple(n if n >= 0 else known.get(spec.dims[i], largest) for i, n in enumerate(spec.shape or ()))
+            tuple(n if n >= 0 else _stated(spec.dims[i], known, largest) for i, n in enumerate(spec.shape or ()))
             for spec in specs
         ]
 
@@ -319,6 +321,14 @@ class _Reference:
         unequal = [find_unequal(a, b) for a, b in zip(expected.results, found.results, strict=True)]
         spreads = self.spreads(arguments, expected, numerics, unequal)
         return find_mismatch(expected, found, spreads, self.interface, numerics)
+
+
+def _stated(size: str, known: Mapping[str, int], otherwise: int) -> int:
+    """Return the value of the text of a size, if it is one of known names."""
+    try:
+        return evaluate(parse_index(size), known) if size else otherwise
+    except (KeyError, ValueError):
+        return otherwise
 
 
 class Checker:

@@ -581,6 +581,34 @@ def test_sizes_that_are_equal_in_all_calls() -> None:
     assert ("merge-loops", "fused_expand_dims_squeeze_maximum") in report.compared
 
 
+def test_outputs_are_as_large_as_stated() -> None:
+    """In a larger one, elements would be compared that the function does not compute."""
+    text = """
+    tir.prim_func @shift(%x: memref<?xf32> {relex.dims = ["n"]}) outs(%y: memref<?xf32> {relex.dims = ["n - 1"]}) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %m = arith.subi %n, %c1 : index
+      %size = memref.dim %y, %c0 : memref<?xf32>
+      %t = tir.alloc_buffer sizes(%size) : memref<?xf32>
+      tir.for %i in (%m) {
+        tir.block @t (%v: spatial<%m> = %i) {
+          %next = arith.addi %v, %c1 : index
+          %a = memref.load %x[%next] : memref<?xf32>
+          memref.store %a, %t[%v] : memref<?xf32>
+        }
+      }
+      tir.for %j in (%size) {
+        tir.block @y (%v: spatial<%size> = %j) {
+          %a = memref.load %t[%v] : memref<?xf32>
+          memref.store %a, %y[%v] : memref<?xf32>
+        }
+      }
+    }
+    """
+    assert check_pass(RelexPipelinePass("llvm"), parse_module(text), samples=1).compared
+
+
 def test_sizes_that_a_function_accepts_are_found() -> None:
     """Those of samples do not fit: %x has 7 elements, and %y the two channels of the weight."""
     text = """
