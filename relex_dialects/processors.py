@@ -43,6 +43,9 @@ class Processor:
     l3_bytes: int = 2**22
     """The size of the third-level cache, for each core."""
 
+    stores_parts: bool = False
+    """Whether an instruction stores some elements of a vector in the time that storing all of them takes."""
+
     has_maximum: bool = False
     """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
 
@@ -98,7 +101,15 @@ _X86_64 = Processor(
 PROCESSORS.add(_X86_64, "x86-64 with SSE2")
 PROCESSORS.add(replace(_X86_64, feature="avx2", vector_bits=256), "x86-64 with AVX2")
 PROCESSORS.add(
-    replace(_X86_64, feature="avx512f", vector_bits=512, vector_registers=32, compared_bits=64), "x86-64 with AVX-512"
+    replace(
+        _X86_64,
+        feature="avx512f",
+        vector_bits=512,
+        vector_registers=32,
+        stores_parts=True,
+        compared_bits=64,
+    ),
+    "x86-64 with AVX-512",
 )
 PROCESSORS.add(
     Processor(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relex.dialects.table import Table
 from relex.passes.cpu.rule import Match
+from relex.passes.cpu.rules.bordered_rows import bordered_rows
 from relex.passes.cpu.rules.columns import columns
 from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
@@ -33,5 +34,17 @@ def add_rule(name: str, match: Match, *, before: str | None = None) -> None:
         RULES[later] = RULES.pop(later)
 
 
-for rule in (partial_rows, extremes, dot_kernel, terms_at_once, tiles, stencil, columns, transpose, pieces, short_rows):
+for rule in (
+    partial_rows,
+    extremes,
+    dot_kernel,
+    terms_at_once,
+    tiles,
+    stencil,
+    columns,
+    transpose,
+    pieces,
+    short_rows,
+    bordered_rows,
+):
     add_rule(rule.__name__.replace("_", "-"), rule)

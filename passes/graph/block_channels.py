@@ -89,7 +89,7 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
         operands = [op.operands[i] for i in alike]
         result = op.results[0]
         if any(value not in values for value in operands):
-            if not entry.enters(op, processor.lanes(_bits([result]))):
+            if not entry.enters(op, 8 * processor.line_bytes // _bits([result])):
                 continue
             operands = []
         elif not operands and not entry.slides:

@@ -95,12 +95,13 @@ def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) ->
 
 
 def _takes_long(loop: ForOp) -> bool:
-    """Return whether an iteration of a loop in a nest with products makes up for an allocation."""
-    if not any(map(reuses_operands, blocks_in([loop, *loops_around(loop)][-1]))):
-        return False  # Rows of other nests may be few elements each, if their number is not known.
+    """Return whether an iteration of a loop makes up for an allocation."""
+    # Rows of nests without products may be few elements each, if their number is not known.
+    has_products = any(map(reuses_operands, blocks_in([loop, *loops_around(loop)][-1])))
+    unknown = cost.LIKELY_SIZE if has_products else 1
     inner = ([inner for inner in loops_of(block) if loop.is_ancestor(inner)] for block in blocks_in(loop))
-    steps = sum(count(loops, cost.LIKELY_SIZE) for loops in inner)
-    return steps // max(1, count([loop], cost.LIKELY_SIZE)) >= cost.MIN_STEPS_TO_ALLOCATE
+    steps = sum(count(loops, unknown) for loops in inner)
+    return steps // max(1, count([loop], unknown)) >= cost.MIN_STEPS_TO_ALLOCATE
 
 
 def _holds(loop: ForOp, alloc: AllocBufferOp) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
@@ -23,7 +24,8 @@ from relex.passes.support.index_arithmetic import Emitter
 @primitive(OrderAsIntegersOp)
 def order_as_integers(block: BlockOp) -> None:
     """Let a block that computes the maximum or minimum of floats do so on integers, and store these in its buffer,
-    which must be local. Other readers convert back to float."""
+    which must be local. Other readers convert back to float. A local buffer that nothing else reads, such as a padded
+    copy, holds integers, too: its elements are converted when they are written, not whenever they are read."""
     combine = combiner_of(block)
     order = _Order.of(combine) or fail(
         block, f"expected {name_of_block(block)} to look for the largest or smallest of f32 or f64"
@@ -31,13 +33,27 @@ def order_as_integers(block: BlockOp) -> None:
     (buffer,) = buffers_written(block)
     alloc = local_buffer(buffer, block)
     check_only_writer(function_of(block), buffer, block)
-    users = {use.operation for use in buffer.uses}
-    for user in users:
-        if not isinstance(user, memref.LoadOp | memref.StoreOp | memref.DimOp):
+    for user in (use.operation for use in buffer.uses):
+        if not _is_plain(user):
             fail(user, f"expected loads and stores of {name_of(buffer)} only, found '{user.name}'")
+    integers = _of_integers(alloc, order)
+    users = _combine_integers(combine, buffer, order, integers.buffer)
+    _convert(alloc, order, integers, users)
+
+
+def _is_plain(user: Operation) -> bool:
+    return isinstance(user, memref.LoadOp | memref.StoreOp | memref.DimOp)
+
+
+def _of_integers(alloc: AllocBufferOp, order: _Order) -> AllocBufferOp:
     new = AllocBufferOp(MemRefType(order.integer, alloc.buffer.type.get_shape()), alloc.sizes)
-    new.location, new.buffer.name_hint = alloc.location, buffer.name_hint
-    users -= _combine_integers(combine, buffer, order, new.buffer)
+    new.location, new.buffer.name_hint = alloc.location, alloc.buffer.name_hint
+    return new
+
+
+def _convert(alloc: AllocBufferOp, order: _Order, new: AllocBufferOp, done: Container[Operation]) -> None:
+    """Replace a buffer of floats by one of integers. All accesses convert, but for those that are `done`."""
+    users = {use.operation: None for use in alloc.buffer.uses if use.operation not in done}
     for user in users:
         emitter = Emitter(user)
         match user:
@@ -60,11 +76,28 @@ def _combine_integers(combine: Operation, buffer: SSAValue, order: _Order, integ
     assert isinstance(load, memref.LoadOp)
     emitter = Emitter(combine)
     loaded = emitter.add(memref.LoadOp.get(integers, load.indices))
-    best = emitter.add(COMPARISONS[type(combine)](loaded, order.integer_of(term, emitter)))
+    best = emitter.add(COMPARISONS[type(combine)](loaded, _term(term, order, emitter)))
     use.operation.operands = [best, integers, *use.operation.operands[2:]]
     Rewriter.erase_op(combine)
     Rewriter.erase_op(load)
+    if isinstance(term.owner, memref.LoadOp) and term.first_use is None:
+        Rewriter.erase_op(term.owner)
     return {load, use.operation}
+
+
+def _term(term: SSAValue, order: _Order, emitter: Emitter) -> SSAValue:
+    """Return the integer of a term; if nothing else reads the local buffer that it comes from, that holds integers."""
+    load = term.owner
+    alloc = load.memref.owner if isinstance(load, memref.LoadOp) else None
+    if not isinstance(load, memref.LoadOp) or not isinstance(alloc, AllocBufferOp) or not term.has_one_use():
+        return order.integer_of(term, emitter)
+    users = [use.operation for use in load.memref.uses if use.operation is not load]
+    if not all(map(_is_plain, users)) or any(isinstance(user, memref.LoadOp) for user in users):
+        return order.integer_of(term, emitter)
+    integers = _of_integers(alloc, order)
+    loaded = emitter.add(memref.LoadOp.get(integers.buffer, load.indices))
+    _convert(alloc, order, integers, {load})
+    return loaded
 
 
 COMPARISONS: dict[type[Operation], type[arith.MaxSIOp | arith.MinSIOp]] = {

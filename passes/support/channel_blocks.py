@@ -52,8 +52,8 @@ class InBlocks:
     alike: Callable[[Operation], Sequence[int] | None] = lambda op: ()
     """Returns the indices of the operands that must have blocks of the same size as the result, constants aside; None
     if the operator cannot be computed in blocks."""
-    enters: Callable[[Operation, int], bool] = lambda op, lanes: False
-    """Returns whether these operands are brought into blocks if they are not, given the elements of a vector."""
+    enters: Callable[[Operation, int], bool] = lambda op, line: False
+    """Returns whether these operands are brought into blocks if they are not, given the elements of a cache line."""
     slides: bool = False
     """Whether a window slides over the data, which is worth blocks."""
     leaves: bool = False
@@ -125,9 +125,9 @@ def _of_convolution(op: Operation) -> Sequence[int] | None:
     return (0,) if groups > 1 else ()
 
 
-def _has_short_rows(op: Operation, lanes: int) -> bool:
-    """Return whether rows of results are too short for vectors, which channels always fill."""
-    return tensor_type(op.results[0].type).get_shape()[3] < 2 * lanes
+def _has_short_rows(op: Operation, line: int) -> bool:
+    """Return whether rows of results are so short that vectors of them are, which channels always fill."""
+    return tensor_type(op.results[0].type).get_shape()[3] < line
 
 
 IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _has_short_rows, slides=True), Conv2dOp)

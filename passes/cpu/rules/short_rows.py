@@ -38,11 +38,17 @@ def short_rows(block: BlockOp, processor: Processor) -> Plan:
         fail(row, f"expected from 2 to {cost.MAX_ROW_AS_A_VECTOR} iterations of {label_of(row)}, found {row.extent}")
     if not all(is_side_by_side(access, row) for access in block_accesses(block) if uses(access, row)):
         fail(block, f"expected {name_of_block(block)} to access elements side by side along {label_of(row)}")
-    conditions = [op for op in block.walk() if isinstance(op, arith.CmpiOp)]
-    if not conditions or any(_depends(condition, row) for condition in conditions):
+    conditions = conditions_in(block)
+    if not conditions or any(depends(condition, row) for condition in conditions):
         fail(block, f"expected conditions in {name_of_block(block)}, and none on {label_of(row)}")
     return Plan(f"vectors of {row.extent} elements", lambda schedule: schedule.vectorize(named(row)))
 
 
-def _depends(condition: arith.CmpiOp, loop: ForOp) -> bool:
+def conditions_in(block: BlockOp) -> list[arith.CmpiOp]:
+    """Return the comparisons of integers in a block."""
+    return [op for op in block.walk() if isinstance(op, arith.CmpiOp)]
+
+
+def depends(condition: arith.CmpiOp, loop: ForOp) -> bool:
+    """Return whether a condition differs from iteration to iteration of a loop."""
     return any(loop.variable in values_in(form) for form in Place.of(condition, condition.operands).forms)

@@ -8,7 +8,7 @@ from math import prod
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import values_in
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, ForOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
@@ -85,14 +85,18 @@ def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequ
     block, columns = block_named(reduction.block), named(loop)
     outer = [named(other) for other in reduction.spatial if other is not loop]
     terms = list(map(named, reduction.terms))
+    if as_integers:
+        if not isinstance(reduction.result.owner, AllocBufferOp):
+            schedule.cache_write(block, 0)
+        schedule.order_as_integers(block)
     keeps_terms = _reuses_vectors(reduction, loop)
     *first, last = parts
     for lanes in first:
         rest, copies = part(schedule, block, columns, lanes)
-        _schedule_part(schedule, block, outer, columns, terms, lanes, as_integers, keeps_terms)
+        _schedule_part(schedule, block, outer, columns, terms, lanes, keeps_terms)
         block, columns = rest, copies[columns]
         outer, terms = ([copies[each] for each in loops] for loops in (outer, terms))
-    _schedule_part(schedule, block, outer, columns, terms, last, as_integers, keeps_terms)
+    _schedule_part(schedule, block, outer, columns, terms, last, keeps_terms)
 
 
 def _schedule_part(
@@ -102,7 +106,6 @@ def _schedule_part(
     columns: Loop,
     terms: Sequence[Loop],
     lanes: int,
-    as_integers: bool,
     keeps_terms: bool,
 ) -> None:
     vector, lane = schedule.split(columns, [None, lanes])
@@ -110,8 +113,6 @@ def _schedule_part(
     schedule.reorder(*around, *terms, lane)
     consumer = move_consumer(schedule, block, around[-1])
     schedule.compact_buffer(block, 0)
-    if as_integers:
-        schedule.order_as_integers(block)
     init = schedule.decompose_reduction(block, terms[0])
     for term in terms:
         schedule.unroll(term)

@@ -846,6 +846,56 @@ schedule.sequence for @largest {
 
 // -----
 
+// A local copy that nothing else reads holds integers, too: each element is converted once.
+
+// CHECK-LABEL: @windows(
+// CHECK: %P = tir.alloc_buffer : memref<10xi32>
+// CHECK: tir.block @P
+// CHECK: %[[COPIED:.+]] = arith.addi %{{.+}}, %{{.+}} : i32
+// CHECK-NEXT: memref.store %[[COPIED]], %P
+// CHECK: tir.block @T
+// CHECK: tir.init {
+// CHECK: }
+// CHECK: %[[OLD:.+]] = memref.load %T
+// CHECK-NEXT: %[[NEW:.+]] = memref.load %P
+// CHECK-NEXT: arith.maxsi %[[OLD]], %[[NEW]]
+// CHECK-NOT: arith.bitcast
+// CHECK: tir.block @Y
+tir.prim_func @windows(%X: memref<10xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %low = arith.constant 0xFF800000 : f32
+  %P = tir.alloc_buffer : memref<10xf32>
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (10) {
+    tir.block @P (%vi: spatial<10> = %i) {
+      %x = memref.load %X[%vi] : memref<10xf32>
+      memref.store %x, %P[%vi] : memref<10xf32>
+    }
+  }
+  tir.for %i @i1, %k @k in (8, 3) {
+    tir.block @T (%vi: spatial<8> = %i, %vk: reduce<3> = %k) {
+      tir.init {
+        memref.store %low, %T[%vi] : memref<8xf32>
+      }
+      %at = arith.addi %vi, %vk : index
+      %t = memref.load %T[%vi] : memref<8xf32>
+      %p = memref.load %P[%at] : memref<10xf32>
+      %m = arith.maximumf %t, %p : f32
+      memref.store %m, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @windows {
+  schedule.order_as_integers @T
+}
+
+// -----
+
 // Iterations that write parts of one buffer are independent of each other.
 
 // CHECK-LABEL: @halves(

@@ -1,0 +1,63 @@
+"""Blocks that do one thing at the ends of a row and another inside, such as padding."""
+
+from __future__ import annotations
+
+from relex.dialects.errors import fail
+from relex.dialects.processors import Processor
+from relex.dialects.tir import BlockOp, IterKind
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import (
+    bits_of,
+    check_at_least,
+    count,
+    is_side_by_side,
+    loops_alone,
+    named,
+    uses,
+)
+from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.rules.short_rows import conditions_in, depends
+from relex.passes.schedule import Loop, Schedule
+
+
+def bordered_rows(block: BlockOp, processor: Processor) -> Plan:
+    """Write out the vectors of a row. Where each begins is then known to LLVM, and so is what holds in its lanes: only
+    vectors at the ends of the row have a mask, which is a constant.
+
+    ```mlir
+    tir.for %i, %j in (112, 114) {
+      ... // y[i, j] = 1 <= j and j < 113 ? x[i, j - 1] : 0
+    }
+    // bordered-rows
+    tir.for %i, unrolled %j0, vectorized %j1 in (112, 8, 16) {
+      ... // if 16 j0 + j1 < 114: y[i, 16 j0 + j1] = ...
+    }
+    ```
+    """
+    if not processor.stores_parts:
+        fail(block, "expected a CPU that stores parts of vectors as fast as whole ones")
+    loops = loops_alone(block)
+    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
+        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    check_at_least(block, cost.MIN_ELEMENTS_IN_PIECES, count(loops), "elements")
+    row = loops[-1]
+    accesses = block_accesses(block)
+    if not all(is_side_by_side(access, row) for access in accesses if uses(access, row)):
+        fail(block, f"expected {name_of_block(block)} to access elements side by side along {label_of(row)}")
+    if not any(depends(condition, row) for condition in conditions_in(block)):
+        fail(block, f"expected conditions on {label_of(row)} in {name_of_block(block)}")
+    bits = max(bits_of(access.buffer) for access in accesses)
+    lanes = processor.lanes(bits or processor.vector_bits)
+    vectors = -(-count([row]) // lanes)
+    if vectors > cost.MAX_COPIES:
+        fail(row, f"expected {cost.MAX_COPIES} vectors or less of {lanes} iterations of {label_of(row)}")
+    summary = f"{vectors} vectors of {lanes} elements"
+    return Plan(summary, lambda schedule: _schedule(schedule, named(row), lanes))
+
+
+def _schedule(schedule: Schedule, row: Loop, lanes: int) -> None:
+    vector, lane = schedule.split(row, [None, lanes])
+    schedule.unroll(vector)
+    schedule.vectorize(lane)
