@@ -10,9 +10,10 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 SERVER = Path(__file__).parents[1] / "lit" / "tool_server"
-TOOLS = ("relex-opt", "relex-run", "filecheck", "pytest")
+TOOLS = ("relex-opt", "relex-run", "filecheck", "pytest", "python")
 
 
 @cache
@@ -37,3 +38,9 @@ def tools() -> Path:
 def tool(name: str) -> str:
     """The path of a tool."""
     return str(tools() / name)
+
+
+def run_python(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program that does not care how Python was started: with all of relex imported, and without what variables
+    such as `PYTHONPATH` say. `options` are those of `subprocess.run`."""
+    return subprocess.run([tool("python"), *arguments], capture_output=True, text=True, **options)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from started import run_python
 
 from relex.tools.limits import least_seconds, stream_text
 
@@ -33,8 +34,7 @@ def module(name: str) -> Any:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    return run_python("-m", "benchmarks", *arguments, cwd=ROOT, timeout=600)
 
 
 def test_a_short_run(tmp_path: Path) -> None:
@@ -96,19 +96,16 @@ def test_what_is_shown_is_what_was_measured() -> None:
 
 
 def test_compile_times_of_operators() -> None:
-    program = [sys.executable, "-m", "benchmarks.operator_compile_time", "--sizes", "16", "64", "--operators"]
-    result = subprocess.run(
-        [*program, "relex.relu Nx31"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    )
+    program = ("-m", "benchmarks.operator_compile_time", "--sizes", "16", "64", "--operators")
+    result = run_python(*program, "relex.relu Nx31", cwd=ROOT, timeout=600, check=True)
     assert re.search(r"^relex.relu Nx31(\s+\d+\s+\d+\.\d\s+\d+){2}$", result.stdout, re.MULTILINE)
-    result = subprocess.run([*program, "none"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    result = run_python(*program, "none", cwd=ROOT, timeout=600)
     assert result.returncode == 2
     assert "no operator has a name like 'none'" in result.stderr
 
 
 def test_compile_times_of_passes() -> None:
-    program = [sys.executable, "-m", "benchmarks.compile_time", "--operators", "2"]
-    result = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    result = run_python("-m", "benchmarks.compile_time", "--operators", "2", cwd=ROOT, timeout=600, check=True)
     assert len(re.findall(r"^schedule-cpu +\d+$", result.stdout, re.MULTILINE)) == 2
     assert len(re.findall(r"^LLVM +\d+$", result.stdout, re.MULTILINE)) == 2
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import operator_reference
 import pytest
-from started import tool, tools
+from started import run_python, tool, tools
 
 import relex.passes.analysis
 from relex.dialects.dtypes import ELEMENT_TYPES, SUB_BYTE
@@ -87,17 +87,12 @@ def test_schedules_in_python(tmp_path: Path) -> None:
     (program,) = re.findall(r"in `sums.mlir`:\n\n^```mlir\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "sums.mlir").write_text(program)
     ((command, shown),) = re.findall(r"^`(relex-tune [^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    run = subprocess.run(
-        [sys.executable, "-m", "relex.tools.relex_tune", *command.split()[1:]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    run = run_python("-m", "relex.tools.relex_tune", *command.split()[1:], cwd=tmp_path)
     assert_shows(shown, run.stdout)
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 3
     for code in blocks:
-        run = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+        run = run_python("-W", "error", "-c", code, cwd=tmp_path)
         assert run.returncode == 0, run.stderr
 
 
@@ -116,14 +111,14 @@ def test_sizes() -> None:
     page = (DOCS / "sizes.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    run = run_python("-W", "error", "-c", code, check=True)
     assert run.stdout == shown
 
 
 def test_memory() -> None:
     page = (DOCS / "memory.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    run_python("-W", "error", "-c", code, check=True)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     passes = "infer-sizes,legalize-ops,lower-call-tir,plan-memory{report=true}"
     command = [tool("relex-opt"), "-p", passes]
@@ -256,7 +251,7 @@ def test_threads() -> None:
     page = (DOCS / "threads.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    run = run_python("-W", "error", "-c", code, check=True)
     assert run.stdout == shown
 
 

@@ -4,6 +4,8 @@ The tests call tools some thousand times, and most of the time of a call would g
 arguments, environment, folder and standard streams over a socket, and gets the exit status.
 
     python server.py SOCKET TOOL...
+
+One of the tools is `python`, for programs that do not care how they were started.
 """
 
 from __future__ import annotations
@@ -12,15 +14,18 @@ import gc
 import marshal
 import os
 import pkgutil
+import runpy
 import select
 import signal
 import socket
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import Any, NoReturn, cast
 
 PACKAGES = ("relex.dialects", "relex.passes", "relex.lowering", "relex.runtime", "relex.tools")
 """Whose modules tools import as they need them."""
@@ -32,6 +37,7 @@ def serve(path: str, names: Sequence[str]) -> NoReturn:
     """Answer calls of the installed tools with these names, until the process that started this one has ended."""
     parent = os.getppid()
     tools = {entry.name: entry.load() for entry in entry_points(group="console_scripts") if entry.name in names}
+    tools |= {"python": run_python} if "python" in names else {}
     for package in PACKAGES:
         for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
             import_module(module.name)
@@ -57,6 +63,28 @@ def serve(path: str, names: Sequence[str]) -> NoReturn:
     sys.exit()
 
 
+def run_python() -> None:
+    """Run a program as Python's command does, with its options -W, -c and -m."""
+    gc.enable()
+    match sys.argv[1:]:
+        case ["-W", action, *rest]:
+            warnings.simplefilter(cast("Any", action))
+            sys.argv[1:] = rest
+            run_python()
+        case ["-c", code, *rest]:
+            sys.argv, sys.path[0] = ["-c", *rest], ""
+            main = sys.modules["__main__"] = ModuleType("__main__")
+            exec(compile(code, "<string>", "exec"), vars(main))
+        case ["-m", name, *rest]:
+            sys.argv, sys.path[0] = [name, *rest], os.getcwd()
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        case [file, *rest]:
+            sys.argv, sys.path[0] = [file, *rest], str(Path(file).resolve().parent)
+            runpy.run_path(file, run_name="__main__")
+        case _:
+            raise ValueError("expected a program")
+
+
 def _answer(connection: socket.socket, tools: Mapping[str, Callable[[], Any]]) -> NoReturn:
     """Run the tool of a request in a process of its own, which may crash, and send its exit status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -69,7 +97,8 @@ def _answer(connection: socket.socket, tools: Mapping[str, Callable[[], Any]]) -
             os.dup2(stream, number)
             os.close(stream)
         # The server's own streams may be files, which can be sought in, where these are pipes.
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)
+        sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)
+        sys.stderr = open(2, "w", buffering=1, closefd=False)
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
