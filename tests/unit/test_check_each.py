@@ -105,7 +105,7 @@ def test_commands_are_found() -> None:
 
 @pytest.mark.parametrize("name", list(cases()))
 def test_lit_inputs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(execution, "STEPS", 100_000)
+    monkeypatch.setattr(execution, "STEPS", 20_000)
     run(COMMANDS[name], monkeypatch, capfd)
 
 
