@@ -79,6 +79,8 @@ def test_the_site_offers_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "page", [pytest.param(p, marks=[pytest.mark.full] if Path(p).stem in IN_FULL else []) for p in NOTEBOOKS]
 )
+# Packages of Jupyter warn of each other.
+@pytest.mark.filterwarnings("default")
 def test_they_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,7 +51,7 @@ tir.prim_func @twice(%A: memref<16xf32>) outs(%B: memref<16xf32>) {
 }
 """
 
-EMPTY = {"br", "img", "meta"}
+CHROMIUM = shutil.which("chromium")
 
 
 class Fragment(HTMLParser):
@@ -66,8 +68,7 @@ class Fragment(HTMLParser):
         assert not re.search(r"<script|https?:|@import|url\(|\bon\w+=", html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in EMPTY:
-            self.open.append(tag)
+        self.open.append(tag)
         self.kinds |= {(tag, value or "") for name, value in attrs if name == "class"}
 
     def handle_endtag(self, tag: str) -> None:
@@ -182,6 +183,37 @@ def test_schedules() -> None:
     found = shown(schedule).text
     assert "schedule.split @i by [?, 4]" in found
     assert "in (4, 4)" in found
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
+def test_themes_of_pages_are_followed(module: ModuleOp, tmp_path: Path) -> None:
+    """The background and the color of an op, as a browser computes them, beside rules such as those of Jupyter."""
+    assert CHROMIUM is not None
+    themes = ('data-jp-theme-light="true"', 'data-jp-theme-light="false"', 'class="vscode-dark"', 'class="light"')
+    rules = ".page:not(.a) td { text-align: right } .page:not(.a) tbody tr:nth-child(odd) { background: red }"
+    both = html_of_op(module) + relex.interpret(PROGRAM)._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    parts = "".join(f"<div {theme}><div class='page'>{both}</div></div>" for theme in themes)
+    script = """<script>
+    const styles = (of) => [...document.querySelectorAll(of)].map((e) => getComputedStyle(e));
+    document.title = JSON.stringify({
+      back: styles(".relex:first-child").map((s) => s.backgroundColor),
+      op: [...new Set(styles(".op").map((s) => s.color))],
+      cells: [...new Set(styles("td").map((s) => s.textAlign))],
+      rows: [...new Set(styles("tbody tr").map((s) => s.backgroundColor))],
+    });
+    </script>"""
+    page = tmp_path / "page.html"
+    page.write_text(f"<!DOCTYPE html><meta charset='utf-8'><title></title><style>{rules}</style>{parts}{script}")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    run = subprocess.run([CHROMIUM, *options, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    (found,) = re.findall("<title>(.*?)</title>", run.stdout)
+    light, dark = "rgb(255, 255, 255)", "rgb(29, 32, 39)"
+    assert json.loads(found) == {
+        "back": [light, dark, dark, light],
+        "op": ["rgb(31, 95, 191)", "rgb(130, 170, 255)"],
+        "cells": ["left"],
+        "rows": ["rgba(0, 0, 0, 0)"],
+    }
 
 
 # In notebooks
