@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from relex.tools.diagnostics import ToolError
@@ -54,7 +55,7 @@ class _PrintCompletion(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         try:
-            import shtab
+            shtab = import_module("shtab")
         except ImportError:
             raise ToolError(
                 "expected the package shtab for completions: pip install 'relex-compiler[completion]'"

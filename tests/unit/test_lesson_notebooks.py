@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import make_site
+import notebooks
 import pytest
 from navigation import NOTEBOOKS
-
-pytest.importorskip("nbformat", reason="nbformat is not installed")
-
-import notebooks
 
 ROOT = Path(__file__).parents[2]
 IN_FULL = ("2-end-to-end", "4-libraries", "tour")
 """The pages that run in a kernel with --full only: starts take seconds, and test_docs.py runs the code of all pages."""
 
 
+def notebook_of(page: str) -> Any:
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    made = nbformat.reads(notebooks.make_notebook(page), 4)
+    nbformat.validate(made)
+    return made
+
+
 def cells_of(page: str) -> list[Any]:
-    made = import_module("nbformat").reads(notebooks.make_notebook(page), 4)
-    return made.cells
+    return notebook_of(page).cells
 
 
 def shown_by(outputs: Sequence[Mapping[str, Any]]) -> str:
@@ -85,7 +87,7 @@ def test_they_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    notebook = import_module("nbformat").reads(notebooks.make_notebook(page), 4)
+    notebook = notebook_of(page)
     expected = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
