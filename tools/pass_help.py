@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping
+from shutil import get_terminal_size
 from types import NoneType
 from typing import Any, cast, get_args, get_type_hints
 
@@ -19,6 +20,31 @@ def list_passes(described: Mapping[str, PassFactory], all_passes: Mapping[str, P
     width = max(map(len, described), default=0)
     lines = [f"{name:{width}}  {_summary(described[name]())}".rstrip() for name in sorted(described)]
     return "\n".join([*lines, "", *sorted(all_passes.keys() - described.keys())]) + "\n"
+
+
+GROUPS = {
+    "relex.passes.graph": "passes on graphs",
+    "relex.passes.loops": "passes on loop functions",
+    "relex.lowering": "lowerings from graphs to the core level",
+    "relex.lowering.llvm": "lowerings to LLVM",
+}
+"""The packages of passes, with their titles."""
+
+
+def package_of(cls: type[ModulePass]) -> str:
+    """Return the package that a pass belongs to."""
+    return cls.__module__.rpartition(".")[0]
+
+
+def passes_by_package(described: Mapping[str, PassFactory]) -> str:
+    """Return passes in groups, each with the beginning of its documentation in a line."""
+    width = max(get_terminal_size().columns - 2, 60)
+    groups: dict[str, list[str]] = {title: [] for title in (*GROUPS.values(), "other passes")}
+    for name, made in sorted(described.items()):
+        line = f"  {name:31} {_summary(made())}".rstrip()
+        shown = line if len(line) <= width else f"{line[: width - 3].rpartition(' ')[0].rstrip(',:;')} ..."
+        groups[GROUPS.get(package_of(made()), "other passes")].append(shown)
+    return "\n\n".join("\n".join([f"{title}:", *lines]) for title, lines in groups.items() if lines)
 
 
 def help_pass(cls: type[ModulePass]) -> str:

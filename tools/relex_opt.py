@@ -139,8 +139,14 @@ class RelexOptMain(xDSLOptMain):
         add_arguments(arg_parser)
         names = {**dict.fromkeys(PASS_OPTIONS, self.available_passes), "target": self.available_targets}
         add_completion(arg_parser, lambda: names, self.available_passes)
+        arg_parser.format_help = partial(self._help, arg_parser.format_help)
         # xDSL parses this list next. Only now are all passes registered, and with them the pass flags.
         self._arguments[:] = normalize(self._arguments, self.available_passes)
+
+    def _help(self, format_help: Callable[[], str]) -> str:
+        from relex.tools.pass_help import passes_by_package
+
+        return f"{format_help()}\n{passes_by_package({**RELEX_PASSES, **self._plugins.passes})}\n"
 
     def setup_pipeline(self) -> None:
         specs = pass_specs(self.args)

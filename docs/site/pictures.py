@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from html import escape
 
-from relex.tools.reports.drawing import Box, Drawing, lay_out
+from relex.tools.reports.drawing import Box, Drawing
+from relex.tools.reports.layout import Arrow, lay_out
 
 MERMAID = re.compile(r"^```mermaid\ngraph LR\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ARROW = re.compile(r" (?:-- (\w+) )?--> ")
@@ -23,8 +24,8 @@ def picture(diagram: str) -> str:
     drawing = Drawing()
     names = _ordered(edges)
     drawing.boxes = [Box(name, "op") for name in names]
-    drawing.arrows = [(names.index(source), names.index(target), label) for source, target, label in edges]
-    lay_out(drawing)
+    drawing.arrows = [Arrow(names.index(source), names.index(target), label) for source, target, label in edges]
+    lay_out(drawing.boxes, drawing.arrows)
     return _svg(drawing)
 
 
@@ -53,11 +54,13 @@ def _svg(drawing: Drawing) -> str:
         '<marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0,0 L8,4 L0,8 z" fill="currentColor" stroke="none"/></marker>',
     ]
-    for source, target, label in drawing.arrows:
-        a, b = drawing.boxes[source], drawing.boxes[target]
-        start, end = a.y + a.height, b.y
-        parts.append(f'<path d="M{a.x:g},{start:g} L{b.x:g},{end:g}" marker-end="url(#tip)"/>')
-        parts.append(_text((a.x + b.x) / 2 + 14, (start + end) / 2, label))
+    for arrow in drawing.arrows:
+        a, b = drawing.boxes[arrow.source], drawing.boxes[arrow.target]
+        points = [(a.x, a.y + a.height), *arrow.points, (b.x, b.y)]
+        line = " L".join(f"{x:g},{y:g}" for x, y in points)
+        parts.append(f'<path d="M{line}" marker-end="url(#tip)"/>')
+        (x, y), (to_x, to_y) = points[:2]
+        parts.append(_text((x + to_x) / 2 + 14, (y + to_y) / 2, arrow.label))
     for box in drawing.boxes:
         corner = f'x="{box.x - box.width / 2:g}" y="{box.y:g}"'
         parts.append(f'<rect {corner} width="{box.width:g}" height="{box.height:g}" rx="4"/>')

@@ -19,17 +19,12 @@ from relex import lowering, passes
 from relex.passes.schedule import Schedule
 from relex.passes.schedule.table import PRIMITIVES
 from relex.tools import relex_fuzz, relex_opt, relex_run, relex_tune
-from relex.tools.pass_help import option_rows
+from relex.tools.pass_help import GROUPS, option_rows, package_of
 
 PASSES: Mapping[str, Callable[[], type[ModulePass]]] = {**passes.PASSES, **lowering.PASSES}
 
-PASS_PAGES = {
-    "graph-passes": ("Passes on graphs", "relex.passes.graph"),
-    "loop-passes": ("Passes on loop functions", "relex.passes.loops"),
-    "lowerings": ("Lowerings from graphs to the core level", "relex.lowering"),
-    "llvm-lowerings": ("Lowerings to LLVM", "relex.lowering.llvm"),
-}
-"""The title of each page, and the package whose passes it shows."""
+PASS_PAGES = dict(zip(("graph-passes", "loop-passes", "lowerings", "llvm-lowerings"), GROUPS.items(), strict=True))
+"""The package whose passes each page shows, and its title."""
 
 API = (
     "relex",
@@ -82,18 +77,16 @@ def write_reference() -> dict[str, str]:
     return {**pages, "primitives": primitives_page(), "commands": commands_page(), **python_pages()}
 
 
-def passes_page(title: str, package: str) -> str:
-    of_package = {n: made for n, made in sorted(PASSES.items()) if _package_of(made()) == package}
+def passes_page(package: str, title: str) -> str:
+    of_package = {n: made for n, made in sorted(PASSES.items()) if package_of(made()) == package}
     module = "relex.lowering" if package.startswith("relex.lowering") else "relex.passes"
     introduction = (
         "`relex-opt -p NAME` runs a pass, and `relex-opt -p NAME{option=value}` one with options. In Python a pass is "
         f"a class of `{module}`: an object of it is called on a module and returns the rewritten one."
     )
-    return _joined(f"# {title}", introduction, *(_pass(name, made()) for name, made in of_package.items()))
-
-
-def _package_of(cls: type[ModulePass]) -> str:
-    return cls.__module__.rpartition(".")[0]
+    return _joined(
+        f"# {title[0].upper()}{title[1:]}", introduction, *(_pass(name, made()) for name, made in of_package.items())
+    )
 
 
 def _pass(name: str, cls: type[ModulePass]) -> str:
@@ -166,8 +159,8 @@ def public_names(module: ModuleType) -> list[str]:
 
 def page_of(name: str) -> str:
     """Return where a pass is described."""
-    package = _package_of(PASSES[name]())
-    (page,) = [page for page, (_, of) in PASS_PAGES.items() if of == package]
+    package = package_of(PASSES[name]())
+    (page,) = [page for page, (of, _) in PASS_PAGES.items() if of == package]
     return f"{page}.md#{name}"
 
 

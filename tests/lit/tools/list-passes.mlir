@@ -2,6 +2,14 @@
 // LIST: convert-tir-to-scf {{ +}}Turns loop functions into functions of `scf.for` loops.
 // LIST: {{^canonicalize$}}
 
+// RUN: env COLUMNS=90 relex-opt --help | filecheck %s --check-prefix=GROUPS
+// GROUPS:      {{^passes on graphs:$}}
+// GROUPS:      {{^  fuse-ops +Moves calls of loop functions that belong together .*\.\.\.$}}
+// GROUPS:      {{^passes on loop functions:$}}
+// GROUPS:      {{^  check-tir +Proves that loop functions use memory correctly.$}}
+// GROUPS:      {{^lowerings from graphs to the core level:$}}
+// GROUPS:      {{^lowerings to LLVM:$}}
+
 // RUN: relex-opt --help-pass legalize-ops | filecheck %s --check-prefix=HELP
 // HELP:      {{^legalize-ops$}}
 // HELP:        Turns every graph operator into a call
