@@ -37,7 +37,7 @@ function graph(step, now) {
   }
   for (const box of drawing.boxes) {
     const place = data.places.indexOf(box.place), measured = box.callee ? calls(box.callee) : null;
-    const tip = [`${box.title} ${box.detail}`, measured ? `${time(measured.seconds)} a call, ${(100 * measured.share).toFixed(0)} % of the time in ${plural(measured.count, "call")}` : "", box.place].filter(Boolean).join("\n");
+    const tip = [`${box.title} ${box.detail}`, measured ? `${time(measured.seconds)} a call, ${(100 * measured.share).toFixed(0)} % of the time in ${plural(measured.count, "call")}` : "", placeName(place)].filter(Boolean).join("\n");
     const group = svg("g", { class: box.kind, tabindex: 0, "data-place": place, "data-tip": tip, ...(box.callee ? { "data-callee": box.callee } : {}) },
       svg("rect", { x: box.x - box.width / 2, y: box.y, width: box.width, height: box.height, rx: 5 }),
       ...(measured ? [svg("rect", { class: "share", x: box.x - box.width / 2 + 1, y: box.y + box.height - 4, width: Math.max(1, ((box.width - 2) * measured.share) / slowest), height: 3 })] : []),

@@ -97,6 +97,9 @@ function mark() {
   if (selected >= 0) for (const found of document.querySelectorAll(`[data-place="${selected}"]`)) found.classList.add("same");
 }
 
+// Nodes of models have names, not lines.
+const placeName = (place) => (data.places[place] ?? "").replace(/:0:0$/, "");
+
 function source(place) {
   const found = /^(.*):(\d+):(\d+)$/.exec(data.places[place] ?? "");
   return found ? (data.sources[found[1]] ?? "").split("\n")[found[2] - 1]?.trim() ?? "" : "";
@@ -116,7 +119,7 @@ function origin() {
   const decisions = data.steps.flatMap((s) => s.remarks).filter((r) => fn && r.function === fn && r.steps.length);
   return element("section", { id: "origin" },
     element("button", { onclick: () => select(selected), style: "float: right; padding: 0 8px", "aria-label": "close" }, "×"),
-    element("b", {}, data.places[selected]), element("pre", { innerHTML: colored(source(selected)) }),
+    element("b", {}, placeName(selected)), element("pre", { innerHTML: colored(source(selected)) }),
     ...(fn ? [element("div", {}, element("b", {}, selectedFunction), links(selectedFunction), ...decisions.map((r) => element("div", { className: "dim", innerHTML: colored(said(r)) })))] : []),
     ...where);
 }
@@ -140,7 +143,7 @@ document.addEventListener("mouseover", (event) => {
   let text = about?.dataset.tip ?? "";
   if (value && row) {
     const place = Number(row.dataset.place);
-    text = [definition(Number(row.dataset.listing), Number(row.dataset.line), value.textContent), data.places[place], source(place)].filter(Boolean).join("\n");
+    text = [definition(Number(row.dataset.listing), Number(row.dataset.line), value.textContent), placeName(place), source(place)].filter(Boolean).join("\n");
   }
   tip.innerHTML = colored(text);
   tip.hidden = !text;
