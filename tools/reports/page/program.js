@@ -97,6 +97,15 @@ function mark() {
   if (selected >= 0) for (const found of document.querySelectorAll(`[data-place="${selected}"]`)) found.classList.add("same");
 }
 
+// The bytes of a value's type, in its definition: of the operand that is named, or of the last result.
+function sizeOf(text, name) {
+  const types = [...text.matchAll(/(?:tensor|memref|vector)<((?:\d+x)*)b?[a-z]+(\d+)\w*>/g)];
+  const own = types.find((t) => text.slice(0, t.index).endsWith(`${name}: `)) ?? types.at(-1);
+  if (!own) return "";
+  const count = own[1].split("x").slice(0, -1).reduce((product, size) => product * Number(size), 1);
+  return `${own[0]}: ${bytes((count * Math.max(Number(own[2]), 8)) / 8)}`;
+}
+
 // Nodes of models have names, not lines.
 const placeName = (place) => (data.places[place] ?? "").replace(/:0:0$/, "");
 
@@ -143,7 +152,8 @@ document.addEventListener("mouseover", (event) => {
   let text = about?.dataset.tip ?? "";
   if (value && row) {
     const place = Number(row.dataset.place);
-    text = [definition(Number(row.dataset.listing), Number(row.dataset.line), value.textContent), placeName(place), source(place)].filter(Boolean).join("\n");
+    const defined = definition(Number(row.dataset.listing), Number(row.dataset.line), value.textContent);
+    text = [defined, sizeOf(defined, value.textContent), placeName(place), source(place)].filter(Boolean).join("\n");
   }
   tip.innerHTML = colored(text);
   tip.hidden = !text;
