@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -105,7 +105,7 @@ class Recorder(Instrumentation):
         if not isinstance(error, CompileError):
             step.error = describe(error)
             return
-        step.error = "\n".join("\n".join((d.message, *d.notes)) for d in error.diagnostics)
+        step.error = "\n".join(str(replace(d, source_line=None)) for d in error.diagnostics)
         wrong = {name: d for d in error.diagnostics if (name := _function_of(d))}
         self.found(Finding(name, "wrong", d.reason or d.message) for name, d in wrong.items())
 

@@ -23,7 +23,7 @@ function schedule(step, now) {
 const short = (remarks) => [...new Set(remarks.filter((r) => r.steps.length).map((r) => said(r).split(": ").slice(1).join(": ")))].join("; ");
 
 function decision(remark) {
-  const refused = remark.notes.length ? element("details", { className: "plain" }, element("summary", {}, `${plural(remark.notes.length, "rule")} tried before, and why not`),
+  const refused = remark.notes.length ? element("details", { className: "plain" }, element("summary", {}, `${plural(remark.notes.length, "rule")} that ${remark.notes.length === 1 ? "does" : "do"} not apply, and why`),
     element("pre", { innerHTML: colored(remark.notes.join("\n")) })) : null;
   return element("div", { className: "decision", "data-place": data.places.indexOf(remark.place) },
     element("div", { innerHTML: colored(said(remark)) }),

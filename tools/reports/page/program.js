@@ -6,6 +6,7 @@ function changes(step, now) {
   const changed = Object.keys(step.changes), all = Object.keys(step.functions);
   const same = all.filter((name) => !(name in step.changes));
   const first = now.step === 0;
+  if (!Object.keys(step.functions).length && step.error) return failure(step, before);
   const heading = first ? "The program as it was read" : `${step.name}: ${time(step.seconds)}, ${plural(changed.length, "changed function")} of ${all.length}`;
   return [
     element("h2", {}, heading),
@@ -15,6 +16,13 @@ function changes(step, now) {
     ...(first || !same.length ? [] : [element("p", { className: "note" }, `${plural(same.length, "function")} without changes`)]),
     ...same.map((name, i) => part(name, undefined, step.functions[name], null, (first && i < 3) || name === now.fn)),
   ];
+}
+
+// A pass that failed, and the program that it met.
+function failure(step, before) {
+  const wrong = new Set(step.findings.map((f) => f.function));
+  return [element("h2", {}, `${step.name}: failed after ${time(step.seconds)}`), element("pre", { className: "bad" }, step.error),
+    ...Object.keys(before).map((name) => part(name, undefined, before[name], null, wrong.has(name)))];
 }
 
 // A function, rendered when it is opened. Without changes there is one column.
