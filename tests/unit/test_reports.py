@@ -286,6 +286,20 @@ def test_memory_of_dynamic_sizes():
     assert {buffer.bytes % 1024 for buffer in plan.buffers} == {0}
 
 
+WRONG_PASSES = Path(__file__).parent.parent / "lit" / "tools" / "Inputs" / "wrong_passes.py"
+
+
+def test_a_pass_that_changes_results_is_marked(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program = SMALL.replace("relex.add", "relex.subtract")
+    options = ["--load-passes", str(WRONG_PASSES), "-p", "cse,fold-differences", "--check-each"]
+    (wrong,) = _findings(tmp_path, program, *options)
+    assert (wrong["function"], wrong["kind"]) == ("main", "wrong")
+    *_, last = _data((tmp_path / "p.html").read_text())["steps"]
+    assert (last["name"], list(last["changes"])) == ("fold-differences", ["main"])
+    assert "error: 'func.func' op pass 'fold-differences' changes" in last["error"]
+    capfd.readouterr()
+
+
 VISITOR = """
 <script>
 const report = (found) => fetch("/", { method: "POST", body: JSON.stringify(found) });
