@@ -20,7 +20,7 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch pyodide format clean
+.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,8 @@ torch: $(STAMPS)/torch ## install PyTorch for processors alone, if pip finds it;
 
 pyodide: $(STAMPS)/pyodide ## install Pyodide by npm: Python as browsers run it; then its test runs
 
+targets: $(STAMPS)/zig ## install a linker for other machines, and a WebAssembly runtime; then programs for them are tested
+
 format: $(STAMPS)/dev ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -116,8 +118,13 @@ $(STAMPS)/pyodide: | $(STAMPS)/venv
 	npm install --silent --prefix $(VENV)/pyodide pyodide@314
 	@touch $@
 
+# zig compiles the C library of each machine when it is first asked for.
+$(STAMPS)/zig: $(STAMPS)/relex $(STAMPS)/targets
+	$(BIN)/python tests/unit/machines.py
+	@touch $@
+
 # The packages of one extra, without building relex itself once more.
-$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/tvm $(STAMPS)/nnsmith: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/tvm $(STAMPS)/nnsmith $(STAMPS)/targets: pyproject.toml | $(STAMPS)/venv
 	@$(BIN)/python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  print(*project["optional-dependencies"][sys.argv[1]], sep="\n")' $(@F) > $@.txt
 	$(PIP) --requirement $@.txt

@@ -22,6 +22,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/calls.md",
         "docs/library.md",
         "docs/saving.md",
+        "docs/targets.md",
         "docs/threads.md",
         "docs/command-line.md",
         "docs/notebooks.md",
