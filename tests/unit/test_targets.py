@@ -330,6 +330,37 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             printed = run.stdout
 
 
+GRAM = """
+func.func @gram(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}) -> (tensor<?xf32>, tensor<?x3xf32>) {
+  %0 = relex.permute_dims %x : (tensor<?x3xf32>) -> tensor<3x?xf32>
+  %1 = relex.matmul %x, %0 : (tensor<?x3xf32>, tensor<3x?xf32>) -> tensor<?x?xf32>
+  %2 = relex.sort %1 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %3 = relex.max %2 axis = [1] : (tensor<?x?xf32>) -> tensor<?xf32>
+  func.return %3, %x : tensor<?xf32>, tensor<?x3xf32>
+}
+"""
+CALLS = r"""
+#include "gram.h"
+#include <stdio.h>
+static float x[3000], y[1000], z[3000];
+int main(void) {
+  int i;
+  for (i = 0; i < 3000; ++i) x[i] = (float)(i % 7);
+  for (i = 10; i <= 100000000; i *= 100) printf("%d ", gram_gram(i, x, y, z));
+  printf("%g %g", y[9], z[2999]);
+  return 0;
+}
+"""
+
+
+def test_memory_of_32_bits(tmp_path: Path) -> None:
+    """Buffers are copied, and intermediate arrays that the machine has no addresses for are refused."""
+    machine = available("wasm32")
+    build_object(GRAM, tmp_path / "gram.o", target=machine.target)
+    (tmp_path / "main.c").write_text(CALLS)
+    assert machine.run(machine.link(tmp_path, "main.c", "gram.o")) == b"0 0 3 3 37 3"
+
+
 @pytest.mark.parametrize("name", ["aarch64", "riscv64"])
 def test_threads(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They share a loop in a program that is linked with their object file."""
