@@ -3,8 +3,8 @@
 An executable can be pickled: each process is sent the compiled code and the weights once, and needs no compiler. The
 same lines run on a cluster of machines with the same CPU features; only the `LocalCluster` has to be replaced.
 
-Needs the extra `dask`. Exits with 1 if a prediction differs from NumPy's. With `--rounds 10`, measures what one process
-does in a second, and what two do.
+Needs the extra `dask`: in a clone, `pip install ".[dask]"`. Exits with 1 if a prediction differs from NumPy's. With
+`--rounds 10`, measures what one process does in a second, and what two do.
 """
 
 # Dask has no type annotations.

@@ -132,7 +132,11 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=3)
     options = parser.parse_args()
-    result = measure(options.port, options.connections, options.seconds)
+    try:
+        result = measure(options.port, options.connections, options.seconds)
+    except ConnectionRefusedError:
+        print(f"no server answers on port {options.port}: examples/server/server.py starts one", file=sys.stderr)
+        return 1
     shares = ", ".join(f"{percent} %: {result.percentile(percent):.2f} ms" for percent in (50, 95, 99))
     print(f"{result.throughput:.0f} requests per second; latency {shares}; {len(result.wrong)} wrong answers")
     print(*result.wrong[:3], sep="\n", end="\n" if result.wrong else "", file=sys.stderr)
