@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from xdsl.ir import Operation
 
 from relex.dialects.dtypes import is_float_dtype, is_sub_byte
@@ -67,6 +68,40 @@ def signless(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def address(array: Array) -> int:
     """Return the address of the first element."""
     return array.__array_interface__["data"][0]
+
+
+# NumPy moves elements that have fields many times slower than those without.
+
+
+def gather(array: Array, index: Any) -> Any:
+    """Return elements of an array."""
+    if not array.dtype.names or not any(map(np.ndim, index)):
+        return array[index]
+    return _without_fields(array)[index].view(array.dtype)
+
+
+def scatter(array: Array, index: Any, values: Any) -> None:
+    """Set elements of an array."""
+    if array.dtype.names and np.shape(values) and values.dtype == array.dtype and array.dtype[0] == np.int64:
+        _words(array)[index] = _words(values)
+    else:
+        array[index] = values
+
+
+def copied(array: Array) -> Array:
+    """Return a copy of an array."""
+    return _without_fields(array).copy().view(array.dtype) if array.dtype.names else array.copy()
+
+
+def _without_fields(array: Array) -> Array:
+    return array.view(np.dtype((np.void, array.dtype.itemsize)))
+
+
+def _words(array: Any) -> Array:
+    """Return the words of elements that consist of such, in a last dimension."""
+    assert array.dtype.names
+    first: Any = array[array.dtype.names[0]]
+    return as_strided(first, (*first.shape, array.dtype.itemsize // 8), (*first.strides, 8))
 
 
 def fresh_array(shape: tuple[int, ...], dtype: np.dtype[Any], *, checked: bool) -> Array:

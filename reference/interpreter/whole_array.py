@@ -26,7 +26,7 @@ from relex.dialects.index.domains import constant_value, is_same_value
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import accesses, variables_in
 from relex.reference.interpreter.budget import ELEMENTS, take
-from relex.reference.interpreter.memory import check_bounds
+from relex.reference.interpreter.memory import check_bounds, copied, gather, scatter
 from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
 from relex.reference.interpreter.scalars import INDEX, size
 
@@ -159,13 +159,13 @@ class WholeArrays:
         extents = [extent(frame) for extent in self._spatial.values()]
         if prod(extents) < FEWEST or self._share_memory(frame):
             return False
-        before = {slot: frame[slot].array.copy() for slot in self._written}
+        before = {slot: copied(frame[slot].array) for slot in self._written}
         try:
             self._run(frame, extents)
         except (_Dependent, ExecutionError):
             # Errors are reported by the walk, in the right order.
             for slot, array in before.items():
-                np.copyto(frame[slot].array, array)
+                frame[slot].array[...] = array
             return False
         return True
 
@@ -224,10 +224,10 @@ def _step(op: Operation, preparation: Preparation) -> Step | None:
         array: Any = frame[buffer].array
         index = tuple([frame[slot] for slot in indices])
         check_bounds(op, op.memref, array, index)
-        frame[value] = array[index]
+        frame[value] = gather(array, index)
 
     def store(frame: Frame) -> None:
         # In bounds: elements are distinct.
-        frame[buffer].array[tuple([frame[slot] for slot in indices])] = frame[value]
+        scatter(frame[buffer].array, tuple([frame[slot] for slot in indices]), frame[value])
 
     return load if isinstance(op, memref.LoadOp) else store

@@ -137,8 +137,8 @@ class SymbolicNumbers(Numbers):
             return found
         found: Array = np.asarray(found)
         whole = found >= 0
-        if dtype.itemsize > 1:
-            whole = whole & (number["rest"] == -found[..., np.newaxis]).all(axis=-1)
+        for i in range(dtype.itemsize - 1):
+            whole &= number["rest"][..., i] == -found
         return np.where(whole & self.terms.are_of(found, dtype), found, self.terms.undefined)
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
