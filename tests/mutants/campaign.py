@@ -80,17 +80,23 @@ class Campaign:
         widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:5]]
         lines = ["  ".join([*map(str.ljust, row[:5], widths), row[5]]) for row in rows]
         counts = Counter(v.stage for v in self.verdicts)
-        killed = len(rows) - counts["survived"] - counts["same"]
+        real = len(rows) - counts["same"]
         stages = ", ".join(
             f"{count} by {stage}" for stage, count in counts.items() if stage not in ("survived", "same")
         )
-        lines.append(f"seed {self.seed}: {killed} of {len(rows)} killed ({stages}), {counts['same']} change nothing")
+        killed = f"{real - counts['survived']} of {real} killed ({stages})"
+        lines.append(f"seed {self.seed}: {killed}, {counts['same']} more change nothing")
         return "\n".join([*lines, *(f"survived: {v.file}:{v.line}: {v.edit}" for v in self.survivors)])
 
     @property
     def survivors(self) -> list[Verdict]:
         """The mutants that nothing noticed."""
         return [verdict for verdict in self.verdicts if verdict.stage == "survived"]
+
+    @property
+    def equivalent(self) -> list[Verdict]:
+        """The mutants that change nothing."""
+        return [verdict for verdict in self.verdicts if verdict.stage == "same"]
 
 
 def equivalents() -> dict[tuple[str, str], str]:

@@ -171,8 +171,8 @@ class Trial:
 
 
 def numbers(args: argparse.Namespace, campaign: Campaign) -> list[int]:
-    """Return the numbers of the mutants to try."""
-    wanted = args.only if args.only is not None else range(args.count)
+    """Return the numbers of the mutants to try: another one for each that changes nothing."""
+    wanted = args.only if args.only is not None else range(args.count + len(campaign.equivalent))
     return [number for number in wanted if campaign.verdict(number) is None]
 
 

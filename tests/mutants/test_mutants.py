@@ -10,6 +10,7 @@ from campaign import Campaign, Verdict, equivalents
 from covering import Covering
 from draws import ONLY_SHOWN, ONLY_SPEED, ROOMS, Draws
 from edits import KINDS, edits
+from mutants import make_parser, numbers
 from tree import ROOT, Ended, Tests
 
 MISTAKES = {
@@ -203,9 +204,21 @@ def test_campaign(tmp_path: Path):
         "0  passes/b.py:8  lost step   tests     tests/unit/test_b.py  f() => pass",
         "1  passes/a.py:7  comparison  survived  by no test            a < b => a <= b",
         "2  passes/c.py:9  off by one  same      a guess               1 => 2",
-        "seed 3: 1 of 3 killed (1 by tests), 1 change nothing",
+        "seed 3: 1 of 2 killed (1 by tests), 1 more change nothing",
         "survived: passes/a.py:7: a < b => a <= b",
     ]
+
+
+def test_an_edit_that_changes_nothing_is_replaced():
+    campaign = Campaign(3)
+    arguments = make_parser().parse_args(["--count", "3"])
+    assert numbers(arguments, campaign) == [0, 1, 2]
+    for number, stage in enumerate(("tests", "same", "survived")):
+        campaign.verdicts.append(Verdict(number, "passes/a.py", 7, "off by one", "1 => 2", stage))
+    assert numbers(arguments, campaign) == [3]
+    campaign.verdicts.append(Verdict(3, "passes/a.py", 7, "off by one", "1 => 2", "same"))
+    assert numbers(arguments, campaign) == [4]
+    assert numbers(make_parser().parse_args(["--only", "2", "7"]), campaign) == [7]
 
 
 def test_equivalents():

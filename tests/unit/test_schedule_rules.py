@@ -13,9 +13,11 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.processors import processor_of
 from relex.dialects.target import Target, set_target
-from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir.verification import is_guarded
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, ScheduleCpuPass, run_pass
+from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES, add_rule
 from relex.passes.loops.schedule_cpu import Decision, schedule_function
@@ -253,6 +255,17 @@ def test_scheduled_loops_use_memory_rightly(name: str) -> None:
     module = parse_module(PROGRAMS[name][0])
     set_target(module, AVX512)
     CheckTirPass(undecided="error")(RelexPipelinePass("loops")(module))
+
+
+def test_full_panels_are_packed_without_a_condition() -> None:
+    module = parse_module(matmul(40, 33, 61))
+    set_target(module, AVX512)
+    blocks = [op for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, BlockOp)]
+    packing = {op.block_name.data: loops_of(op) for op in blocks if op.block_name.data.startswith("b_local")}
+    assert [*packing] == ["b_local", "b_local_rest"]
+    assert not any(is_guarded(op) for op in blocks if op.block_name.data in packing)
+    assert [loop.extent for loop in packing["b_local"]] == [3, 33, 16]
+    assert [loop.extent for loop in packing["b_local_rest"]] == [33, 13]
 
 
 @pytest.mark.parametrize(("channels", "outer"), [(64, ["n", "y", "o"]), (2048, ["n", "o", "y"])])
