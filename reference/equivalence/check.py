@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
 from relex.dialects.context import make_context
+from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.errors import CompileError, diagnose, expect_module
 from relex.dialects.index.text import parse_index
 from relex.dialects.relex import CallDpsPackedOp
@@ -59,6 +61,8 @@ class Difference:
     """Whether the results could be the same if sums and products may be computed in any order."""
     terms: TermDifference | None = None
     """The terms that differ, if a proof found any."""
+    is_directed: bool = False
+    """Whether the arguments are those of the sample but for some elements, chosen by the terms."""
 
     @property
     def message(self) -> str:
@@ -109,7 +113,7 @@ def explain(difference: Difference) -> Iterator[str]:
         yield f"for any arguments, {difference.terms}"
     if difference.sample is None:
         return
-    yield f"seen in {difference.sample}"
+    yield f"seen in {difference.sample}" + (", with numbers chosen by these terms" if difference.is_directed else "")
     values = [value for _, value in difference.arguments]
     simple = simplify_arguments(values, lambda arguments: difference.retry(arguments) is not None)
     mismatch = difference.retry(simple)
@@ -449,8 +453,11 @@ class Checker:
             self._note(before, p, Verdict(Kind.OPEN, str(unproved or e)))
             is_slow = before.is_slow or isinstance(e, TooLong)
             return replace(before, unchecked=(*before.unchecked, p), is_slow=is_slow)
+        terms = unproved.difference if isinstance(unproved, DifferentTerms) else None
+        if terms is not None and not isinstance(found, Difference):
+            found = find_directed(before, after, call, p, terms) or found
         if isinstance(found, Difference):
-            return replace(found, terms=unproved.difference if isinstance(unproved, DifferentTerms) else None)
+            return replace(found, terms=terms)
         self._note(before, p, Verdict(Kind.CHECKED, str(unproved)))
         if call.rewrite is not None:
             return None
@@ -597,6 +604,49 @@ def _retry(before: _Reference, after: Runner, call: _Call, arguments: Sequence[A
         return before.mismatch(arguments, expected, found, call.numerics)
     except NotComparable:
         return None
+
+
+MOST_ELEMENTS, MOST_CALLS = 3, 200
+"""How many elements of arguments a search changes, and how many calls it tries."""
+
+
+def find_directed(
+    before: _Reference, after: Runner, call: _Call, p: ModulePass, terms: TermDifference
+) -> Difference | None:
+    """Return a difference for arguments that are those of a sample, but for the elements in terms that differ: these
+    become the numbers in the terms, their neighbors, and special numbers."""
+    names = [spec.name for spec in before.interface.inputs]
+    places = [(names.index(name), index) for name, index in terms.elements[:MOST_ELEMENTS]]
+    for sample, arguments, outcome in before.samples() if places else ():
+        shapes = [(index, np.shape(arguments[i])) for i, index in places]
+        if outcome.error is not None or any(
+            i >= n for index, shape in shapes for i, n in zip(index, shape, strict=True)
+        ):
+            continue
+        choices = [_numbers_like(np.asarray(arguments[i]).dtype, terms.numbers) for i, _ in places]
+        for values in islice(product(*choices), MOST_CALLS):
+            changed = [np.array(x) for x in arguments]
+            for (i, index), value in zip(places, values, strict=True):
+                changed[i][index] = value
+            changed = [x if x.ndim else x[()] for x in changed]
+            if (mismatch := _retry(before, after, call, changed)) is not None:
+                named = tuple(zip(names, changed, strict=True))
+                retry = partial(_retry, before, after, call)
+                return Difference((*before.unchecked, p), before.name, mismatch, sample, named, retry, is_directed=True)
+        return None
+    return None
+
+
+def _numbers_like(dtype: np.dtype[Any], numbers: Sequence[Any]) -> list[Any]:
+    """Return some numbers with their neighbors, as far as a type has them, and special numbers of that type."""
+    if not is_float_dtype(dtype):
+        step = 0 if dtype.kind == "b" else 1
+        wide = [int(n) + d for n in numbers if n.dtype.kind in "iub" for d in (0, step, -step)] + [0, 1, -1]
+        return list(dict.fromkeys(np.array(wide).astype(dtype).tolist()))
+    with np.errstate(all="ignore"):
+        same = [n for n in numbers if n.dtype == dtype and n == n]
+        near = [np.nextafter(n, dtype.type(end)) for n in same for end in (np.inf, -np.inf)]
+        return [dtype.type(n) for n in (*same, *near, 0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf)]
 
 
 def _has_right_indices(module: ModuleOp) -> bool:

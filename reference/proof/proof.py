@@ -17,7 +17,7 @@ from relex.reference.proof.field import Residues
 from relex.reference.proof.identities import identities
 from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
 from relex.reference.proof.refinement import Refinement
-from relex.reference.proof.terms import Terms
+from relex.reference.proof.terms import CONSTANT, ELEMENT, Terms
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -47,6 +47,10 @@ class TermDifference:
     after: str
     smallest: tuple[str, str]
     """The smallest terms that differ inside of these."""
+    elements: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Elements of arguments in the smallest terms, by name and index."""
+    numbers: tuple[Any, ...] = ()
+    """Numbers in the smallest terms."""
 
     def __str__(self) -> str:
         inner = "" if self.smallest == (self.before, self.after) else f"; {self.smallest[0]} became {self.smallest[1]}"
@@ -258,5 +262,15 @@ def _compare(terms: Terms, interface: Interface, expected: Results, found: Resul
             texts = terms.text(inner.before), terms.text(inner.after)
             if (function := terms.heads[inner.before].name) in LIBRARY:
                 raise Unproved(f"{function} may come from any library, and is computed in another way: {texts[1]}")
-            whole = TermDifference(f"{name}{place or ''}", terms.text(old), terms.text(new), texts)
+            leaves = list(terms.leaves(inner.before, inner.after))
+            elements = [terms.arguments[leaf] for leaf in leaves if terms.heads[leaf].name == ELEMENT]
+            numbers = [terms.value(leaf) for leaf in leaves if terms.heads[leaf].name == CONSTANT]
+            whole = TermDifference(
+                f"{name}{place or ''}",
+                terms.text(old),
+                terms.text(new),
+                texts,
+                tuple((argument, tuple(index)) for argument, *index in elements),
+                tuple(numbers),
+            )
             raise DifferentTerms(whole)

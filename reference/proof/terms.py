@@ -309,6 +309,19 @@ class Terms:
                 pending.extend(self.arguments[current])
         return count
 
+    def leaves(self, *terms: int, limit: int = 1000) -> Iterator[int]:
+        """Yield the elements and numbers in terms, each once; those of the first `limit` parts of large ones."""
+        pending, seen = list(terms), set[int]()
+        while pending and len(seen) < limit:
+            term = self.settle(pending.pop())
+            if term in seen:
+                continue
+            seen.add(term)
+            if self.heads[term].name in (CONSTANT, ELEMENT):
+                yield term
+            else:
+                pending.extend(self.arguments[term])
+
     def text(self, term: int, depth: int = 4) -> str:
         """Format a term: what lies deeper than `depth` is left out."""
         term = self.settle(term)

@@ -15,10 +15,11 @@ from wrong_rewrites import CASES
 from xdsl.context import Context
 from xdsl.dialects.arith import SubfOp
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import Rewriter
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
-from relex.dialects.relex import SubtractOp
+from relex.dialects.relex import SubtractOp, WhereOp
 from relex.dialects.schedule.loops import UnrollOp
 from relex.dialects.tir import ForOp
 from relex.lowering import RelexPipelinePass
@@ -142,6 +143,37 @@ def test_right_passes(name: str):
     found = [f.verdict.kind for made in programs for f in check_pass(p, made.module, proof=True).findings]
     assert found.count(Kind.PROVED) >= 3
     assert Kind.OPEN not in found
+
+
+def test_terms_direct_the_search_for_arguments():
+    """No sample has the one number that shows the mistake."""
+    text = """
+    func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %0 = relex.constant dense<7.25> : tensor<3xf32>
+      %1 = relex.constant dense<1.0> : tensor<3xf32>
+      %2 = relex.equal %x, %0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
+      %3 = relex.where %2, %1, %x : (tensor<3xi1>, tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      func.return %3 : tensor<3xf32>
+    }
+    """
+    check_pass(DropWherePass(), parse_module(text))
+    with pytest.raises(NotEquivalentError) as caught:
+        check_pass(DropWherePass(), parse_module(text), proof=True)
+    (found,) = caught.value.diagnostics
+    assert "pass 'drop-where' changes what @main computes: expected 1.0 for result[0], found 7.25" in found.message
+    assert found.notes[-2].endswith("with numbers chosen by these terms")
+    assert found.notes[-1] == "with %x[0] = 7.25: expected 1.0 for result[0], found 7.25"
+
+
+@dataclass(frozen=True)
+class DropWherePass(RelexPass):
+    """Takes the last operand of each choice."""
+
+    name = "drop-where"
+
+    def apply(self, ctx: Context, op: ModuleOp):
+        for inner in [inner for inner in op.walk() if isinstance(inner, WhereOp)]:
+            Rewriter.replace_op(inner, [], [inner.operands[2]])
 
 
 def test_rounding_is_not_proved():
