@@ -186,7 +186,11 @@ COST_OF_EDGES = 0.02
 """Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
 
 COST_OF_A_SCALAR = 1.5
-"""Cost of copying an element, or of storing an element of a vector, in multiplications."""
+"""Cost of copying an element, in multiplications."""
+
+COST_OF_A_SCALAR_STORE = 2.5
+"""Cost of storing an element of a vector by itself, in multiplications: it is taken out of the vector first, and each
+goes to another cache line."""
 
 MIN_USES_TO_PACK = 8
 """Rows that use an element of an operand; with fewer, packing its columns costs more than it saves."""

@@ -179,7 +179,7 @@ class ReductionAxes:
             stores = rest + (self.column_count - rest) / tile.lanes if self.is_unit_stride else self.column_count
             total += cost.COST_OF_A_SCALAR * self._copied * stores
         if not self.is_stored_in_vectors:
-            total += cost.COST_OF_A_SCALAR * around * rows * self.column_count / terms
+            total += cost.COST_OF_A_SCALAR_STORE * around * rows * self.column_count / terms
         return total
 
     @cached_property
