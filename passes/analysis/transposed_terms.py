@@ -47,14 +47,10 @@ def _loads_of(block: BlockOp, buffer: object) -> list[memref.LoadOp]:
 
 def _dimension_of_terms(copy: BlockOp, load: memref.LoadOp) -> int | None:
     """Return the dimension of the copy along which the terms of a reduction lie that are contiguous in the source."""
-    reader, found = load.parent_op(), list(accesses(copy))
-    if len(found) != 2 or not isinstance(reader, BlockOp) or any(isinstance(op, InitOp) for op in copy.walk()):
+    reader, found = load.parent_op(), copied_by(copy)
+    if found is None or not isinstance(reader, BlockOp) or not found[0].indices:
         return None
-    source, store = found[0].op, found[1].op
-    if not isinstance(source, memref.LoadOp) or not isinstance(store, memref.StoreOp) or store.value is not source.res:
-        return None
-    if not all(op in (source, store) or is_pure(op) for op in copy.body.block.ops) or not source.indices:
-        return None
+    source, store = found
     *outer, last = map(index_of, source.indices)
     for dimension, (index, term) in enumerate(zip(store.indices, load.indices, strict=True)):
         variable, term_variable = variable_of(index, copy), variable_of(term, reader)
@@ -64,3 +60,14 @@ def _dimension_of_terms(copy: BlockOp, load: memref.LoadOp) -> int | None:
         if is_alone and terms_of(last).get(variable.variable) == 1:
             return dimension
     return None
+
+
+def copied_by(block: BlockOp) -> tuple[memref.LoadOp, memref.StoreOp] | None:
+    """Return the load and the store of a block that only copies elements; None if it does anything else."""
+    found = list(accesses(block))
+    if len(found) != 2 or any(isinstance(op, InitOp) for op in block.walk()):
+        return None
+    load, store = found[0].op, found[1].op
+    if not isinstance(load, memref.LoadOp) or not isinstance(store, memref.StoreOp) or store.value is not load.res:
+        return None
+    return (load, store) if all(op in (load, store) or is_pure(op) for op in block.body.block.ops) else None

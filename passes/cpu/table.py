@@ -6,6 +6,7 @@ from relex.dialects.table import Table
 from relex.passes.cpu.rule import Match
 from relex.passes.cpu.rules.bordered_rows import bordered_rows
 from relex.passes.cpu.rules.columns import columns
+from relex.passes.cpu.rules.digits import digits
 from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
 from relex.passes.cpu.rules.partial_rows import partial_rows
@@ -46,5 +47,6 @@ for rule in (
     pieces,
     short_rows,
     bordered_rows,
+    digits,
 ):
     add_rule(rule.__name__.replace("_", "-"), rule)

@@ -10,7 +10,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import PassError
@@ -18,11 +18,11 @@ from relex.dialects.index.expr import terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
-from relex.dialects.tir.indices import known_size
+from relex.dialects.tir.indices import known_size, variable_of
 from relex.passes.analysis.buffers import buffers_written, size_asked
 from relex.passes.analysis.loop_tree import only_step
 from relex.passes.analysis.sharing import has_views, is_understood
-from relex.passes.analysis.transposed_terms import keeps_terms_together
+from relex.passes.analysis.transposed_terms import copied_by, keeps_terms_together
 from relex.passes.base import RelexPass
 from relex.passes.schedule.compute_inline import alike, compute_inline
 from relex.passes.support.buffer_edits import remove_buffer
@@ -33,7 +33,8 @@ class InlineBlocksPass(RelexPass):
     """
     Computes an element of a local buffer where it is read, if this does not compute anything more often, and drops the
     buffer, its block and its loops. The same operations are performed on the same numbers. A copy computes nothing: it
-    is also dropped for a reduction whose terms are contiguous in its source. Blocks whose results are not read are
+    is also dropped for a reduction whose terms are contiguous in its source, and for others if it keeps rows as they
+    are. Blocks whose results are not read are
     dropped as well.
 
     The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
@@ -112,6 +113,8 @@ def _is_worth_it(block: BlockOp) -> bool:
         return False
     if len(readers) == 1 and (_reads_an_element_once(readers[0]) or keeps_terms_together(block, readers[0])):
         return True
+    if _keeps_rows(block) and not any(map(_reduces, readers)):
+        return True
     now, then = _extents(block.iter_vars), list(map(_times, readers))
     if len(readers) == 1 and then[0] == now:
         return True
@@ -124,6 +127,26 @@ def _reads_an_element_once(load: memref.LoadOp) -> bool:
     variables = _variables_around(load)
     alone = [set(terms_of(index_of(i))) for i in load.indices]
     return variables is not None and all({v.variable} in alone for v in variables)
+
+
+def _keeps_rows(block: BlockOp) -> bool:
+    """Return whether a block only copies elements, and all that are side by side in its buffer are so in its source."""
+    found = copied_by(block)
+    if found is None:
+        return False
+    source, result = (_moving(op, block) for op in found)
+    return bool(source and result) and None not in source and source[-1] is result[-1]
+
+
+def _moving(op: memref.LoadOp | memref.StoreOp, block: BlockOp) -> list[SSAValue | None]:
+    """Return the variables of a block that index an element, without those that have one value; None for others."""
+    found = [variable_of(index, block) for index in op.indices if not isinstance(index_of(index), int)]
+    return [v and v.variable for v in found if v is None or v.extent != 1]
+
+
+def _reduces(load: memref.LoadOp) -> bool:
+    variables = _variables_around(load)
+    return variables is None or any(v.kind is IterKind.REDUCE for v in variables)
 
 
 def _times(load: memref.LoadOp) -> list[Hashable] | None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from programs import Array
 from xdsl.context import Context
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
@@ -146,6 +147,16 @@ def concatenation(a: str, b: str, result: str) -> str:
     }}"""
 
 
+REPEATED = """
+func.func @main(%a: tensor<30x70xf32>) -> tensor<60x210xf32> {
+  %0 = relex.expand_dims %a axis = [0, 2] : (tensor<30x70xf32>) -> tensor<1x30x1x70xf32>
+  %1 = relex.broadcast_to %0 shape = [2, 30, 3, 70] : (tensor<1x30x1x70xf32>) -> tensor<2x30x3x70xf32>
+  %2 = relex.reshape %1 shape = [60, 210] : (tensor<2x30x3x70xf32>) -> tensor<60x210xf32>
+  func.return %2 : tensor<60x210xf32>
+}
+"""
+
+
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
     "terms that fill no vector": (dense(6, 1001, 9), "dot-kernel", None),
@@ -200,6 +211,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "concatenation": (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), "pieces", "pieces"),
     "concatenation of rows": (concatenation("31x32xf32", "31x128xf32", "31x192xf32"), "pieces", "pieces"),
     "concatenation of primes": (concatenation("67x31xf32", "67x17xf32", "67x79xf32"), "bordered-rows", "bordered-rows"),
+    "repeated rows": (REPEATED, "digits", "digits"),
     "one": (reduction("sum", "1x1xf32", "[0]", "1xf32"), None, None),
 }
 """A program, the rule for its reduction, and the rule if the reduction is strict."""
@@ -238,12 +250,15 @@ def test_rules(name: str) -> None:
         (convolution(5, 14, 5, 5, 3), AVX2, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
         (convolution(5, 33, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 16 and 1 elements"),
         (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), AVX2, "5 of 8 iterations of @i11"),
+        (REPEATED, AVX512, "loops of 2x30, 3x70 iterations"),
         (pool("max_pool2d", 37, 2), AVX512, "3 vectors of 16 elements"),
         (convolution(68, 14, 68, 2, 1), AVX512, "12 and 10 by 1 vectors of 16 elements"),
         # 3 vectors would be as fast, but 24 does not divide the columns, or a panel fills the first-level cache.
         (matmul(64, 256, 4096).replace("f64", "f32"), AVX2, "6 and 4 by 2 vectors of 8 elements"),
         (matmul(64, 1024, 192).replace("f64", "f32"), AVX2, "6 and 4 by 2 vectors of 8 elements"),
         (matmul(64, 64, 192).replace("f64", "f32"), AVX2, "4 by 3 vectors of 8 elements"),
+        # Other tiles would leave a single row, but store each result by itself.
+        (matmul(127, 253, 511), AVX2, "5 and 2 by 2 vectors of 4 elements"),
     ],
 )
 def test_summaries(text: str, target: Target, summary: str) -> None:
@@ -291,6 +306,13 @@ def test_a_padded_copy_is_made_for_each_channel() -> None:
     loops = RelexPipelinePass("loops")(module)
     sizes = {alloc.buffer.name_hint: alloc.buffer.type for alloc in loops.walk() if isinstance(alloc, AllocBufferOp)}
     assert str(sizes["padded"]) == "memref<1x1x39x48xi32>"  # Whole vectors of 16 columns.
+
+
+def test_repeated_rows_are_copied_without_divisions() -> None:
+    module = parse_module(REPEATED)
+    set_target(module, AVX512)
+    core = RelexPipelinePass("core")(module)
+    assert not [op for op in core.walk() if isinstance(op, arith.DivUIOp | arith.RemUIOp | memref.AllocOp)]
 
 
 def arguments(text: str) -> list[Array]:

@@ -90,6 +90,26 @@ tir.prim_func @fused(%X: memref<4x2xf32>) outs(%Y: memref<4xf32>) {
   }
 }
 
+// Quotients and remainders of sums of loops are these loops.
+// CHECK-LABEL: func.func @digits(
+// CHECK-NOT: arith.div
+// CHECK-NOT: arith.rem
+// CHECK: memref.load %X[[[HIGH:%.+]], [[LOW:%.+]]] : memref<3x5xf32>
+// CHECK-NOT: arith.div
+tir.prim_func @digits(%X: memref<3x5xf32>) outs(%Y: memref<15xf32>) {
+  %five = arith.constant 5 : index
+  tir.for %i, %j in (3, 5) {
+    %a = arith.muli %i, %five : index
+    %f = arith.addi %a, %j : index
+    tir.block @Y (%v: spatial<15> = %f) {
+      %high = arith.divui %v, %five : index
+      %low = arith.remui %v, %five : index
+      %x = memref.load %X[%high, %low] : memref<3x5xf32>
+      memref.store %x, %Y[%v] : memref<15xf32>
+    }
+  }
+}
+
 // Local buffers: small ones on the stack, large ones and those of unknown size on the heap. Those of a known size are
 // made once, also where they belong to a loop. LLVM does not inline what takes longer than a call.
 // CHECK-LABEL: func.func private @buffers({{.*}} attributes {passthrough = ["noinline"]} {

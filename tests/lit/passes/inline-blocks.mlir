@@ -168,6 +168,29 @@ tir.prim_func @dead(%X: memref<4xf32>) {
 
 // -----
 
+// Rows that are copied as they are, however often they are read.
+// CHECK-LABEL: tir.prim_func @repeated(
+// CHECK-NOT: tir.alloc_buffer
+// CHECK: memref.load %X[%vj]
+tir.prim_func @repeated(%X: memref<8xf32>) outs(%Y: memref<4x8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<1x8xf32>
+  tir.for %i, %j in (1, 8) {
+    tir.block @T (%vi: spatial<1> = %i, %vj: spatial<8> = %j) {
+      %x = memref.load %X[%vj] : memref<8xf32>
+      memref.store %x, %T[%vi, %vj] : memref<1x8xf32>
+    }
+  }
+  tir.for %i, %j in (4, 8) {
+    tir.block @Y (%vi: spatial<4> = %i, %vj: spatial<8> = %j) {
+      %c0 = arith.constant 0 : index
+      %t = memref.load %T[%c0, %vj] : memref<1x8xf32>
+      memref.store %t, %Y[%vi, %vj] : memref<4x8xf32>
+    }
+  }
+}
+
+// -----
+
 // Nothing is computed more often: each element is read for three rows,
 // CHECK-LABEL: tir.prim_func @read_again(
 // CHECK:         tir.block @T

@@ -1,0 +1,61 @@
+"""Blocks that read elements at quotients and remainders of a loop's variable, such as repeated rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from relex.dialects.errors import fail
+from relex.dialects.index.expr import IndexExpr, Quotient, Remainder, atoms_in
+from relex.dialects.processors import Processor
+from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import name_of_block
+from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import check_at_least, count, loops_alone, named
+from relex.passes.cpu.rule import Plan
+from relex.passes.schedule import Loop, Schedule
+
+
+def digits(block: BlockOp, processor: Processor) -> Plan:
+    """Split loops whose quotients and remainders are indices, so that each of these has a loop of its own, without a
+    division for each element. LLVM makes vectors of the innermost one.
+
+    ```mlir
+    tir.for %i in (1000) {
+      ... // y[i] = x[i % 250]
+    }
+    // digits
+    tir.for %i0, %i1 in (4, 250) {
+      ... // y[250 i0 + i1] = x[i1]
+    }
+    ```
+    """
+    loops = loops_alone(block)
+    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
+        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    check_at_least(block, cost.MIN_STEPS, count(loops), "elements")
+    factors = {named(loop): found for loop in loops if (found := _factors(block, loop))}
+    if not factors:
+        fail(block, f"expected {name_of_block(block)} to use quotients or remainders of a loop that divide it")
+    summary = ", ".join("x".join(map(str, found)) for found in factors.values())
+    return Plan(f"loops of {summary} iterations", lambda schedule: _schedule(schedule, factors))
+
+
+def _factors(block: BlockOp, loop: ForOp) -> list[int]:
+    """Return the extents of loops that together replace a loop; none if its variable is not divided, or not evenly."""
+    variable, extent = IndexExpr.of(loop.variable), loop.extent
+    forms = [form for access in block_accesses(block) for form in access.element]
+    atoms = {atom for form in forms for atom in atoms_in(form) if isinstance(atom, Quotient | Remainder)}
+    if not isinstance(extent, int):
+        return []
+    steps = sorted(
+        {1, extent, *(atom.divisor for atom in atoms if atom.dividend == variable and atom.divisor < extent)}
+    )
+    if len(steps) < 3 or any(large % small for small, large in pairwise(steps)):
+        return []
+    return [large // small for small, large in pairwise(steps)][::-1]
+
+
+def _schedule(schedule: Schedule, factors: dict[Loop, list[int]]) -> None:
+    for loop, (_, *inner) in factors.items():
+        schedule.split(loop, [None, *inner])
