@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+
+from started import run_python
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "digits"
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the demo as users do: kernels that were compiled before are found."""
-    command, environment = [sys.executable, str(folder / "demo.py")], dict(os.environ)
+    environment = dict(os.environ)
     del environment["RELEX_VERIFY"]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return run_python(folder / "demo.py", env=environment)
 
 
 def test_demo() -> None:

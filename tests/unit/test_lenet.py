@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from started import run_python
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDER = EXAMPLES / "lenet"
@@ -30,9 +31,9 @@ def training(network: Any) -> Any:
 
 def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command as users do: kernels that were compiled before are found."""
-    line, environment = [sys.executable, *map(str, command)], {**os.environ, **variables}
+    environment = {**os.environ, **variables}
     del environment["RELEX_VERIFY"]
-    return subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    return run_python(*map(str, command), env=environment)
 
 
 def copy_examples(folder: Path) -> None:

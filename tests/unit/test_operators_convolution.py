@@ -219,7 +219,7 @@ def test_transposed_convolution(stride: int, before: int, after: int, dilation: 
 TRANSPOSED: tuple[tuple[Shape, Shape, dict[str, Any]], ...] = (
     ((1, 1, 2, 3), (1, 1, 4, 4), {"strides": (2, 2), "padding": (1, 1)}),
     ((2, 3, 4, 3), (3, 17, 3, 2), {"strides": (2, 3), "padding": (1, 0, 2, 1)}),
-    ((1, 33, 3, 4), (33, 1, 5, 4), {"strides": (3, 2), "groups": 33, "output_padding": (2, 1)}),
+    ((1, 17, 3, 4), (17, 1, 5, 4), {"strides": (3, 2), "groups": 17, "output_padding": (2, 1)}),
     ((1, 6, 3, 3), (6, 2, 2, 3), {"strides": (3, 2), "groups": 3, "padding": (4, 0, 0, 2)}),
     ((1, 2, 3, 4), (2, 3, 3, 2), {"strides": (4, 6), "dilation": (6, 4), "output_padding": (3, 0)}),
     ((2, 3, 2, 5), (3, 2, 2, 3), {"strides": (3, 2), "dilation": (2, 3), "padding": (1, 2)}),
@@ -234,7 +234,8 @@ def test_transposed_convolution_by_phases(case: tuple[Shape, Shape, dict[str, An
     check(partial(Conv2dTransposeOp, **options), x, w)
     # An infinity reaches what its multiples are added to, and zeros around the data, but none between.
     w.flat[0] = np.inf
-    check(partial(Conv2dTransposeOp, **options), x, w)
+    make = partial(Conv2dTransposeOp, **options)
+    assert_same(native(make, x, w), expected(make, x, w))
 
 
 @pytest.mark.parametrize(
