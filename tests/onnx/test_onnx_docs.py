@@ -36,6 +36,8 @@ def test_examples(tmp_path: Path) -> None:
 
 def test_first_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's model is made, and each of its commands runs; what it shows is printed."""
+    monkeypatch.setattr("relex.tools.measuring.SECONDS", 0.0)
+    monkeypatch.setattr("relex.runtime.profile.MIN_SECONDS", 0.0)
     page = PAGE.with_name("first-steps.md").read_text()
     model, program = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     described, printed = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Region
 from relex.dialects import parse_module
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.relex import Operator
+from relex.dialects.signature import Signature
 from relex.lowering.relex_pipeline import Level, RelexPipelinePass
 from relex.lowering.support.signatures import signatures
 from relex.reference import Interpretation, interpret
@@ -71,9 +72,15 @@ def lowered(text: str, level: Level, strict: bool) -> ModuleOp:
     return RelexPipelinePass(level, strict)(before)
 
 
+@lru_cache(maxsize=4)
+def stated(text: str) -> Mapping[str, Signature]:
+    """The signatures of a program's functions."""
+    return signatures(parse_module(text))
+
+
 def interpreted(text: str, level: Level, *, strict: bool = True, checked: bool = False) -> Interpretation:
     """A program lowered to a level and interpreted there."""
-    return interpret(lowered(text, level, strict), checked=checked, interface=signatures(parse_module(text)))
+    return interpret(lowered(text, level, strict), checked=checked, interface=stated(text))
 
 
 def compiled(text: str, level: Level = "core", *, strict: bool = True) -> Executable:

@@ -129,7 +129,7 @@ def test_equal_convolutions(window: int) -> None:
 LAYERS = st.lists(
     st.builds(Layer, st.integers(0, 2), bias=st.booleans(), relu=st.booleans(), residual=st.booleans()),
     min_size=1,
-    max_size=6,
+    max_size=4,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 import pytest
@@ -145,11 +146,20 @@ def after(passes: Sequence[ModulePass], module: ModuleOp) -> ModuleOp:
     return module
 
 
-def check(program: str, order: Sequence[ModulePass], bound_after: int) -> None:
-    """Run passes, and `bind-params` behind some of them if there are so many, and compare what the program computes."""
+@cache
+def parsed(program: str) -> tuple[ModuleOp, Array]:
+    """A program, and what it computes."""
     module = parse_module(program)
-    params = {name: value for name, value in PARAMS.items() if f"%{name}:" in program}
-    expected = interpret(module)["main"](X, **params)
+    return module, interpret(module)["main"](X, **params_of(program))
+
+
+def params_of(program: str) -> dict[str, Array]:
+    return {name: value for name, value in PARAMS.items() if f"%{name}:" in program}
+
+
+def check(program: str, order: Sequence[ModulePass], bound_after: int) -> None:
+    """Run passes, and `bind-params` after some of them if there are so many, and compare what the program computes."""
+    (module, expected), params = parsed(program), params_of(program)
     if bound_after <= len(order):
         order = [*order[:bound_after], BindParamsPass(params=params), *order[bound_after:]]
         params = {}
