@@ -22,7 +22,7 @@ from relex.tools.reproducer import write_reproducer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from relex.reference.equivalence.check import Difference
+    from relex.reference.equivalence.differences import Difference
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Bisection:
         return None if difference is None else Fault(difference=difference)
 
     def _error(self, section: Section, fault: Fault, rule: Application) -> CompileError:
-        from relex.reference.equivalence.check import explain
+        from relex.reference.equivalence.differences import explain
 
         number = section.applied + rule.number
         notes = [
@@ -166,7 +166,7 @@ class Bisection:
 
     def _outside(self, section: Section, fault: Fault, count: int, failed: Application | None) -> CompileError:
         """Return the error for what a pass does by itself, or for a rule that raises an error."""
-        from relex.reference.equivalence.check import NotEquivalentError
+        from relex.reference.equivalence.differences import NotEquivalentError
         from relex.reference.equivalence.interface import find_function
 
         if fault.difference is not None:

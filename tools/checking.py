@@ -26,7 +26,8 @@ from relex.tools.pipelines import pass_text
 from relex.tools.reproducer import as_text, write_reproducer
 
 if TYPE_CHECKING:
-    from relex.reference.equivalence.check import Checker, Difference
+    from relex.reference.equivalence.check import Checker
+    from relex.reference.equivalence.differences import Difference
     from relex.reference.proof.certificate import Certificate
     from relex.reference.proof.verdicts import Finding
 

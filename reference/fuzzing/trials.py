@@ -22,7 +22,8 @@ from relex.dialects.errors import CompileError, InternalError, describe
 from relex.dialects.relex import CallDpsPackedOp
 from relex.passes.base import steps_of, verify_after
 from relex.passes.tracing import Application, RulesStopped, Trace, observe
-from relex.reference.equivalence.check import Checker, Difference, explain
+from relex.reference.equivalence.check import Checker
+from relex.reference.equivalence.differences import Difference, explain
 from relex.reference.equivalence.interface import find_function
 from relex.runtime.library import LIBRARY
 

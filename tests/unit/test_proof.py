@@ -26,7 +26,8 @@ from relex.lowering import RelexPipelinePass
 from relex.passes import ApplySchedulePass, RelexPass, placed
 from relex.passes.schedule.table import PRIMITIVES
 from relex.reference import FuzzError, check_pass, fuzz_pass
-from relex.reference.equivalence.check import NotEquivalentError, Report, explain
+from relex.reference.equivalence.check import Report
+from relex.reference.equivalence.differences import NotEquivalentError, explain
 from relex.reference.fuzzing.sources import Programs
 from relex.reference.proof.verdicts import Kind
 from relex.runtime import build

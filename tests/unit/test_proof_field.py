@@ -14,7 +14,7 @@ from xdsl.dialects.arith import AddfOp, MaximumfOp, MulfOp, NegfOp
 from relex.dialects import parse_module
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.reference import check_pass
-from relex.reference.equivalence.check import NotEquivalentError
+from relex.reference.equivalence.differences import NotEquivalentError
 from relex.reference.proof import proof
 from relex.reference.proof.field import P, Residues
 from relex.reference.proof.heads import head_of

@@ -14,7 +14,8 @@ from xdsl.passes import ModulePass
 from relex.passes.base import RelexPass, apply_pass
 from relex.passes.numerics import together
 from relex.reference import check_pass
-from relex.reference.equivalence.check import NotEquivalentError, Report
+from relex.reference.equivalence.check import Report
+from relex.reference.equivalence.differences import NotEquivalentError
 from relex.tools.campaign.subject import Skip
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from random import Random
 from relex.frontend.script import parse_script, print_script
 from relex.lowering import LegalizeOpsPass
 from relex.reference import check_equivalent
-from relex.reference.equivalence.check import NotEquivalentError
+from relex.reference.equivalence.differences import NotEquivalentError
 from relex.reference.fuzzing.structures import random_program
 from relex.tools.campaign.subject import Case, Skip, Subject
 

@@ -1,0 +1,60 @@
+"""A search for arguments that show what a proof found: terms that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+from xdsl.passes import ModulePass
+
+from relex.dialects.dtypes import is_float_dtype
+from relex.reference.equivalence.call_after import CallAfter
+from relex.reference.equivalence.differences import Difference
+from relex.reference.equivalence.execution import Runner
+from relex.reference.equivalence.references import Reference
+from relex.reference.proof.proof import TermDifference
+
+MOST_ELEMENTS, MOST_CALLS = 3, 200
+"""How many elements of arguments a search changes, and how many calls it tries."""
+
+
+def find_directed(
+    before: Reference, after: Runner, call: CallAfter, p: ModulePass, terms: TermDifference
+) -> Difference | None:
+    """Return a difference for arguments that are those of a sample, but for the elements in terms that differ: these
+    become the numbers in the terms, their neighbors, and special numbers."""
+    names = [spec.name for spec in before.interface.inputs]
+    places = [(names.index(name), index) for name, index in terms.elements[:MOST_ELEMENTS]]
+    retry = partial(call.mismatch, before, after)
+    for sample, arguments, outcome in before.samples() if places else ():
+        shapes = [(index, np.shape(arguments[i])) for i, index in places]
+        if outcome.error is not None or any(
+            i >= n for index, shape in shapes for i, n in zip(index, shape, strict=True)
+        ):
+            continue
+        choices = [_numbers_like(np.asarray(arguments[i]).dtype, terms.numbers) for i, _ in places]
+        for values in islice(product(*choices), MOST_CALLS):
+            changed = [np.array(x) for x in arguments]
+            for (i, index), value in zip(places, values, strict=True):
+                changed[i][index] = value
+            changed = [x if x.ndim else x[()] for x in changed]
+            if (mismatch := retry(changed)) is not None:
+                named = tuple(zip(names, changed, strict=True))
+                return Difference((*before.unchecked, p), before.name, mismatch, sample, named, retry, is_directed=True)
+        return None
+    return None
+
+
+def _numbers_like(dtype: np.dtype[Any], numbers: Sequence[Any]) -> list[Any]:
+    """Return some numbers with their neighbors, as far as a type has them, and special numbers of that type."""
+    if not is_float_dtype(dtype):
+        step = 0 if dtype.kind == "b" else 1
+        wide = [int(n) + d for n in numbers if n.dtype.kind in "iub" for d in (0, step, -step)] + [0, 1, -1]
+        return list(dict.fromkeys(np.array(wide).astype(dtype).tolist()))
+    with np.errstate(all="ignore"):
+        same = [n for n in numbers if n.dtype == dtype and n == n]
+        near = [np.nextafter(n, dtype.type(end)) for n in same for end in (np.inf, -np.inf)]
+        return [dtype.type(n) for n in (*same, *near, 0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf)]
