@@ -66,9 +66,9 @@ class Connection(asyncio.Protocol):
         self.send()
 
     def send(self) -> None:
-        """Send the next request."""
+        """Send the next request, one at least."""
         self.start = perf_counter()
-        if self.start >= self.until:
+        if self.start >= self.until and (self.latencies or self.wrong):
             self.transport.close()
             return
         text, self.digit = next(self.requests)

@@ -24,7 +24,7 @@ from load import HOST, Result, measure
 from model import load_images
 
 SERVER = Path(__file__).with_name("server.py")
-STARTING, ENDING = 120.0, 20.0
+STARTING, ENDING = 120.0, 60.0
 """Seconds that a server may take to start, and to end."""
 
 Measured = dict[tuple[int, int, str], tuple[Result, float]]

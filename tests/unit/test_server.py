@@ -34,7 +34,7 @@ def test_requests_are_answered_in_batches(example: dict[str, Any], monkeypatch: 
     def mistaken(_: object) -> Any:
         return (digits + 1) % 10
 
-    with measure.serving("--max-batch", "8", "--delay", "20") as port:
+    with measure.serving("--max-batch", "8", "--delay", "20", "--timeout", "60000") as port:
         result = load.measure(port, connections=8, seconds=0.5)
         requests, batches = measure.batches_so_far(port)
         monkeypatch.setattr(load, "reference", mistaken)
