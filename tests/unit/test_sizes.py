@@ -25,6 +25,7 @@ from relex.dialects.sizes import (
     smaller,
     substitute,
 )
+from relex.dialects.sizes.requirements import Solver
 
 n, m = named("n"), named("m")
 
@@ -143,3 +144,15 @@ def test_requirements() -> None:
     assert Requirement(3 * n, "==", 4).holds is False
     assert Requirement(3 * n, "==", 6).holds is None
     assert Requirement(n, "<=", MAX_SIZE).holds is None
+
+
+def test_all_earlier_requirements_must_hold() -> None:
+    """A size that becomes known makes requirements true or false."""
+    solver = Solver()
+    x, y = solver.name("x"), solver.name("y")
+    assert solver.require(Requirement(x, "<=", 3))
+    assert solver.require(Requirement(y, "<=", 3))
+    assert solver.require(Requirement(y, "==", 2))
+    assert solver.left == [Requirement(x, "<=", 3)]
+    assert solver.require(Requirement(2, "<=", x))
+    assert not solver.require(Requirement(x, "==", 7))
