@@ -35,6 +35,7 @@ from relex.tools.progress import with_progress
 from relex.tools.run_options import make_parser
 
 if TYPE_CHECKING:
+    from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
@@ -69,70 +70,101 @@ def run(args: argparse.Namespace, started: float | None = None) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     from relex.dialects.context import make_context
-    from relex.passes.graph.bind_params import BindParamsPass
     from relex.passes.support.array_files import load_arrays
-    from relex.tools.library_errors import explain_library_errors
 
+    plugins = _set_up(args)
+    inputs = [read(text) for read, text in args.inputs]
+    if PurePath(args.file).suffix == SAVED:
+        results = _results_of_saved(args, inputs)
+    else:
+        context = make_context()
+        plugins.add_dialects(context)
+        source = read_source(args.file, _kind)
+        params = load_arrays(args.params) if args.params else {}
+        try:
+            results = _results(_read_program(source, args, context, params), args, inputs, source)
+        except CompileError as e:
+            raise CompileError([source.show(d) for d in e.diagnostics]) from e
+    if results is not None:
+        write_results(results, args.output)
+
+
+def _set_up(args: argparse.Namespace) -> Plugins:
+    """Execute the files that define passes and library functions, and return the former. `args` gets the passes that
+    are added to the compilation, and the target."""
     plugins = Plugins.of(args.load_passes)
     for path in args.library:
         import_file(path)
     if args.library:
+        from relex.tools.library_errors import explain_library_errors
+
         explain_library_errors(dict(map(read_text, args.library)))
     args.passes = [*passes_of(plugins), *tuning(args)]
     if args.target is not None:
         from relex.tools.emitting import read_target
 
         args.target = read_target(args.target)
-    inputs = [read(text) for read, text in args.inputs]
-    if PurePath(args.file).suffix == SAVED:
-        with doing("Link"):
-            loaded = load_saved(args)
-        signature = loaded[args.entry].signature
-        if is_asked_about(args) and signature.inputs:
-            from relex.tools.describing import describe_function
+    return plugins
 
-            print(describe_function(signature, None))
-            return
-        write_results(call(loaded, None, args, inputs), args.output)
-        return
-    context = make_context()
-    plugins.add_dialects(context)
 
-    def kind(name: str) -> str:
-        return file_kind(name, known_suffixes(), f" or {SAVED}")
+def _kind(name: str) -> str:
+    """Return the kind of program in a file."""
+    return file_kind(name, known_suffixes(), f" or {SAVED}")
 
-    source = read_source(args.file, kind)
-    params = load_arrays(args.params) if args.params else {}
-    try:
-        with compile_warnings(lambda diagnostic: print_diagnostic(source.show(diagnostic))):
-            options = model_options(args, source.name, kind(source.name))
-            constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
-            with doing("Parser"):
-                module = parse_source(source, kind(source.name), options, context=context, params=constants)
-        if bound := {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}:
-            module = BindParamsPass(args.entry, bound)(module)
-        if args.level == "native" and not args.trust_native:
-            check_trusted(module)
-        if args.dump_pass_pipeline:
-            dump_pipeline(args)
-        if args.save:
-            observed(lambda: save(module, args), args, source)
-            return
-        if args.emit:
-            from relex.tools.emitting import emit
 
-            file = args.output[0] if args.output else None
-            emit(module, args.emit, file, strict=args.strict, target=args.target, passes=args.passes)
-            return
-        if is_asked_about(args) and (signature := signature_in(module, args.entry)) is not None:
-            from relex.tools.describing import describe_function
+def _results_of_saved(args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array] | None:
+    """Return the results of a function of a saved executable; None if it is only described."""
+    with doing("Link"):
+        loaded = load_saved(args)
+    signature = loaded[args.entry].signature
+    if is_asked_about(args) and signature.inputs:
+        from relex.tools.describing import describe_function
 
-            print(describe_function(signature, module))
-            return
-        results = call(observed(lambda: prepare(module, args, inputs), args, source), module, args, inputs)
-    except CompileError as e:
-        raise CompileError([source.show(d) for d in e.diagnostics]) from e
-    write_results(results, args.output)
+        print(describe_function(signature, None))
+        return None
+    return call(loaded, None, args, inputs)
+
+
+def _read_program(
+    source: Source, args: argparse.Namespace, context: Context, params: Mapping[str, Array | list[Any]]
+) -> ModuleOp:
+    """Return the module in a file, with its parameters bound."""
+    from relex.passes.graph.bind_params import BindParamsPass
+    from relex.passes.support.array_files import load_arrays
+
+    kind = _kind(source.name)
+    with compile_warnings(lambda diagnostic: print_diagnostic(source.show(diagnostic))):
+        options = model_options(args, source.name, kind)
+        constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
+        with doing("Parser"):
+            module = parse_source(source, kind, options, context=context, params=constants)
+    bound = {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}
+    return BindParamsPass(args.entry, bound)(module) if bound else module
+
+
+def _results(
+    module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input], source: Source
+) -> Sequence[Array] | None:
+    """Return the results of a function; None if the program is saved, printed or described instead."""
+    if args.level == "native" and not args.trust_native:
+        check_trusted(module)
+    if args.dump_pass_pipeline:
+        dump_pipeline(args)
+    if args.save:
+        observed(lambda: save(module, args), args, source)
+        return None
+    if args.emit:
+        from relex.tools.emitting import emit
+
+        file = args.output[0] if args.output else None
+        emit(module, args.emit, file, strict=args.strict, target=args.target, passes=args.passes)
+        return None
+    if is_asked_about(args) and (signature := signature_in(module, args.entry)) is not None:
+        from relex.tools.describing import describe_function
+
+        print(describe_function(signature, module))
+        return None
+    return call(observed(lambda: prepare(module, args, inputs), args, source), module, args, inputs)
 
 
 def is_asked_about(args: argparse.Namespace) -> bool:
@@ -252,36 +284,13 @@ def call(
     functions: Mapping[str, Callee], module: ModuleOp | None, args: argparse.Namespace, inputs: Sequence[Input]
 ) -> Sequence[Array]:
     """Return the results of the requested function, stacked over calls if there are several."""
-    from relex.runtime.arguments import bind_arguments
-
-    names = [i.name for i in inputs if i.name is not None]
-    if len(set(names)) != len(names):
-        raise ToolError("expected every --input name once")
-    function = functions[args.entry]
-    if function.signature.writes_inputs:
-        from relex.tools.buffer_functions import BufferFunction
-
-        function = BufferFunction(function, len(inputs))
-        if args.profile or args.html:
-            option = "profile" if args.profile else "html"
-            raise ToolError(f"expected a function on tensors with --{option}, found one on buffers")
+    function = _callee(functions[args.entry], args, inputs)
     expected = len(function.signature.outputs)
     if len(args.output) > expected:
         raise ToolError(f"expected at most {expected} --output, found {len(args.output)}")
 
-    def arguments(number: int) -> Sequence[Any]:
-        in_order = [i.value(number) for i in inputs if i.name is None]
-        by_name = {i.name: i.value(number) for i in inputs if i.name is not None}
-        if args.random is not None:
-            from relex.tools.random_inputs import random_arguments, read_sizes
-
-            given = [spec.name for spec in function.signature.inputs[: len(in_order)]]
-            by_name |= random_arguments(function.signature, read_sizes(args.random), [*given, *by_name])
-        bound = bind_arguments(function.signature, in_order, by_name)
-        return [for_argument(*of_one) for of_one in zip(bound, function.signature.inputs, strict=True)]
-
     def results(number: int) -> Sequence[Array]:
-        values = arguments(number)
+        values = _arguments(function.signature, inputs, args.random, number)
         with naming(source_of(inputs, number)), doing("Calls"):
             result = function(*values)
         return [result] if expected == 1 else result or []
@@ -292,14 +301,45 @@ def call(
         if count is None
         else stack([results(i) for i in with_progress(range(count), sys.stderr)], partial(source_of, inputs))
     )
+    first = partial(_arguments, function.signature, inputs, args.random, 0)
     if args.benchmark:
-        print(benchmark(function, module, arguments(0)))
+        print(benchmark(function, module, first()))
         found = list[Any]()
     if args.profile:
-        print(cast("Executable", functions).profile(*arguments(0), entry=args.entry), file=sys.stderr)
+        print(cast("Executable", functions).profile(*first(), entry=args.entry), file=sys.stderr)
     if args.html:
-        cast("Executable", functions).report(*arguments(0), entry=args.entry).save(args.html)
+        cast("Executable", functions).report(*first(), entry=args.entry).save(args.html)
     return found
+
+
+def _callee(function: Callee, args: argparse.Namespace, inputs: Sequence[Input]) -> Callee:
+    """Return what is called: a function on buffers as one that returns what it writes."""
+    names = [i.name for i in inputs if i.name is not None]
+    if len(set(names)) != len(names):
+        raise ToolError("expected every --input name once")
+    if not function.signature.writes_inputs:
+        return function
+    if args.profile or args.html:
+        option = "profile" if args.profile else "html"
+        raise ToolError(f"expected a function on tensors with --{option}, found one on buffers")
+    from relex.tools.buffer_functions import BufferFunction
+
+    return BufferFunction(function, len(inputs))
+
+
+def _arguments(signature: Signature, inputs: Sequence[Input], random: str | None, number: int) -> Sequence[Any]:
+    """Return the arguments of a call; with `random`, those that are not given are made up."""
+    from relex.runtime.arguments import bind_arguments
+
+    in_order = [i.value(number) for i in inputs if i.name is None]
+    by_name = {i.name: i.value(number) for i in inputs if i.name is not None}
+    if random is not None:
+        from relex.tools.random_inputs import random_arguments, read_sizes
+
+        given = [spec.name for spec in signature.inputs[: len(in_order)]]
+        by_name |= random_arguments(signature, read_sizes(random), [*given, *by_name])
+    bound = bind_arguments(signature, in_order, by_name)
+    return [for_argument(*of_one) for of_one in zip(bound, signature.inputs, strict=True)]
 
 
 def benchmark(function: Callee, module: ModuleOp | None, arguments: Sequence[Any]) -> Measured:
