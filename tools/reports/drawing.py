@@ -51,6 +51,8 @@ class Drawing:
         """The width and the height."""
         edges = [(box.x + box.width / 2, box.y + box.height) for box in self.boxes]
         edges += [point for arrow in self.arrows for point in arrow.points]
+        sources = [(self.boxes[arrow.source], arrow.label) for arrow in self.arrows]
+        edges += [(box.x + CHARACTER * len(label), box.y + box.height) for box, label in sources]
         return max((x for x, _ in edges), default=0.0) + GAP, max((y for _, y in edges), default=0.0) + GAP
 
 
