@@ -172,82 +172,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that xdsl-opt does not have."""
     add_metadata(parser)
     add_model_arguments(parser.add_argument_group("models"))
-    passes = parser.add_argument_group("passes", "Every pass is also a flag: --cse, --relex-pipeline='to=core'.")
-    passes.add_argument("--pass-pipeline", metavar="TEXT", help="passes as in MLIR: 'builtin.module(cse,b{x=1})'")
-    passes.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)
-    passes.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
-    passes.add_argument("--help-pass", metavar="NAME", help="print what a pass does and its options, and exit")
-    passes.add_argument("--new-pass", metavar="NAME", help="write a package with a new pass and its tests, and exit")
-    passes.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs on stderr")
-    passes.add_argument(
-        "--report-unsupported",
-        action="store_true",
-        help="only report every op that the pipeline (without one: the default compilation) cannot lower",
-    )
-
-    watch = parser.add_argument_group("watching passes", "On stderr. MLIR's names --mlir-print-ir-... do as well.")
-    for when in ("before", "after"):
-        watch.add_argument(
-            f"--print-ir-{when}",
-            type=_names,
-            default=[],
-            metavar="PASS,...",
-            help=f"print the program {when} these passes; without a pass, {when} all",
-        )
-        watch.add_argument(f"--print-ir-{when}-all", action="store_true", help=f"print the program {when} every pass")
-    watch.add_argument("--print-ir-after-change", action="store_true", help="print what passes change, as a diff")
-    watch.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
-    watch.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
-    watch.add_argument(
-        "--html", metavar="FILE.html", help="write a page that shows the program before and after each pass, and more"
-    )
-    watch.add_argument("--explain-schedule", action="store_true", help="print how each block is scheduled, and why")
-    add_observing_arguments(watch)
-
-    check = parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass.")
-    check.add_argument(
-        "--check-each",
-        metavar="proof,seed:0,samples:3",
-        help="run every function before and after each pass on generated arguments, and compare the results; with "
-        "'proof', first prove that they are equal for all values",
-    )
-    check.add_argument(
-        "--certificate",
-        metavar="FILE.json",
-        help="write what --check-each=proof has proved, checked and left open, with hashes of the program",
-    )
-    check.add_argument(
-        "--verify-certificate",
-        metavar="FILE.json",
-        help="run the passes of a certificate on the program again, and compare",
-    )
-    check.add_argument(
-        "--verify-roundtrip", action="store_true", help="print the program after each pass, read it back, and compare"
-    )
-
-    check.add_argument(
-        "--stop-after-rule",
-        type=_count,
-        metavar="N",
-        help="apply only the first N rules, as numbered by --trace-rules, and run no pass after the last of them",
-    )
-    check.add_argument(
-        "--bisect",
-        action="store_true",
-        help="find the rule that changes a result (see --check-each) or breaks the program",
-    )
-    check.add_argument(
-        "--fuzz-pass",
-        metavar="NAME{...}",
-        help="only try a pass on generated programs, or on variants of a given one, and reduce the first it gets wrong",
-    )
-    check.add_argument(
-        "--fuzz",
-        metavar="programs:100,seed:0,samples:1",
-        default="",
-        help="how many programs --fuzz-pass makes, from which seed, and how often each kind of numbers is drawn",
-    )
-
+    every = "Every pass is also a flag: --cse, --relex-pipeline='to=core'."
+    _add_passes(parser.add_argument_group("passes", every))
+    names = "On stderr. MLIR's names --mlir-print-ir-... do as well."
+    _add_watching(parser.add_argument_group("watching passes", names))
+    _add_checking(parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass."))
     parser.add_argument(
         "--elide",
         type=int,
@@ -256,21 +185,102 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "dense_resource<__elided__>; the text is for reading and does not parse",
     )
     add_load_passes(parser)
-    wrong = parser.add_argument_group("passes that fail")
-    wrong.add_argument("--pdb", action="store_true", help="open Python's debugger where a pass raises an exception")
-    wrong.add_argument(
+    _add_failing(parser.add_argument_group("passes that fail"))
+
+
+def _add_passes(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    group.add_argument("--pass-pipeline", metavar="TEXT", help="passes as in MLIR: 'builtin.module(cse,b{x=1})'")
+    group.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)
+    group.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
+    group.add_argument("--help-pass", metavar="NAME", help="print what a pass does and its options, and exit")
+    group.add_argument("--new-pass", metavar="NAME", help="write a package with a new pass and its tests, and exit")
+    group.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs on stderr")
+    group.add_argument(
+        "--report-unsupported",
+        action="store_true",
+        help="only report every op that the pipeline (without one: the default compilation) cannot lower",
+    )
+
+
+def _add_watching(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    for when in ("before", "after"):
+        group.add_argument(
+            f"--print-ir-{when}",
+            type=_names,
+            default=[],
+            metavar="PASS,...",
+            help=f"print the program {when} these passes; without a pass, {when} all",
+        )
+        group.add_argument(f"--print-ir-{when}-all", action="store_true", help=f"print the program {when} every pass")
+    group.add_argument("--print-ir-after-change", action="store_true", help="print what passes change, as a diff")
+    group.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
+    group.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
+    group.add_argument(
+        "--html", metavar="FILE.html", help="write a page that shows the program before and after each pass, and more"
+    )
+    group.add_argument("--explain-schedule", action="store_true", help="print how each block is scheduled, and why")
+    add_observing_arguments(group)
+
+
+def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    group.add_argument(
+        "--check-each",
+        metavar="proof,seed:0,samples:3",
+        help="run every function before and after each pass on generated arguments, and compare the results; with "
+        "'proof', first prove that they are equal for all values",
+    )
+    group.add_argument(
+        "--certificate",
+        metavar="FILE.json",
+        help="write what --check-each=proof has proved, checked and left open, with hashes of the program",
+    )
+    group.add_argument(
+        "--verify-certificate",
+        metavar="FILE.json",
+        help="run the passes of a certificate on the program again, and compare",
+    )
+    group.add_argument(
+        "--verify-roundtrip", action="store_true", help="print the program after each pass, read it back, and compare"
+    )
+    group.add_argument(
+        "--stop-after-rule",
+        type=_count,
+        metavar="N",
+        help="apply only the first N rules, as numbered by --trace-rules, and run no pass after the last of them",
+    )
+    group.add_argument(
+        "--bisect",
+        action="store_true",
+        help="find the rule that changes a result (see --check-each) or breaks the program",
+    )
+    group.add_argument(
+        "--fuzz-pass",
+        metavar="NAME{...}",
+        help="only try a pass on generated programs, or on variants of a given one, and reduce the first it gets wrong",
+    )
+    group.add_argument(
+        "--fuzz",
+        metavar="programs:100,seed:0,samples:1",
+        default="",
+        help="how many programs --fuzz-pass makes, from which seed, and how often each kind of numbers is drawn",
+    )
+
+
+def _add_failing(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    group.add_argument("--pdb", action="store_true", help="open Python's debugger where a pass raises an exception")
+    group.add_argument(
         "--pass-pipeline-crash-reproducer",
         metavar="FILE.mlir",
         help="write the program before a pass that fails, with the command to run; without the option, only for "
         "internal errors, and beside the output or to a temporary folder",
     )
-    wrong.add_argument(
+    group.add_argument(
         "--max-rewrites",
         type=int,
         metavar="N",
         help="how often a pass may apply one of its patterns before it is taken to never come to an end",
     )
-    wrong.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    group.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
 
 
 def parse_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:
