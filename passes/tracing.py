@@ -12,21 +12,24 @@ take notes; otherwise nothing is recorded, and no pattern runs slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
 from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.errors import Diagnostic, diagnose, locate
+from relex.dialects.errors import Diagnostic, diagnose
+from relex.passes.trace_records import Application as Application
+from relex.passes.trace_records import Attempt
+from relex.passes.trace_records import PassRecord as PassRecord
+from relex.passes.trace_records import Remark as Remark
+from relex.passes.watched_patterns import WatchedPatterns
 
 if TYPE_CHECKING:
     from relex.passes.support.op_texts import OpTexts
@@ -58,60 +61,6 @@ def refuse(reason: Message) -> None:
         trace.add_refusal(reason() if callable(reason) else reason)
 
 
-@dataclass(frozen=True)
-class Application:
-    """A rule that was applied at an op."""
-
-    number: int
-    """The applications of all rules are counted from 1; rules of a conversion have the number 0."""
-    rule: str
-    pass_name: str
-    op: str
-    """The name of the op."""
-    place: Diagnostic
-    """A diagnostic without a message, located at the op."""
-    matched: tuple[str, ...] = ()
-    """The ops that the rule looked at and left, as text. All texts are empty unless they are asked for."""
-    before: tuple[str, ...] = ()
-    """The ops that were removed or changed."""
-    after: tuple[str, ...] = ()
-    """The new or changed ops, or the values that take the place of old ones."""
-
-    def __str__(self) -> str:
-        return f"'{self.rule}' of pass '{self.pass_name}'" if self.pass_name else f"'{self.rule}'"
-
-    def lines(self) -> Iterator[str]:
-        """Yield the ops before and after as lines of a diff."""
-        yield from (f"    {text}" for text in self.matched)
-        yield from (f"  - {text}" for text in self.before)
-        yield from (f"  + {text}" for text in self.after)
-
-
-@dataclass(frozen=True)
-class Remark:
-    """What a pass said about an op."""
-
-    pass_name: str
-    message: str
-    diagnostic: Diagnostic
-
-
-@dataclass
-class PassRecord:
-    """What has been observed of a pass."""
-
-    statistics: dict[str, int] = field(default_factory=dict[str, int])
-    applied: dict[str, int] = field(default_factory=dict[str, int])
-    """How often each rule was applied."""
-    refusals: dict[str, dict[str, set[Operation]]] = field(default_factory=dict[str, dict[str, set[Operation]]])
-    """The ops at which rules were refused, by rule and reason."""
-
-    @property
-    def refused(self) -> dict[str, dict[str, int]]:
-        """At how many ops each rule was refused, by reason."""
-        return {rule: {why: len(ops) for why, ops in reasons.items()} for rule, reasons in self.refusals.items()}
-
-
 class RulesStopped(BaseException):
     """Ends a pass after the last rule that is to be applied. It is no `Exception`, as xDSL and passes catch those."""
 
@@ -137,7 +86,7 @@ class Trace:
     """The rule that raised an exception, if one did."""
 
     _running: list[str] = field(default_factory=list[str], init=False)
-    _open: list[_Attempt] = field(default_factory=list["_Attempt"], init=False)
+    _open: list[Attempt] = field(default_factory=list[Attempt], init=False)
     """The patterns that are running, innermost last."""
     _texts: OpTexts | None = field(default=None, init=False)
 
@@ -198,14 +147,14 @@ class Trace:
             self._open[-1].before.update((op, (self._text(op), op.parent)) for op in ops)
 
     def attempt(
-        self, rule: Callable[[_Attempt], str], op: Operation, rewriter: PatternRewriter, run: Callable[[], object]
+        self, rule: Callable[[Attempt], str], op: Operation, rewriter: PatternRewriter, run: Callable[[], object]
     ) -> object:
         """Run a pattern, and record what it does. It may run others, whose events are theirs."""
         outer = self._open[-1] if self._open else None
         if outer is not None and outer.rule == rule and outer.op is op:
             # A method of a base class.
             return run()
-        attempt = _Attempt(rule, op, op.parent_op(), rewriter)
+        attempt = Attempt(rule, op, op.parent_op(), rewriter)
         if self.with_texts:
             is_same = outer is not None and outer.op is op and not outer.changes
             attempt.text = outer.text if outer is not None and is_same else self._text(op)
@@ -233,7 +182,7 @@ class Trace:
     @contextmanager
     def applying(self, rule: str, ops: Sequence[Operation]) -> Generator[Callable[..., None]]:
         """Record the body as an application of a rule; see the function of that name."""
-        attempt = _Attempt(lambda _: rule, ops[-1], ops[-1].parent_op(), None, changes=True)
+        attempt = Attempt(lambda _: rule, ops[-1], ops[-1].parent_op(), None, changes=True)
         if self.with_texts:
             attempt.before.update((op, (self._text(op), op.parent)) for op in ops)
 
@@ -247,7 +196,7 @@ class Trace:
 
     def trying(self, rule: str, op: Operation, find: Callable[[Operation], T | None]) -> T | None:
         """Return what a function finds at an op; if that is None, the reasons given by `refuse` are recorded."""
-        attempt = _Attempt(lambda _: rule, op, op.parent_op(), None, text=self._text(op))
+        attempt = Attempt(lambda _: rule, op, op.parent_op(), None, text=self._text(op))
         self._open.append(attempt)
         try:
             found = find(op)
@@ -264,7 +213,7 @@ class Trace:
         """Record the body as an application of a rule of a conversion, if it calls the function that it gets, with new
         ops and the values that take the place of those of the op. It has no number: programs between two rules of a
         conversion may be invalid."""
-        attempt = _Attempt(lambda _: rule, op, op.parent_op(), None, changes=True)
+        attempt = Attempt(lambda _: rule, op, op.parent_op(), None, changes=True)
         if self.with_texts:
             attempt.before[op] = self._text(op), op.parent
 
@@ -275,7 +224,7 @@ class Trace:
 
         yield converted
 
-    def _applied(self, attempt: _Attempt) -> None:
+    def _applied(self, attempt: Attempt) -> None:
         application = self._application(attempt)
         self.applications.append(application)
         self._tell(application)
@@ -290,7 +239,7 @@ class Trace:
         if self.stop_after is not None and len(self.applications) >= self.stop_after:
             raise RulesStopped
 
-    def _refused(self, attempt: _Attempt) -> None:
+    def _refused(self, attempt: Attempt) -> None:
         application = self._application(attempt)
         reasons = self.running_pass.refusals.setdefault(application.rule, {})
         for reason in attempt.reasons:
@@ -300,14 +249,14 @@ class Trace:
                 ops.add(attempt.op)
                 self.on_refusal(application, reason)
 
-    def _application(self, attempt: _Attempt, *, is_replaced: bool = False) -> Application:
+    def _application(self, attempt: Attempt, *, is_replaced: bool = False) -> Application:
         place = attempt.place()
         number, rule = len(self.applications) + 1, attempt.rule(attempt)
         if not self.with_texts:
             return Application(number, rule, self.pass_name, attempt.op.name, place)
         return Application(number, rule, self.pass_name, attempt.op.name, place, *self._texts_of(attempt, is_replaced))
 
-    def _texts_of(self, attempt: _Attempt, is_replaced: bool) -> tuple[tuple[str, ...], ...]:
+    def _texts_of(self, attempt: Attempt, is_replaced: bool) -> tuple[tuple[str, ...], ...]:
         """Return the ops that are matched, those before and those after. `is_replaced` says that the op is as good as
         removed."""
         left = {op: text for op, (text, block) in attempt.before.items() if op.parent is block is not None}
@@ -362,37 +311,10 @@ class Trace:
     def _replaced(self, op: Operation, values: Sequence[SSAValue | None]) -> None:
         self._replaced_by(self._open[-1], op, values)
 
-    def _replaced_by(self, attempt: _Attempt, op: Operation, values: Sequence[SSAValue | None]) -> None:
+    def _replaced_by(self, attempt: Attempt, op: Operation, values: Sequence[SSAValue | None]) -> None:
         attempt.values += [value for value in values if value is not None]
         if self._texts is not None:
             self._texts.replaced(op.results, values)
-
-
-@dataclass
-class _Attempt:
-    """A pattern that is running at an op."""
-
-    rule: Callable[[_Attempt], str]
-    """Returns the name of the rule, which only takes time if somebody reads it."""
-    op: Operation
-    parent: Operation | None
-    rewriter: PatternRewriter | None
-    text: str = ""
-    changes: bool = False
-    """Whether the pattern itself has changed something, not one that it runs."""
-    before: dict[Operation, tuple[str, Block | None]] = field(
-        default_factory=dict[Operation, "tuple[str, Block | None]"]
-    )
-    """Ops that are matched or removed, with their text and block before."""
-    inserted: list[Operation] = field(default_factory=list[Operation])
-    values: list[SSAValue] = field(default_factory=list[SSAValue])
-    reasons: list[str] = field(default_factory=list[str])
-
-    def place(self) -> Diagnostic:
-        """Return the location, which does not change if the op is removed."""
-        op = self.op if self.parent is None or locate(self.op.location) is not None else self.parent
-        found = diagnose(op, "")
-        return Diagnostic("", found.file, found.line, found.column, severity="note")
 
 
 @dataclass(frozen=True)
@@ -407,7 +329,7 @@ class _RuleName:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
-    def __call__(self, attempt: _Attempt) -> str:
+    def __call__(self, attempt: Attempt) -> str:
         if isinstance(self.pattern, GreedyRewritePatternApplier):
             return "fold" if attempt.values or attempt.inserted else "dead code"
         name = getattr(self.pattern, "rule_name", None) or _name_in_pdl(self.pattern)
@@ -470,54 +392,9 @@ def observe(trace: Trace | None = None) -> Generator[Trace]:
         _current.reset(token)
 
 
-class _Patterns:
-    """Replaces the methods of all patterns while anything is observed, in any thread."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._observers = 0
-        self._originals: list[tuple[type[RewritePattern], Any]] = []
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._observers += 1
-            if self._observers == 1:
-                for cls in _subclasses(RewritePattern):
-                    self._replace(cls)
-                # Classes that are defined from now on.
-                setattr(RewritePattern, "__init_subclass__", classmethod(self._replace))  # noqa: B010
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._observers -= 1
-            if self._observers == 0:
-                delattr(RewritePattern, "__init_subclass__")
-                for cls, original in self._originals:
-                    setattr(cls, "match_and_rewrite", original)  # noqa: B010
-                self._originals.clear()
-
-    def _replace(self, cls: type[RewritePattern]) -> None:
-        original = vars(cls).get("match_and_rewrite")
-        if original is not None:
-            self._originals.append((cls, original))
-            setattr(cls, "match_and_rewrite", _observed(original))  # noqa: B010
+def _attempt(pattern: RewritePattern, op: Operation, rewriter: PatternRewriter, run: Callable[[], object]) -> object:
+    trace = _current.get()
+    return run() if trace is None else trace.attempt(_RuleName(pattern), op, rewriter, run)
 
 
-_PATTERNS = _Patterns()
-
-
-def _subclasses(cls: type[RewritePattern]) -> Iterator[type[RewritePattern]]:
-    for derived in cls.__subclasses__():
-        yield derived
-        yield from _subclasses(derived)
-
-
-def _observed(method: Callable[[Any, Operation, PatternRewriter], object]) -> Callable[..., object]:
-    @wraps(method)
-    def match_and_rewrite(self: RewritePattern, op: Operation, rewriter: PatternRewriter) -> object:
-        trace = _current.get()
-        if trace is None:
-            return method(self, op, rewriter)
-        return trace.attempt(_RuleName(self), op, rewriter, lambda: method(self, op, rewriter))
-
-    return match_and_rewrite
+_PATTERNS = WatchedPatterns(_attempt)
