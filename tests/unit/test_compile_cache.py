@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import Array
+from started import run_python
 from xdsl.dialects import math
 from xdsl.irdl import irdl_op_definition
 from xdsl.rewriter import Rewriter
@@ -218,9 +219,7 @@ def test_a_rule_in_any_table_makes_programs_different(tmp_path: Path):
     def keys(text: str) -> dict[str, str]:
         enter = "def enter(table, kind): table.add(rule, kind)"
         (tmp_path / "other.py").write_text(f"class Thing: ...\ndef rule(*args): {text}\n{enter}\n")
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-        command = [sys.executable, "-c", IN_EACH_TABLE]
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        process = run_python("-c", IN_EACH_TABLE, cwd=tmp_path)
         assert process.returncode == 0, process.stderr
         return json.loads(process.stdout)
 

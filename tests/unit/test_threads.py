@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from programs import LEVELS, interpreted
+from started import run_python
 
 from relex.dialects import parse_module
 from relex.dialects.errors import RelexError
@@ -317,14 +318,15 @@ def test_threads_keep_out_of_the_way_of_the_caller() -> None:
     """One that wakes on the caller's processor moves to the others."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two processors")
-    result = run_python(MEETING, PYTHONPATH=str(Path(__file__).parent))
+    result = fresh_python(MEETING, PYTHONPATH=str(Path(__file__).parent))
     assert (result.stdout, result.stderr) == ("True\n", "")
 
 
 # Processes
 
 
-def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def fresh_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a Python of its own, from its start to its end."""
     return subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **environment},
@@ -335,11 +337,16 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
+def with_threads(count: str, code: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with a number of threads in the environment."""
+    return run_python("-c", code, env={**os.environ, "RELEX_NUM_THREADS": count})
+
+
 def test_the_environment_says_how_many() -> None:
     code = "from relex.runtime import get_threads; print(get_threads())"
-    assert run_python(code, RELEX_NUM_THREADS="3").stdout == "3\n"
+    assert with_threads("3", code).stdout == "3\n"
     for wrong, shown in (("0", "0"), ("many", "'many'"), ("-1", "'-1'"), ("", "''")):
-        error = run_python(code, RELEX_NUM_THREADS=wrong).stderr
+        error = with_threads(wrong, code).stderr
         assert f"RelexError: expected RELEX_NUM_THREADS of 1 to 256, found {shown}" in error
 
 
@@ -350,9 +357,9 @@ def test_a_wrong_number_in_the_environment_is_an_error_of_any_program(tmp_path: 
     uses = (f"build('{program}')", f"load('{file}')")
     for use in uses:
         code = f"from relex.runtime import build, load; {use}"
-        error = run_python(code, RELEX_NUM_THREADS="abc").stderr
+        error = with_threads("abc", code).stderr
         assert "expected RELEX_NUM_THREADS of 1 to 256, found 'abc'" in error.splitlines()[-1]
-        assert run_python(code, RELEX_NUM_THREADS="1").stderr == ""
+        assert with_threads("1", code).stderr == ""
 
 
 FORK = f"""
@@ -376,13 +383,13 @@ for generation in range(3):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 def test_children_start_threads_of_their_own() -> None:
-    result = run_python(FORK)
+    result = fresh_python(FORK)
     assert result.returncode == 0, result.stderr
 
 
 def test_processes_end_while_threads_are_awake() -> None:
     code = FORK.replace("range(3)", "range(0)") + "for _ in range(100): rows(x)\n"
-    result = run_python(code)
+    result = fresh_python(code)
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -409,7 +416,7 @@ share(run, 0, 100)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the threads of a process in a folder")
 def test_threads_end_before_their_code_is_gone() -> None:
     """Python runs what was registered first in the end last."""
-    result = run_python(ENDING, PYTHONPATH=str(Path(__file__).parent))
+    result = fresh_python(ENDING, PYTHONPATH=str(Path(__file__).parent))
     assert (result.stdout, result.stderr) == ("3 1\n", "")
 
 
