@@ -43,22 +43,53 @@ function graph(step, now) {
       ...(measured ? [svg("rect", { class: "share", x: box.x - box.width / 2 + 1, y: box.y + box.height - 4, width: Math.max(1, ((box.width - 2) * measured.share) / slowest), height: 3 })] : []),
       svg("text", { x: box.x, y: box.y + 17, "text-anchor": "middle" }, box.title));
     box.rows.forEach((row, n) => group.append(svg("text", { class: "small", x: box.x, y: box.y + 33 + 16 * n, "text-anchor": "middle" }, row)));
-    if (box.callee) group.addEventListener("dblclick", () => go({ tab: "changes", fn: box.callee }));
     picture.append(group);
   }
-  const frame = element("div", { className: "scroll" }, picture);
+  const frame = element("div", { className: "scroll" });
   const scale = (to) => {
     zoom = Math.min(Math.max(to, 0.05), 3);
-    picture.setAttribute("width", drawing.width * zoom);
-    picture.setAttribute("height", drawing.height * zoom);
+    frame.replaceChildren(sized(picture, drawing.width * zoom, drawing.height * zoom));
+    mark();
   };
-  scale(zoom);
-  const whole = () => scale(Math.min(1, (frame.clientWidth - 4) / drawing.width, (innerHeight - 110) / drawing.height));
-  const controls = [["−", "smaller", () => scale(zoom / 1.25)], ["+", "larger", () => scale(zoom * 1.25)], ["1:1", "the size of the text", () => scale(1)], ["whole", "all of it in the window", whole]];
+  const whole = () => {
+    zoom = 0;
+    frame.replaceChildren(...inColumns(picture, drawing));
+    mark();
+  };
+  // Until the reader chooses, all of it if it can be read then.
+  if (zoom === null) frame.replaceChildren(...(columns(drawing).scale > 0.45 ? inColumns(picture, drawing) : [sized(picture, drawing.width, drawing.height)]));
+  else if (zoom) scale(zoom);
+  else whole();
+  const controls = [["−", "smaller", () => scale((zoom || 1) / 1.25)], ["+", "larger", () => scale((zoom || 1) * 1.25)], ["1:1", "the size of the text", () => scale(1)], ["whole", "all of it in the window, in columns", whole]];
   return [...choose(names, name),
     element("p", { className: "controls" }, ...controls.map(([text, title, onclick]) => element("button", { title, onclick }, text)),
       element("span", { className: "note" }, ` ${plural(drawing.boxes.filter((b) => b.kind !== "argument").length, "operator")}${data.profile ? "; the bar in a box compares its time with that of the slowest" : ""}`)),
     frame];
+}
+
+function sized(picture, width, height) {
+  picture.setAttribute("width", width);
+  picture.setAttribute("height", height);
+  return picture;
+}
+
+function columns({ width, height }) {
+  const fit = (n) => Math.min(1, (byId("view").clientWidth - 12 * n) / (n * width), (n * (innerHeight - 120)) / height);
+  const count = range(1, 17).reduce((best, n) => (fit(n) > fit(best) ? n : best));
+  return { count, scale: fit(count) };
+}
+
+// A picture that is cut between layers into columns, as many as make it largest in the window.
+function inColumns(picture, { width, height, boxes }) {
+  const { count, scale } = columns({ width, height });
+  const tops = [...new Set(boxes.map((box) => box.y - 8))];
+  const near = (y) => tops.reduce((best, top) => (Math.abs(top - y) < Math.abs(best - y) ? top : best), 0);
+  const cuts = [0, ...range(1, count).map((k) => near((k * height) / count)), height];
+  return range(0, count).map((k) => {
+    const column = sized(picture.cloneNode(true), width * scale, (cuts[k + 1] - cuts[k]) * scale);
+    column.setAttribute("viewBox", `0 ${cuts[k]} ${width} ${cuts[k + 1] - cuts[k]}`);
+    return column;
+  });
 }
 
 // From box to box, straight through the layers between.

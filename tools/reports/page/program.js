@@ -154,6 +154,11 @@ document.addEventListener("click", (event) => {
   select(Number(found.dataset.place), found.dataset.callee ?? found.closest("[data-fn]")?.dataset.fn ?? "");
 });
 
+document.addEventListener("dblclick", (event) => {
+  const box = event.target.closest("[data-callee]");
+  if (box) go({ tab: "changes", fn: box.dataset.callee });
+});
+
 document.addEventListener("mouseover", (event) => {
   const value = event.target.closest?.(".value"), row = event.target.closest?.("[data-line]"), tip = byId("tip");
   const about = event.target.closest?.("[data-tip]");

@@ -4,7 +4,7 @@
 const WORDS = new RegExp({{WORDS}}, "g");
 const TABS = ["changes", "graph", "schedule", "checks", "memory", "assembly", "times"];
 const AROUND = 3, LONGEST = 600;
-let data, selected = -1, selectedFunction = "", zoom = 1;
+let data, selected = -1, selectedFunction = "", zoom = null;
 
 const byId = (id) => document.getElementById(id);
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
