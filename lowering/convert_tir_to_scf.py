@@ -350,7 +350,9 @@ def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:
         case LoopKind.VECTORIZED:
             return {VECTORIZED_ATTR: UnitAttr()}
         case LoopKind.UNROLLED:
-            return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL)}
+            # LLVM warns of a loop that it cannot unroll.
+            known = isinstance(loop.extent, int)
+            return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL if known else Unrolling.DISABLE)}
         case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in walk(loop)):
             # The schedule decides what is unrolled. LLVM would add an exit in the middle of the loop, which is slow.
             return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.DISABLE)}

@@ -228,6 +228,21 @@ tir.prim_func @kinds(%X: memref<8x2x16xf32>) outs(%Y: memref<2x16xf32>) {
   }
 }
 
+// LLVM warns of a loop that it is to unroll and cannot: the extent of this one is not known.
+// CHECK-LABEL: func.func @open(
+tir.prim_func @open(%X: memref<?xf32> {relex.dims = ["n"]}) outs(%Y: memref<?xf32> {relex.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<?xf32>
+  // CHECK:      scf.for
+  // CHECK:      } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <disable = true>>}
+  tir.for unrolled %i in (%n) {
+    tir.block @Y (%vi: spatial<%n> = %i) {
+      %x = memref.load %X[%vi] : memref<?xf32>
+      memref.store %x, %Y[%vi] : memref<?xf32>
+    }
+  }
+}
+
 // A loop of one iteration is its body, and what its variable is multiplied with is 0.
 // CHECK-LABEL: func.func @once(
 tir.prim_func @once(%X: memref<1x8x1xf32>) outs(%Y: memref<1x8x1xf32>) {
