@@ -255,9 +255,12 @@ def _viewed_bytes(array: Array) -> bytes | None:
         owner = cast(object, owner.base)
     if isinstance(owner, memoryview) and not (owner.readonly and isinstance(owner.obj, mmap.mmap)):
         return None
-    if not isinstance(owner, bytes | memoryview) or len(owner) != array.nbytes:
+    if not isinstance(owner, bytes | memoryview):
         return None
-    return cast(bytes, owner) if array.flags.c_contiguous and array.dtype == array.dtype.newbyteorder("<") else None
+    data = cast(bytes, owner)
+    if len(data) != array.nbytes:
+        return None
+    return data if array.flags.c_contiguous and array.dtype == array.dtype.newbyteorder("<") else None
 
 
 def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:

@@ -227,8 +227,6 @@ class ReductionAxes:
             fail(block, f"expected a loop along which {name_of_block(block)} writes elements side by side")
         if not self.is_packed(tile):
             return
-        if not self.has_known_columns:
-            fail(self.columns, f"expected the extent of {label_of(self.columns)} to be known at compile time")
         if self.dimension is None:
             name, label = name_of(self.right.buffer), label_of(self.columns)
             fail(block, f"expected {name} to be indexed by {label} alone, in one dimension")

@@ -78,6 +78,9 @@ class ScheduleCpuPass(RelexPass):
         mark_constants(op)
         functions = [f for f in op.ops if isinstance(f, PrimFuncOp)]
         new = [f for f in functions if f.attributes.pop(SCHEDULED_ATTR, None) is None]
+        for func in new:
+            if any(map(has_unknown, func.function_type.inputs)):
+                cse(func)  # Fused functions ask for the same sizes again: equal ones are compared by value.
         if self.explain:
             for decision in (d for func in new for d in schedule_function(func, processor)):
                 warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)

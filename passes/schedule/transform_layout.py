@@ -22,7 +22,7 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.span import ANYTHING, Span
 from relex.dialects.schedule.blocks import TransformLayoutOp
 from relex.dialects.tir import BlockOp, IterKind
-from relex.passes.analysis.buffers import accesses_in, buffer_name, local_buffer, pick_buffer
+from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import function_of
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
@@ -34,17 +34,30 @@ from relex.passes.support.buffer_edits import make_buffer, remove_buffer
 def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineMap) -> None:
     """
     Change the layout of a local buffer that a block uses: each element moves to where the map sends its indices. The
-    new buffer is large enough for all these places. Blocks that address it by quotients or remainders of sums of loops
+    new buffer is large enough for all these places. Its shape must be known at compile time, unless the map only puts
+    dimensions in another order. Blocks that address it by quotients or remainders of sums of loops
     are rebound, with one variable per loop, where that eliminates them.
     """
     old = pick_buffer(block, *buffer)
     alloc = local_buffer(old, block)
-    sizes = _new_sizes(old, list(alloc.buffer.type.get_shape()), block, index_map)
+    order = _order(index_map)
+    old_sizes = allocated_sizes(alloc)
+    if order is not None and len(order) == len(old_sizes):
+        sizes = [old_sizes[dimension] for dimension in order]
+    else:
+        sizes = _new_sizes(old, list(alloc.buffer.type.get_shape()), block, index_map)
     users = list(dict.fromkeys(access.block for access in accesses_in(function_of(block), old)))
     new = make_buffer(alloc.buffer.type.element_type, sizes, buffer_name(old), InsertPoint.before(alloc), alloc)
     for user in users:
         _use_layout(user, old, new, index_map)
     remove_buffer(alloc)
+
+
+def _order(index_map: AffineMap) -> list[int] | None:
+    """Return the dimensions in the order in which a map puts them; None if it does anything else."""
+    found = [expr.position for expr in index_map.results if isinstance(expr, AffineDimExpr)]
+    whole = list(range(index_map.num_dims))
+    return found if len(found) == len(index_map.results) and sorted(found) == whole else None
 
 
 def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map: AffineMap) -> list[int]:

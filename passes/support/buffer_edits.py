@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
+from itertools import takewhile
+from operator import is_not
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -12,17 +15,24 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp
+from relex.dialects.tir.indices import known_size
 from relex.passes.analysis.buffers import size_asked
 from relex.passes.support.index_arithmetic import Emitter, constant
 
 
 def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
-    """Return the sizes of a buffer; dynamic ones are computed before the op `before`."""
+    """Return the sizes of a buffer; dynamic ones are computed before the op `before`, if they are not known there."""
     assert isa(buffer.type, MemRefType)
     sizes = list[int | SSAValue](buffer.type.get_shape())
+    earlier = takewhile(partial(is_not, before), before.parent.ops if before.parent is not None else ())
+    known: dict[Hashable, SSAValue] = {}
+    for op in earlier:
+        if isinstance(op, memref.DimOp):
+            known.setdefault(known_size(op.result), op.result)
     for i, size in enumerate(sizes):
         if size == DYNAMIC_INDEX:
-            sizes[i] = Emitter(before).add(memref.DimOp(buffer, constant(i, before)))
+            asked = memref.DimOp(buffer, constant(i, before))
+            sizes[i] = known.get(known_size(asked.result)) or Emitter(before).add(asked)
     return sizes
 
 

@@ -10,7 +10,17 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.index.domains import constant_value, extent_of
-from relex.dialects.index.expr import Index, IndexExpr, has_values, larger, never_negative, smaller, span_of, terms_of
+from relex.dialects.index.expr import (
+    Index,
+    IndexExpr,
+    Quotient,
+    has_values,
+    larger,
+    never_negative,
+    smaller,
+    span_of,
+    terms_of,
+)
 from relex.dialects.table import Table
 
 Lookup: TypeAlias = Callable[[SSAValue], Index | None]
@@ -121,4 +131,8 @@ def is_below(index: Index, bound: int | SSAValue) -> bool:
             # The minimum is reached at the first value of the variable, or at the last.
             room -= IndexExpr.of(atom) * factor
             room += (index_of(extent) - 1) * min(factor, 0)
+    for atom, factor in terms_of(room).items():
+        if isinstance(atom, Quotient) and factor < 0 and factor % atom.divisor == 0:
+            # What the quotient leaves of the dividend is 0 or more.
+            room -= (atom.dividend - IndexExpr.of(atom) * atom.divisor) * (-factor // atom.divisor)
     return span_of(room).low > 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import Array
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
@@ -389,8 +389,10 @@ def test_floats_as_integers(operation: str, kind: str, target: Target) -> None:
     np.testing.assert_array_equal(np.signbit(found[zeros]), signs.all(1) if operation == "max" else signs.any(1))
 
 
+OPEN_DENSE = OPEN_PRODUCT.replace("matmul", "dense")
 OPEN: dict[str, tuple[str, str, Callable[[Array, Array], Array]]] = {
     "product": (OPEN_PRODUCT, "tiles", lambda a, b: np.maximum(a @ b, 0)),
+    "dense": (OPEN_DENSE, "tiles", lambda a, b: np.maximum(a @ b.T, 0)),
     "sums": (reduction("sum", "?x?xf32", "[0]", "?xf32"), "columns", lambda a, b: a.sum(0)),
     "transpose": (permute("?x?xf32", "[1, 0]", "?x?xf32"), "transpose", lambda a, b: a.T),
 }
@@ -408,10 +410,25 @@ def test_open_sizes(name: str) -> None:
             a, b = (
                 np.arange(n * m, dtype=np.float32).reshape(n, m) % 7 - 3 for n, m in ((rows, columns), (columns, 37))
             )
+            if text == OPEN_DENSE:
+                for left, right in ((a, b.T), (b.T, a), (b, b)):
+                    np.testing.assert_array_equal(main(left, right), compute(left, right))
+                continue
             arrays = [a, b] if text == OPEN_PRODUCT else [a]
             np.testing.assert_array_equal(main(*arrays), compute(a, b))
             if text == OPEN_PRODUCT:
                 np.testing.assert_array_equal(main(b.T, a.T), compute(b.T, a.T))
+
+
+def test_panels_of_open_sizes_are_packed_without_conditions() -> None:
+    module = parse_module(OPEN_DENSE)
+    set_target(module, AVX512)
+    loops = RelexPipelinePass("loops")(module)
+    sizes = {
+        alloc.buffer.name_hint: str(alloc.buffer.type) for alloc in loops.walk() if isinstance(alloc, AllocBufferOp)
+    }
+    assert sizes["b_local"] == "memref<?x32xf32>"
+    assert not [op for op in loops.walk() if isinstance(op, scf.IfOp)]
 
 
 def test_only_small_numbers() -> None:

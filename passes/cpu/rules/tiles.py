@@ -36,7 +36,8 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     packed operand compute more than is stored; without packing, a guard keeps them in bounds. If the operand is a
     constant in every call, `rewrite-layout` packs it at compile time: then it is worth it even for one row. Rows left
     over by tiles of one height are done in lower tiles; their number may be known only at run time. So may the number
-    of columns, if they are contiguous: those left over by full tiles are done in narrow tiles with a guard. Rows of an
+    of columns: contiguous ones that are left over by full tiles are done in narrow tiles with a guard; others are
+    packed panel by panel, and what is left over stays as it is. Rows of an
     operand that is too large for a cache are done in blocks, all columns of a block before the next one; rows that
     would evict each other from the first-level cache are copied (`row_blocks.py`).
 
@@ -119,9 +120,10 @@ def _tile(schedule: Schedule, tiling: _Tiling) -> None:
     nest = _Nest(block, outer, named(axes.rows), inside, columns, columns, terms)
     if not axes.has_known_columns:
         rest, copies = part(schedule, block, columns, tile.columns)
-        heights = tile.heights(axes.row_count, axes.step)[-2:]
-        narrow = replace(tiling, tile=replace(tile, vectors=1), heights=heights, blocks=RowBlocks())
-        _tile_columns(schedule, nest.copied_to(rest, copies), narrow)
+        if axes.is_unit_stride:
+            heights = tile.heights(axes.row_count, axes.step)[-2:]
+            narrow = replace(tiling, tile=replace(tile, vectors=1), heights=heights, blocks=RowBlocks())
+            _tile_columns(schedule, nest.copied_to(rest, copies), narrow)
     _tile_columns(schedule, nest, tiling)
 
 
@@ -130,6 +132,13 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     axes, tile, blocks = tiling.axes, tiling.tile, tiling.blocks
     panels, columns = schedule.split(nest.columns, [None, tile.columns])
     nest = replace(nest, panels=panels, columns=columns)
+    if axes.is_packed(tile) and not axes.has_known_columns:
+        # The columns would be packed again for rows that are left over: these stay as they are.
+        height, *lower = tiling.heights
+        if lower:
+            part(schedule, nest.block, nest.rows, height // axes.step)
+        _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height), blocks=RowBlocks()))
+        return
     if axes.is_packed(tile):
         _pack_columns(schedule, nest.block, axes, tile)
     *first, last = tiling.heights
@@ -168,6 +177,26 @@ def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: T
         schedule.vectorize(column)
 
 
+def _pack_panel(schedule: Schedule, block: Block, tiling: _Tiling, panels: Loop) -> None:
+    """Pack the columns of a panel, whose number is known only at run time, in the loop of the panels. As many columns
+    are read at the same time as a set of the first-level cache has lines of, since they may be any distance apart."""
+    axes = tiling.axes
+    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
+    schedule.compute_at(copy, panels)
+    schedule.compact_buffer(copy, 0)
+    dimension, rank = axes.dimension, len(axes.right.element)
+    assert dimension is not None
+    indices = list(map(AffineExpr.dimension, range(rank)))
+    indices.append(indices.pop(dimension))
+    schedule.transform_layout(copy, ("write", 0), AffineMap(rank, 0, tuple(indices)))
+    loops = schedule.get_loops(copy)
+    inner = loops[loops.index(panels) + 1 :]
+    column = inner.pop(dimension)
+    outer, column = schedule.split(column, [None, gcd(tiling.tile.columns, tiling.processor.l1_ways)])
+    schedule.reorder(outer, *inner, column)
+    schedule.vectorize(column)
+
+
 def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     axes, tile = tiling.axes, tiling.tile
@@ -179,6 +208,8 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     schedule.reorder(*outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
     if tiling.blocks.stride:
         _copy_rows(schedule, nest.block, outer, tiling)
+    if axes.is_packed(tile) and not axes.has_known_columns:
+        _pack_panel(schedule, nest.block, tiling, panels)
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:

@@ -846,6 +846,36 @@ schedule.sequence for @largest {
 
 // -----
 
+// Dimensions in another order, of sizes that are known at run time.
+
+// CHECK-LABEL: @turned(
+// CHECK: %T = tir.alloc_buffer sizes(%{{.+}}, %{{.+}}) : memref<?x?xf32>
+// CHECK: memref.store %{{.+}}, %T[%vj, %vi]
+tir.prim_func @turned(%X: memref<?x?xf32>) outs(%Y: memref<?x?xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %X, %c0 : memref<?x?xf32>
+  %m = memref.dim %X, %c1 : memref<?x?xf32>
+  %T = tir.alloc_buffer sizes(%n, %m) : memref<?x?xf32>
+  tir.for %i @i, %j @j in (%n, %m) {
+    tir.block @T (%vi: spatial<%n> = %i, %vj: spatial<%m> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<?x?xf32>
+      memref.store %x, %T[%vi, %vj] : memref<?x?xf32>
+    }
+  }
+  tir.for %i @i1, %j @j1 in (%n, %m) {
+    tir.block @Y (%vi: spatial<%n> = %i, %vj: spatial<%m> = %j) {
+      %t = memref.load %T[%vi, %vj] : memref<?x?xf32>
+      memref.store %t, %Y[%vi, %vj] : memref<?x?xf32>
+    }
+  }
+}
+schedule.sequence for @turned {
+  schedule.transform_layout @T write 0 by affine_map<(i, j) -> (j, i)>
+}
+
+// -----
+
 // A local copy that nothing else reads holds integers, too: each element is converted once.
 
 // CHECK-LABEL: @windows(
