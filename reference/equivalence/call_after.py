@@ -14,7 +14,7 @@ from relex.passes.base import SameCall
 from relex.passes.numerics import Numerics
 from relex.reference.equivalence import sizes
 from relex.reference.equivalence.comparison import Mismatch
-from relex.reference.equivalence.execution import Runner
+from relex.reference.equivalence.execution import Outcome, Runner
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
 from relex.reference.equivalence.references import Reference
 
@@ -71,16 +71,25 @@ class CallAfter:
         assert new is not None
         return sizes.find_mismatch(old, new, before.interface)
 
+    def given(
+        self, before: Reference, arguments: Sequence[Any], expected: Outcome | None
+    ) -> tuple[Sequence[Any], Sequence[Any], Outcome]:
+        """Return the arguments of a call before the pass, those after it, and the outcome before: `expected`, if that
+        is known and the arguments stay the same. Raises `NotComparable` if there are none, or if the call stops."""
+        changed = arguments
+        if self.rewrite is not None:
+            (arguments, changed), expected = self.rewrite(arguments), None
+        if expected is None:
+            expected = before.runner.run(before.name, before.interface, arguments, None)
+        if expected.error is not None:
+            raise NotComparable(f"it stops, even before: {expected.error}")
+        return arguments, changed, expected
+
     def mismatch(self, before: Reference, after: Runner, arguments: Sequence[Any]) -> Mismatch | None:
         """Return the mismatch of a call with other arguments, if there is one and it is known."""
-        changed = arguments
         try:
-            if self.rewrite is not None:
-                arguments, changed = self.rewrite(arguments)
-            expected = before.runner.run(before.name, before.interface, arguments, None)
-            if expected.error is not None:
-                return None
+            given, changed, expected = self.given(before, arguments, None)
             found = after.run(before.name, self.interface, changed, before.shapes(expected))
-            return before.mismatch(arguments, expected, found, self.numerics)
+            return before.mismatch(given, expected, found, self.numerics)
         except NotComparable:
             return None
