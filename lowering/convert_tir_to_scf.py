@@ -144,7 +144,7 @@ class _Lowering:
         result.attributes.update({k: v for k, v in source.attributes.items() if not k.startswith("tir.")})
         if source.sym_visibility is None or source.sym_visibility.data == "public":
             result.attributes[C_INTERFACE_ATTR] = UnitAttr()
-        elif is_long(source):
+        elif _is_long(source):
             result.attributes.setdefault(PASSTHROUGH, ArrayAttr([StringAttr("noinline")]))
         return result
 
@@ -366,7 +366,7 @@ def _before_end(block: Block) -> Builder:
     return Builder(InsertPoint.before(block.last_op))
 
 
-def is_long(function: PrimFuncOp) -> bool:
+def _is_long(function: PrimFuncOp) -> bool:
     """Return whether a call of a function takes little of its time: it has more than a few steps, or an unknown number
     of them."""
     extents = [block.extents for block in walk(function) if isinstance(block, BlockOp)]

@@ -243,7 +243,7 @@ def lower_program(
         return _lowered(prepared, levels, instrument)
     while True:
         try:
-            with kernels.lowering(strict=strict) as loops:
+            with kernels.lowering(f"strict={strict}") as loops:
                 # Passes of others may look at any function between two of ours.
                 return _lowered(prepared, levels, None if passes else loops.before, kernels.mark)
         except NotKnownError as e:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import sha256
 from threading import Lock
 from typing import TypeVar, cast
@@ -19,30 +17,17 @@ from relex.dialects.dtypes import dense_integers
 from relex.dialects.exceptions import RelexError
 from relex.dialects.features import module_target
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
-from relex.dialects.machine import ObjectCode, Target
-from relex.dialects.table import entered_by_others
-from relex.dialects.tir import PrimFuncOp
+from relex.dialects.machine import ObjectCode
 from relex.lowering.llvm.parts import compile_each
-from relex.lowering.support import workers
 from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels
-from relex.lowering.support.loop_jobs import LoopJob, compiling, scheduling
 from relex.lowering.support.loop_kernels import LoopFunction, LoopKernels, root_of
 from relex.lowering.support.sketches import Outline, Sketches
-from relex.lowering.support.workers import Worker, share, started_workers
-from relex.passes.support.remembered import facts_of, remembering
+from relex.passes.support.remembered import remembering
 from relex.runtime.compile_cache import FOLDER_VARIABLE, OFF, CacheOption, CompileCache, default_folder
 from relex.runtime.container import pack, unpack
 
 MEMORY_LIMIT = 2**26
 """The code and text, in bytes, that is kept in memory."""
-
-
-MIN_OPERATORS = sys.maxsize
-"""The number of different operators that are not known from which on other processes work on loop functions, too. None
-is enough: on a busy machine it took a quarter more processor time for 1 to 15 % less in this process."""
-
-WORKER = "relex.lowering.support.loop_worker"
-"""The command that works on loop functions for another process."""
 
 
 @dataclass(frozen=True)
@@ -156,8 +141,6 @@ class Kernels:
         self._new: dict[str, Entry] = {}
         self._loops: LoopKernels | None = None
         self._forgotten: set[str] = set()
-        self._workers: Sequence[Worker] = ()
-        self._processes = ExitStack()
 
     def recall(self, *facts: str) -> str | None:
         """Return the text of a function that was rewritten before."""
@@ -169,55 +152,14 @@ class Kernels:
         self._new[self._cache.key(*facts)] = Text(text.encode())
 
     @contextmanager
-    def lowering(self, *, strict: bool) -> Generator[LoopKernels]:
+    def lowering(self, *facts: str) -> Generator[LoopKernels]:
         """Find kernels for a program that is lowered in the `with` block."""
         self._found.clear()
-        facts = self._facts = (f"strict={strict}",)
         sketches = Sketches(lambda recipe: self._recall_outline(*facts, recipe))
-        compile_now = partial(self._compile_now, strict=strict)
-        self._loops = LoopKernels(facts, self._recall_loops, self._resolve, sketches, self._expect, compile_now)
-        with remembering(self), ExitStack() as self._processes:
-            self._workers = ()
+        self._facts = facts
+        self._loops = LoopKernels(facts, self._recall_loops, self._resolve, sketches)
+        with remembering(self):
             yield self._loops
-
-    def share(self, functions: Sequence[PrimFuncOp], step: str, rewrite: Callable[[PrimFuncOp], object]) -> set[str]:
-        """Have other processes schedule some of the functions that are new, if there are processes."""
-        if not self._workers:
-            return set()
-        facts = {f: facts_of(f, step) for f in functions if f.body.block.first_op is not None}
-        new = {found: f for f, found in facts.items() if found is not None and self.recall(*found) is None}
-        jobs = [LoopJob(function) for function in new.values()]
-        done = set[str]()
-
-        def schedule(job: LoopJob) -> None:
-            done.add(job.function.sym_name.data)
-            rewrite(job.function)
-
-        for found, text in zip(new, share(jobs, scheduling(schedule), self._workers), strict=True):
-            if text is not None:
-                self.remember(text, *found)
-        return done
-
-    def _expect(self, operators: int) -> None:
-        """Start other processes if they are worth it, and if they have all that takes part."""
-        if operators >= MIN_OPERATORS and not entered_by_others():
-            started = started_workers(WORKER, min(workers.cores() - 1, operators // MIN_OPERATORS))
-            self._workers = self._processes.enter_context(started)
-
-    def _compile_now(self, functions: Sequence[PrimFuncOp], *, strict: bool) -> list[tuple[str, CompiledAs] | None]:
-        if not self._workers:
-            return [None] * len(functions)
-        jobs, target = [LoopJob(function) for function in functions], str(_target_of(functions))
-        codes: list[tuple[str, CompiledAs] | None] = []
-        for found in share(jobs, compiling(strict=strict), self._workers):
-            if found is None:
-                codes.append(None)
-                continue
-            kernel = Kernel(found.symbol, found.arguments, found.imports, found.code)
-            key = self._cache.key(found.described, target)
-            self._new[key] = kernel
-            codes.append((key, replace(self._link(kernel), temporaries=found.temporaries)))
-        return codes
 
     def forget(self, recipes: Iterable[str]) -> None:
         """Take loop functions for unknown from now on, with their variants."""
@@ -280,11 +222,6 @@ class Kernels:
         compiled = {name for code in codes for name in code.functions}
         found = [kernel for symbol, kernel in self._found.items() if symbol not in compiled]
         return [*codes, *(ObjectCode((k.code,), (k.symbol,), k.imports, {}, self._target) for k in found)]
-
-
-def _target_of(functions: Sequence[PrimFuncOp]) -> Target:
-    module = functions[0].parent_op() if functions else None
-    return module_target(module) if isinstance(module, ModuleOp) else Target.host()
 
 
 def _kernel(module: ModuleOp, code: ObjectCode) -> tuple[str, Kernel] | None:

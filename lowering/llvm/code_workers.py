@@ -1,14 +1,22 @@
-"""Compilation of LLVM IR in several processes."""
+"""Compilation of LLVM IR in several processes.
+
+Threads would gain nothing: llvmlite holds a lock around every call of LLVM. `multiprocessing` would run the main module
+of the program that calls relex once more, or fork a process that has threads. The processes are a command of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import Any
+from threading import Lock, Thread, Timer
 
 from relex.dialects.code_generator import Emitted, Source, compile_source
-from relex.lowering.support import workers
-from relex.lowering.support.workers import Trade, share, started_workers
+from relex.dialects.code_worker import receive, send
+from relex.passes.activity import reach
 
 SECONDS_PER_BYTE = 1e-5
 """What LLVM takes for its text, in seconds on a common machine."""
@@ -16,14 +24,26 @@ SECONDS_PER_BYTE = 1e-5
 MIN_SECONDS = 2.0
 """The work from which on other processes are worth their start."""
 
+PATIENCE = 30.0
+"""How often what a module is estimated to take, and as many seconds more, a process has for it."""
+
 
 def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
-    """Compile modules, in several processes if that takes long. Raises `RuntimeError` for text that is not LLVM IR."""
+    """Compile modules, in several processes if that takes long. Whatever fails elsewhere is compiled here. Raises
+    `RuntimeError` for text that is not LLVM IR."""
     seconds = sum(map(_seconds, sources))
-    others = min(workers.cores(), len(sources)) - 1 if seconds >= MIN_SECONDS else 0
-    trade = Trade(lambda source: compile_source(source), _ask, _read, _seconds)
-    with started_workers("relex.dialects.code_worker", others) as started:
-        return share(sources, trade, started)
+    others = min(_cores(), len(sources)) - 1 if seconds >= MIN_SECONDS else 0
+    work = _Work(sources)
+    threads = [Thread(target=work.serve, daemon=True) for _ in range(others)]
+    for thread in threads:
+        thread.start()
+    while (place := work.take()) is not None:
+        # Kernels have no names that tell anybody anything.
+        reach("", work.begun - 1, len(sources))
+        work.found[place] = compile_source(sources[place])
+    for thread in threads:
+        thread.join()
+    return [work.found[i] if i in work.found else compile_source(source) for i, source in enumerate(sources)]
 
 
 def _seconds(source: Source) -> float:
@@ -31,9 +51,63 @@ def _seconds(source: Source) -> float:
     return SECONDS_PER_BYTE * len(source.text)
 
 
-def _ask(source: Source) -> tuple[dict[str, Any], bytes]:
-    return {"target": asdict(source.target), "level": source.level}, source.text.encode()
+def _cores() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _read(facts: dict[str, Any], code: bytes) -> Emitted:
-    return Emitted(code, tuple(facts["functions"]), tuple(facts["imports"]))
+class _Work:
+    """Modules to compile, the longest first, and what has been compiled."""
+
+    def __init__(self, sources: Sequence[Source]):
+        self._sources = sources
+        self._left = sorted(range(len(sources)), key=lambda i: len(sources[i].text))
+        self._lock = Lock()
+        self.found: dict[int, Emitted] = {}
+
+    @property
+    def begun(self) -> int:
+        """The number of modules that have been taken."""
+        return len(self._sources) - len(self._left)
+
+    def take(self) -> int | None:
+        """Return the place of a module that nobody compiles yet, if there is one."""
+        with self._lock:
+            return self._left.pop() if self._left else None
+
+    def serve(self) -> None:
+        """Have another process compile modules until none is left, or until it fails or takes too long."""
+        with suppress(OSError, ValueError, KeyError, TypeError), _process() as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                while (place := self.take()) is not None:
+                    source = self._sources[place]
+                    head = {"target": asdict(source.target), "level": source.level}
+                    with _ended_after(process, PATIENCE * (1 + _seconds(source))):
+                        send(process.stdin, head, source.text.encode())
+                        answer = receive(process.stdout)
+                    if answer is None:
+                        return
+                    facts, code = answer
+                    self.found[place] = Emitted(code, tuple(facts["functions"]), tuple(facts["imports"]))
+            finally:
+                process.kill()
+
+
+@contextmanager
+def _ended_after(process: subprocess.Popen[bytes], seconds: float) -> Generator[None]:
+    """End a process unless the `with` block ends before: whoever waits for its answer finds that it has none."""
+    timer = Timer(seconds, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _process() -> subprocess.Popen[bytes]:
+    # With -P, modules are not taken from the current folder.
+    command = [sys.executable, "-P", "-m", "relex.dialects.code_worker"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

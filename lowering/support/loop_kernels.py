@@ -23,7 +23,7 @@ from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors
-from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass, is_long
+from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
 from relex.lowering.memory.needs import MemoryNeeds
@@ -38,7 +38,7 @@ from relex.passes.loops.inline_blocks import InlineBlocksPass
 from relex.passes.loops.merge_loops import MergeLoopsPass
 from relex.passes.loops.rewrite_layout import RewriteLayoutPass
 from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
-from relex.passes.support.remembered import exact_text, parsed_function
+from relex.passes.support.remembered import function_text, parsed_function
 from relex.passes.support.reorderings import reorderings
 
 
@@ -106,7 +106,7 @@ class _Packing:
             if old in left and new.uses:
                 zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
                 block.add_ops([zero, memref.DimOp(new, zero)])
-        return exact_text(self.alone).encode()
+        return function_text(self.alone).encode()
 
 
 @dataclass
@@ -121,10 +121,6 @@ class LoopKernels:
     recall: Callable[[str], LoopFunction | None]
     resolve: Callable[[str], CompiledAs | None]
     sketches: Sketches
-    expect: Callable[[int], None]
-    """Is told how many operators are not known, before any is lowered."""
-    compile: Callable[[Sequence[PrimFuncOp]], Sequence[tuple[str, CompiledAs] | None]]
-    """Compiles loop functions if that is worth it now: returns the key and the code of each, or None."""
     learned: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
     _roots: dict[str, str] = field(default_factory=dict[str, str])
     """The recipes of functions by what they were made of."""
@@ -139,11 +135,6 @@ class LoopKernels:
         for kind, step in _STEPS.items():
             if isinstance(p, kind):
                 step(self, module)
-
-    def sketch(self, module: ModuleOp) -> None:
-        """Replace operators that need not be lowered."""
-        self.sketches.sketch(module)
-        self.expect(self.sketches.unknown)
 
     def look_up(self, module: ModuleOp) -> None:
         """Empty the loop functions that are known, and give all of them a recipe."""
@@ -224,26 +215,6 @@ class LoopKernels:
         for recipe, function in known:
             if (code := codes[recipe]) is not None:
                 code.mark(function)
-        self._compile_now(module)
-
-    def _compile_now(self, module: ModuleOp) -> None:
-        """Compile functions before others are lowered, so that other processes can do so, and let them be known."""
-        unknown = [
-            (recipe, function)
-            for recipe, function in _loop_functions(module)
-            if CompiledAs.of(function) is None and self._is_alone(recipe, function)
-        ]
-        for (recipe, function), found in zip(unknown, self.compile([f for _, f in unknown]), strict=True):
-            if found is not None:
-                key, code = found
-                known = self.learned.get(recipe, LoopFunction())
-                self.learned[recipe] = replace(known, kernel=key, temporaries=code.temporaries)
-                _set_body(function, Region(Block(arg_types=function.function_type.inputs)))
-                code.mark(function)
-
-    def _is_alone(self, recipe: str, function: PrimFuncOp) -> bool:
-        """Return whether a function is compiled on its own, and may be known from then on."""
-        return root_of(recipe) in self.learned and is_long(function) and not symbols_used(function)
 
     def take_recipes(self, module: ModuleOp) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Remove the recipes from a module at the core level. Return those of functions that may be known from now on,
@@ -275,7 +246,7 @@ class LoopKernels:
 
 
 _STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
-    LegalizeOpsPass: LoopKernels.sketch,
+    LegalizeOpsPass: lambda kernels, module: kernels.sketches.sketch(module),
     AnnotateOpPatternPass: lambda kernels, module: kernels.sketches.note_operators(module),
     FuseTirPass: lambda kernels, module: kernels.sketches.note_groups(module),
     InlineBlocksPass: LoopKernels.look_up,

@@ -73,11 +73,6 @@ class Sketches:
     """The outlines of sketches, by name."""
     _operators: list[str | None] = field(default_factory=list[str | None])
 
-    @property
-    def unknown(self) -> int:
-        """The number of different operators that are no sketches."""
-        return len({recipe for recipe in self._operators if recipe is not None})
-
     def sketch(self, module: ModuleOp) -> None:
         """Replace operators by calls of sketches."""
         names = Names.of_symbols(module, RESERVED)

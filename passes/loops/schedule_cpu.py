@@ -18,6 +18,7 @@ from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
+from relex.passes.activity import parts
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 from relex.passes.analysis.loop_tree import blocks_in, find_block, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
@@ -25,7 +26,7 @@ from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES
 from relex.passes.schedule import Block, Schedule
-from relex.passes.support.remembered import rewrite_each
+from relex.passes.support.remembered import rewrite_once
 from relex.passes.support.stated_sizes import state_sizes
 
 SCHEDULED_ATTR = "relex.scheduled"
@@ -77,21 +78,17 @@ class ScheduleCpuPass(RelexPass):
         name_sizes(op)
         mark_constants(op)
         functions = [f for f in op.ops if isinstance(f, PrimFuncOp)]
-        new = [f for f in functions if f.attributes.pop(SCHEDULED_ATTR, None) is None]
-        for func in new:
+        for func in parts(functions, lambda f: f.sym_name.data):
+            if func.attributes.pop(SCHEDULED_ATTR, None) is not None:
+                continue
             if any(map(has_unknown, func.function_type.inputs)):
                 cse(func)  # Fused functions ask for the same sizes again: equal ones are compared by value.
-        if self.explain:
-            for decision in (d for func in new for d in schedule_function(func, processor)):
-                warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
-        else:
-            schedule_each(new, processor)
+            if self.explain:
+                for decision in schedule_function(func, processor):
+                    warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
+            else:
+                rewrite_once(func, f"{self.name} {processor}", lambda func: schedule_function(func, processor))
         unmark_constants(op)
-
-
-def schedule_each(functions: Sequence[PrimFuncOp], processor: Processor) -> None:
-    """Schedule functions in place, or take what was made of equal ones before."""
-    rewrite_each(functions, f"{ScheduleCpuPass.name} {processor}", lambda func: schedule_function(func, processor))
 
 
 def mark_constants(module: ModuleOp) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, partial
+from functools import lru_cache
 from io import StringIO
 from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import CompileError
@@ -20,7 +19,6 @@ from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.printer import ExactPrinter
 from relex.dialects.walks import walk
-from relex.passes.activity import parts
 
 UNCHANGED = ""
 """What is remembered of a function that stayed as it was."""
@@ -37,13 +35,6 @@ class Memory(Protocol):
         """Keep what was made of these facts."""
         ...
 
-    def share(
-        self, functions: Sequence[PrimFuncOp], step: str, rewrite: Callable[[PrimFuncOp], object]
-    ) -> Container[str]:
-        """Have other processes rewrite some functions for `recall`, and `rewrite` others in the meantime. Return the
-        names of the latter."""
-        ...
-
 
 _MEMORY = ContextVar[Memory | None]("memory", default=None)
 
@@ -58,16 +49,6 @@ def remembering(memory: Memory | None) -> Generator[None]:
         _MEMORY.reset(token)
 
 
-def rewrite_each(functions: Sequence[PrimFuncOp], step: str, rewrite: Callable[[PrimFuncOp], object]) -> None:
-    """Rewrite loop functions as `rewrite_once` does, some of them perhaps in other processes."""
-    memory = _MEMORY.get()
-    once = partial(rewrite_once, step=step, rewrite=rewrite)
-    done = () if memory is None else memory.share(functions, step, once)
-    for function in parts(functions, lambda f: f.sym_name.data):
-        if function.sym_name.data not in done:
-            once(function)
-
-
 def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp], object]) -> None:
     """Rewrite a loop function in its module by `rewrite`, in place or by another one of its name, or as that was done
     before with an equal one. The result may depend on nothing but the function and what `step` tells. Names of the
@@ -75,28 +56,23 @@ def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp]
     if function.body.block.first_op is None:
         return  # Its code is known.
     memory, name = _MEMORY.get(), function.sym_name.data
-    module, facts = function.parent_op(), facts_of(function, step)
-    if memory is None or not isinstance(module, ModuleOp) or facts is None:
+    module = function.parent_op()
+    if memory is None or not isinstance(module, ModuleOp) or name in symbols_used(function):
         rewrite(function)
         return
+    facts = step, fingerprint([function], {name: ""})
     text = memory.recall(*facts)
     if text is None or not _is_replaced(function, text):
         rewrite(function)
         new = next(op for op in module.ops if isinstance(op, PrimFuncOp) and op.sym_name.data == name)
         is_same = new is function and fingerprint([function], {name: ""}) == facts[1]
-        memory.remember(UNCHANGED if is_same else exact_text(new), *facts)
+        memory.remember(UNCHANGED if is_same else function_text(new), *facts)
 
 
-def facts_of(function: PrimFuncOp, step: str) -> tuple[str, str] | None:
-    """Return what decides on the result of a step; None if the function refers to itself."""
-    name = function.sym_name.data
-    return None if name in symbols_used(function) else (step, fingerprint([function], {name: ""}))
-
-
-def exact_text(op: Operation) -> str:
-    """Return the exact text of an op, such as a loop function."""
+def function_text(function: PrimFuncOp) -> str:
+    """Return the exact text of a loop function."""
     text = StringIO()
-    ExactPrinter(stream=text).print_op(op)
+    ExactPrinter(stream=text).print_op(function)
     return text.getvalue()
 
 

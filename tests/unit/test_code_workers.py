@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from threading import Event
-from typing import Any
 
 import pytest
 
-from relex.dialects.code_generator import Emitted, Source, compile_source
+from relex.dialects.code_generator import Source, compile_source
 from relex.dialects.machine import Target
 from relex.lowering.llvm import code_workers
 from relex.lowering.llvm.code_workers import compile_sources
-from relex.lowering.support import workers
 
 FUNCTION = """
 declare float @expf(float)
@@ -37,33 +34,15 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Source]:
 
     monkeypatch.setattr(code_workers, "compile_source", see)
     monkeypatch.setattr(code_workers, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(workers, "cores", lambda: 3)
+    monkeypatch.setattr(code_workers, "_cores", lambda: 3)
     return here
 
 
-def test_other_processes_compile_the_same(here: list[Source], monkeypatch: pytest.MonkeyPatch):
-    expected = [compile_source(source) for source in SOURCES]
-    assert compile_sources(SOURCES) == expected
-    here.clear()
-    # A job here waits until others have done all others.
-    done = Event()
-    read = code_workers._read  # pyright: ignore[reportPrivateUsage]
-    answers: list[Emitted] = []
-
-    def seen(facts: dict[str, Any], code: bytes) -> Emitted:
-        answers.append(read(facts, code))
-        if len(answers) == len(SOURCES) - 1:
-            done.set()
-        return answers[-1]
-
-    def wait(source: Source) -> Emitted:
-        assert done.wait(60)
-        return compile_source(source)
-
-    monkeypatch.setattr(code_workers, "_read", seen)
-    monkeypatch.setattr(code_workers, "compile_source", wait)
-    assert compile_sources(SOURCES) == expected
-    assert len(answers) == len(SOURCES) - 1
+def test_other_processes_compile_the_same():
+    work = code_workers._Work(SOURCES)  # pyright: ignore[reportPrivateUsage]
+    work.serve()
+    assert [work.found[i] for i in range(len(SOURCES))] == [compile_source(source) for source in SOURCES]
+    assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
 
 
 def test_little_work_stays_here(monkeypatch: pytest.MonkeyPatch, here: list[Source]):
@@ -89,7 +68,7 @@ def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.M
     executable.write_text(FAILURES[failure])
     executable.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(executable))
-    monkeypatch.setattr(workers, "PATIENCE", 0.5)
+    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
     assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
 
 
@@ -98,7 +77,7 @@ def test_a_process_that_hangs_with_much_to_read(tmp_path: Path, monkeypatch: pyt
     executable.write_text(FAILURES["hangs"])
     executable.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(executable))
-    monkeypatch.setattr(workers, "PATIENCE", 0.5)
+    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
     long = [Source(f"{source.text};{' ' * 2**17}", source.target, 1) for source in SOURCES]
     assert compile_sources(long) == [compile_source(source) for source in SOURCES]
 
