@@ -296,8 +296,8 @@ def _bytes_of_numbers(element: ElementType) -> bytes:
 
 def repeats(data: bytes, element: bytes) -> bool:
     """Return whether data is nothing but an element, over and over. Data of hundreds of megabytes is not copied."""
-    part = element * (1 << 12)
-    return all(part.startswith(data[i : i + len(part)]) for i in range(0, len(data), len(part)))
+    part = bytes(element) * (1 << 12)
+    return all(part.startswith(bytes(data[i : i + len(part)])) for i in range(0, len(data), len(part)))
 
 
 _TRUTH = bytes([0, *[1] * 255])

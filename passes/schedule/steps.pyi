@@ -53,7 +53,9 @@ class Steps:
     def order_as_integers(self, block: Block) -> None:
         """
         Let a block that computes the maximum or minimum of floats do so on integers, and store these in its
-        buffer, which must be local. Other readers convert back to float.
+        buffer, which must be local. Other readers convert back to float. A local buffer that nothing else reads,
+        such as a padded copy, holds integers, too: its elements are converted when they are written, not whenever
+        they are read.
         """
 
     def pad(self, loop: Loop, multiple: int) -> None:
@@ -105,8 +107,9 @@ class Steps:
     def transform_layout(self, block: Block, buffer: tuple[str, int], index_map: IndexMap) -> None:
         """
         Change the layout of a local buffer that a block uses: each element moves to where the map sends its
-        indices. The new buffer is large enough for all these places. Blocks that address it by quotients or
-        remainders of sums of loops are rebound, with one variable per loop, where that eliminates them.
+        indices. The new buffer is large enough for all these places. Its shape must be known at compile time,
+        unless the map only puts dimensions in another order. Blocks that address it by quotients or remainders of
+        sums of loops are rebound, with one variable per loop, where that eliminates them.
         """
 
     def unguard(self, block: Block) -> None:
