@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp
-from relex.dialects.tir.indices import known_size
+from relex.dialects.tir.indices import dimension_of, known_size
 from relex.passes.analysis.buffers import size_asked
 from relex.passes.support.index_arithmetic import Emitter, constant
 
@@ -31,8 +31,8 @@ def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
             known.setdefault(known_size(op.result), op.result)
     for i, size in enumerate(sizes):
         if size == DYNAMIC_INDEX:
-            asked = memref.DimOp(buffer, constant(i, before))
-            sizes[i] = known.get(known_size(asked.result)) or Emitter(before).add(asked)
+            found = known.get(dimension_of(buffer, i))
+            sizes[i] = found or Emitter(before).add(memref.DimOp(buffer, constant(i, before)))
     return sizes
 
 

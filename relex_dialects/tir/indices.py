@@ -77,13 +77,13 @@ def known_size(size: int | SSAValue) -> Hashable:
         return constant
     match size.owner:
         case memref.DimOp(source=buffer, index=index) if (dimension := constant_value(index)) is not None:
-            return _dimension(buffer, dimension) or size
+            return dimension_of(buffer, dimension) or size
         case _:
             return size
 
 
-def _dimension(buffer: SSAValue, dimension: int) -> Hashable | None:
-    """Return a dimension of a buffer in canonical form; None if it does not have that many."""
+def dimension_of(buffer: SSAValue, dimension: int) -> Hashable | None:
+    """Return a dimension of a buffer in the canonical form of `known_size`; None if it does not have that many."""
     if not isa(buffer.type, MemRefType) or dimension not in range(len(shape := buffer.type.get_shape())):
         return None
     if shape[dimension] != DYNAMIC_INDEX:
@@ -105,7 +105,7 @@ def stated_name(buffer: SSAValue, dimension: int) -> str | None:
 def sizes_of(buffer: SSAValue) -> list[Hashable]:
     """Return the sizes of a buffer, in the canonical form of `known_size`."""
     rank = len(buffer.type.get_shape()) if isa(buffer.type, MemRefType) else 0
-    return [_dimension(buffer, dimension) for dimension in range(rank)]
+    return [dimension_of(buffer, dimension) for dimension in range(rank)]
 
 
 def is_subsequence(part: Sequence[object], whole: Sequence[object]) -> bool:

@@ -20,6 +20,7 @@ from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
 from relex.passes.analysis.loop_tree import find_loop
 from relex.passes.schedule import Block, Loop, Schedule, primitive
+from relex.passes.support.buffer_edits import emit_sizes
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -359,3 +360,27 @@ tir.prim_func @sums(%X: memref<?x?xf32> {relex.dims = ["n", "k"]}, %Z: memref<?x
     for shape in ((3, 70), (5, 2)):
         with pytest.raises(ShapeError, match=r"expected . <= Z_d., found"):
             function(x, np.ones(shape, np.float32))
+
+
+def test_sizes_of_buffers_are_asked_once() -> None:
+    module = parse_module("""
+    tir.prim_func @f(%X: memref<?x4xf32> {relex.dims = ["n", ""]}) outs(%Y: memref<?x4xf32> {relex.dims = ["n", ""]}) {
+      %zero = arith.constant 0 : index
+      %n = memref.dim %X, %zero : memref<?x4xf32>
+      tir.for %i, %j in (%n, 4) {
+        tir.block @Y (%vi: spatial<%n> = %i, %vj: spatial<4> = %j) {
+          %x = memref.load %X[%vi, %vj] : memref<?x4xf32>
+          memref.store %x, %Y[%vi, %vj] : memref<?x4xf32>
+        }
+      }
+    }
+    """)
+    (function,) = module.ops
+    assert isinstance(function, PrimFuncOp)
+    body = function.body.block
+    loop = body.last_op
+    assert loop is not None
+    (dim,) = (op for op in body.ops if op.name == "memref.dim")
+    assert emit_sizes(body.args[1], loop) == [dim.results[0], 4]
+    # Ops outside of the function would count as users of the buffer.
+    assert [use.operation.name for use in body.args[1].uses] == ["memref.store"]
