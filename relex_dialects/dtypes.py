@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import mmap
 import sys
 from collections.abc import Callable, Sequence
@@ -221,11 +222,26 @@ def mapped_dense(
     return dense_from_bytes(dense_type(element_type, shape), cast(bytes, memoryview(memory).toreadonly()))
 
 
-def pages(size: int) -> mmap.mmap:
+class Pages(mmap.mmap):
+    """Memory of a constant, which nothing writes to once it is filled, unlike files that others have mapped."""
+
+
+def _reduced(view: memoryview) -> tuple[Any, tuple[bytes]]:
+    """Pickle and copy what is in pages as `bytes`. Other views are refused, as Python does."""
+    if not isinstance(view.obj, Pages):
+        raise TypeError(f"cannot pickle {type(view).__name__!r} object")
+    return bytes, (view.tobytes(),)
+
+
+# Modules can be pickled and copied, with whatever constants.
+copyreg.pickle(memoryview, _reduced)
+
+
+def pages(size: int) -> Pages:
     """Return memory that nothing else uses, in large pages where the system has them, as that of NumPy's arrays is."""
     if sys.platform == "win32":
-        return mmap.mmap(-1, size)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        return Pages(-1, size)
+    memory = Pages(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if sys.platform == "linux":
         with suppress(OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
@@ -253,7 +269,7 @@ def _viewed_bytes(array: Array) -> bytes | None:
     owner: object = array
     while isinstance(owner, np.ndarray):
         owner = cast(object, owner.base)
-    if isinstance(owner, memoryview) and not (owner.readonly and isinstance(owner.obj, mmap.mmap)):
+    if isinstance(owner, memoryview) and not (owner.readonly and isinstance(owner.obj, Pages)):
         return None
     if not isinstance(owner, bytes | memoryview):
         return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import mmap
+import pickle
 from collections.abc import Iterator
 from weakref import WeakSet
 
@@ -12,10 +14,11 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, f32
 
 from relex.dialects import dtypes, parse_module
-from relex.dialects.dtypes import array_from_dense, dense_bytes
+from relex.dialects.dtypes import array_from_dense, dense_bytes, dense_from_array
 from relex.dialects.relex import ConstantOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import BindParamsPass, SetTargetPass
+from relex.passes.support.constants import holds_only
 from relex.runtime import build
 from relex.runtime.loader import aligned
 
@@ -93,4 +96,28 @@ def test_constants_in_pages_are_like_others() -> None:
     assert not isinstance(dense_bytes(paged), bytes)
 
 
+@pytest.mark.parametrize("number", [1.0, np.nan])
+def test_splats_in_pages_are_like_others(number: float) -> None:
+    paged, bytes_ = (ConstantOp(make(f32, (128, 256), lambda a: a.fill(number))) for make in MAKERS)
+    assert str(paged) == str(bytes_)
+    assert holds_only(paged.result, number) == holds_only(bytes_.result, number)
+    assert not holds_only(paged.result, 2.0)
+
+
 MAKERS = (dtypes.mapped_dense, dtypes.filled_dense)
+
+
+def test_modules_with_large_constants_can_be_pickled_and_copied() -> None:
+    module = network()
+    for other in (pickle.loads(pickle.dumps(module)), copy.deepcopy(module)):
+        assert str(other) == str(module)
+    with pytest.raises(TypeError, match="cannot pickle 'memoryview' object"):
+        pickle.dumps(memoryview(b"of others"))
+
+
+def test_files_that_are_mapped_are_copied() -> None:
+    # Whoever has mapped them may still write to them.
+    memory = mmap.mmap(-1, dtypes.MAPPED_BYTES)
+    dense = dense_from_array(np.frombuffer(memoryview(memory).toreadonly(), np.float32))
+    memory[0] = 1
+    assert not array_from_dense(dense).any()
