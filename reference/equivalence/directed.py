@@ -53,7 +53,8 @@ def _numbers_like(dtype: np.dtype[Any], numbers: Sequence[Any]) -> list[Any]:
     if not is_float_dtype(dtype):
         step = 0 if dtype.kind == "b" else 1
         wide = [int(n) + d for n in numbers if n.dtype.kind in "iub" for d in (0, step, -step)] + [0, 1, -1]
-        return list(dict.fromkeys(np.array(wide).astype(dtype).tolist()))
+        # Numbers that the type does not have wrap around.
+        return list(dict.fromkeys(np.array([n % 2**64 for n in wide], np.uint64).astype(dtype).tolist()))
     with np.errstate(all="ignore"):
         same = [n for n in numbers if n.dtype == dtype and n == n]
         near = [np.nextafter(n, dtype.type(end)) for n in same for end in (np.inf, -np.inf)]

@@ -166,6 +166,20 @@ def test_terms_direct_the_search_for_arguments():
     assert found.notes[-1] == "with %x[0] = 7.25: expected 1.0 for result[0], found 7.25"
 
 
+def test_the_search_wraps_the_neighbors_of_the_largest_numbers():
+    text = """
+    func.func @main(%x: tensor<3xi64>) -> tensor<3xi64> {
+      %0 = relex.constant dense<4611686018427400249> : tensor<3xi64>
+      %1 = relex.constant dense<-9223372036854775808> : tensor<3xi64>
+      %2 = relex.equal %x, %0 : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi1>
+      %3 = relex.where %2, %1, %x : (tensor<3xi1>, tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+      func.return %3 : tensor<3xi64>
+    }
+    """
+    with pytest.raises(NotEquivalentError, match="numbers chosen by these terms"):
+        check_pass(DropWherePass(), parse_module(text), proof=True)
+
+
 @dataclass(frozen=True)
 class DropWherePass(RelexPass):
     """Takes the last operand of each choice."""
