@@ -152,10 +152,10 @@ def architecture_of(triple: str) -> str:
 
 
 def features_of(target: Target) -> str:
-    """Return the features of code for a target: its own, after those that every machine has that its triple means."""
-    from llvmlite.binding import get_triple_parts
+    """Return the features of code for a target: its own, after those that its triple implies."""
+    from relex.dialects.llvm_binding import llvm
 
-    if target.cpu or get_triple_parts(target.triple).OS == "unknown":
+    if target.cpu or llvm.get_triple_parts(target.triple).OS == "unknown":
         return target.features
     return ",".join(filter(None, (baseline_of(target.triple).assumed, target.features)))
 
