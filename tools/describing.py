@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.traits import SymbolTable
 
+from relex.dialects.exceptions import ShapeError
 from relex.dialects.index.values import evaluate
 from relex.dialects.relex import CallTirOp
 from relex.dialects.sizes import names_in
@@ -20,25 +21,46 @@ from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.passes.analysis.work import work_of
+from relex.tools.random_inputs import with_default_sizes
 
 if TYPE_CHECKING:
-    from relex.dialects.signature import Signature
+    from relex.dialects.signature import Signature, TensorSpec
 
 
 def describe_function(signature: Signature, module: ModuleOp | None) -> str:
     """Return lines about a function: its signature, what a call costs, and how to call it. `module` is the program, if
     it is known."""
-    flops = None if module is None else count_flops(module, signature.name)
-    costs = [*(() if flops is None else (_short(flops, " floating-point operations"),)), *_memory(signature)]
-    sizes = "=".join((*signature.names, "16")[:2]) if signature.names else ""
-    made_up = "--random" + (f" {sizes}" if sizes else "")
+    values = with_default_sizes(signature, {})
+    costs = list(_costs(signature, module, values))
+    sizes = ",".join(f"{name}={value}" for name, value in values.items())
+    call = f"a call with {sizes}" if sizes else "a call"
+    made_up = f"--random {sizes}" if sizes else "--random"
     return "\n".join(
         [
             str(signature),
-            *([f"a call: {', '.join(costs)}"] if costs else []),
+            *([f"{call}: {', '.join(costs)}"] if costs else []),
             f"arguments are given by --input, or made up by {made_up}",
         ]
     )
+
+
+def _costs(signature: Signature, module: ModuleOp | None, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yield what a call with these sizes costs; nothing if they cannot be called."""
+    try:
+        signature.check(sizes)
+    except ShapeError:
+        return
+    shapes = [spec.shape_with(sizes) for spec in signature.inputs]
+    if module is not None and (flops := count_flops(module, signature.name, shapes)) is not None:
+        yield _short(flops, " floating-point operations")
+    for what, specs in (("arguments", signature.inputs), ("results", signature.outputs)):
+        yield _short(sum(_bytes(spec, sizes) for spec in specs), f"B of {what}")
+    if memory := max((evaluate(size, sizes) for size in signature.temporaries), default=0):
+        yield _short(memory, "B of memory in between")
+
+
+def _bytes(spec: TensorSpec, sizes: Mapping[str, int]) -> int:
+    return spec.dtype.itemsize * (1 if spec.is_scalar else prod(spec.shape_with(sizes)))
 
 
 def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] = ()) -> int | None:
@@ -76,18 +98,6 @@ def _shapes_in(function: func.FuncOp, arguments: Sequence[Sequence[int]]) -> Cal
         return [evaluate(s, known) if known.keys() >= set(names_in(s)) else DYNAMIC_INDEX for s in found]
 
     return shape_of
-
-
-def _memory(signature: Signature) -> Iterator[str]:
-    """Yield what a call reads, writes and needs, as far as it does not depend on sizes."""
-    if all(spec.is_static for spec in (*signature.inputs, *signature.outputs)):
-        for what, specs in (("arguments", signature.inputs), ("results", signature.outputs)):
-            sizes = [prod(int(size) for size in spec.shape if isinstance(size, int)) for spec in specs]
-            total = sum(size * spec.dtype.itemsize for size, spec in zip(sizes, specs, strict=True))
-            yield _short(total, f"B of {what}")
-    temporaries = [size for size in signature.temporaries if isinstance(size, int)]
-    if any(temporaries) and len(temporaries) == len(signature.temporaries):
-        yield _short(max(temporaries), "B of memory in between")
 
 
 def _short(number: int, what: str) -> str:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from relex.dialects.signature import Signature, TensorSpec
 
 DEFAULT_SIZE = 16
-"""The value of dynamic sizes that are not given."""
+"""The value of dynamic sizes that are not given, if calls may have it."""
+_SIZES_TRIED = 64
 
 
 def read_sizes(text: str) -> dict[str, int]:
@@ -28,6 +29,17 @@ def read_sizes(text: str) -> dict[str, int]:
     return sizes
 
 
+def with_default_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return `sizes` and, for all others, the first number from `DEFAULT_SIZE` on that a call may have; `DEFAULT_SIZE`
+    if none is found."""
+    found = [{**dict.fromkeys(signature.names, DEFAULT_SIZE + more), **sizes} for more in range(_SIZES_TRIED)]
+    return next((values for values in found if _fits(signature, values)), found[0])
+
+
+def _fits(signature: Signature, sizes: Mapping[str, int]) -> bool:
+    return all(requirement.substitute(sizes).holds for requirement in signature.requirements)
+
+
 def random_arguments(signature: Signature, sizes: Mapping[str, int], given: Sequence[str]) -> dict[str, Any]:
     """Return an argument for each name that is not `given`, always the same ones: floats with a normal distribution,
     integers 0 and 1, which are valid indices almost anywhere. Raises `ToolError` for a size that is not there, and
@@ -35,9 +47,8 @@ def random_arguments(signature: Signature, sizes: Mapping[str, int], given: Sequ
     if unknown := [name for name in sizes if name not in signature.names]:
         known = ", ".join(signature.names) or "none"
         raise ToolError(f"{signature.name}() has no size '{unknown[0]}'; there are {known}")
-    values = {**dict.fromkeys(signature.names, DEFAULT_SIZE), **sizes}
     rng = np.random.default_rng(0)
-    specs = signature.with_sizes(values).inputs
+    specs = signature.with_sizes(with_default_sizes(signature, sizes)).inputs
     return {spec.name: _draw(spec, rng) for spec in specs if spec.name not in given}
 
 

@@ -69,7 +69,7 @@ def _add_calls(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[repor
         const="",
         metavar="NAME=SIZE,...",
         help="make up the arguments that are not given, the same ones each time; n=4 says how large sizes are that are "
-        "open (16)",
+        "open (16, or the next number that fits)",
     )
     group.add_argument(
         "--output",

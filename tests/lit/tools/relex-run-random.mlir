@@ -12,6 +12,10 @@
 // OPEN:      {{\[}}{{[^,]+}}, {{[^,]+}}{{\]}}
 // RUN: not relex-run %s --entry even --random n=3 2>&1 | filecheck %s --check-prefix=ODD
 // ODD: relex-run: error: even() expected 2 * (n // 2) == n, found n = 3
+// RUN: relex-run %s --entry thirds | filecheck %s --check-prefix=FITS
+// FITS:      a call with n=18: 0 floating-point operations, 72 B of arguments, 72 B of results
+// FITS-NEXT: arguments are given by --input, or made up by --random n=18
+// RUN: relex-run %s --entry thirds --random
 
 // RUN: relex-run %s --random --benchmark | filecheck %s --check-prefix=TIMES
 // TIMES: main(): {{[0-9.]+}} us, the median of {{[0-9]+}} calls; 80 % of them between {{.*}} of the limit of one core
@@ -40,4 +44,9 @@ func.func @open(%x: tensor<?xf32> {relex.dims = ["n"]}) -> tensor<?xf32> {
 func.func @even(%x: tensor<?xf32> {relex.dims = ["n"]}) -> tensor<2x?xf32> {
   %y = relex.reshape %x shape = [2, -1] : (tensor<?xf32>) -> tensor<2x?xf32>
   func.return %y : tensor<2x?xf32>
+}
+
+func.func @thirds(%x: tensor<?xf32> {relex.dims = ["n"]}) -> tensor<3x?xf32> {
+  %y = relex.reshape %x shape = [3, -1] : (tensor<?xf32>) -> tensor<3x?xf32>
+  func.return %y : tensor<3x?xf32>
 }
