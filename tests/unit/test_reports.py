@@ -35,8 +35,8 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>, %b: tensor<6xf32>) -> 
   %y = relex.dense %x, %w : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
   %z = relex.add %y, %b : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
   %s = relex.softmax %z axis = -1 : (tensor<4x6xf32>) -> tensor<4x6xf32>
-  %t = relex.dense %s, %z : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>
-  %u = relex.matmul %t, %z : (tensor<4x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %0 = relex.dense %s, %z : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>
+  %u = relex.matmul %0, %z : (tensor<4x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return %u : tensor<4x6xf32>
 }
 """
@@ -337,6 +337,9 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
     await until(() => document.querySelector("#tabs [aria-current=true]").textContent === tab);
     found.code[tab] = document.querySelector("#view").textContent;
   }
+  location.hash = "tab=memory";
+  await until(() => document.querySelector(".buffer"));
+  found.buffers = [...document.querySelectorAll(".buffer")].map((buffer) => buffer.dataset.tip);
   report(found);
 })();
 </script>
@@ -392,6 +395,9 @@ def test_clicking_through_the_page(reported: Report, tmp_path: Path):
     assert found["same"] > 1
     assert "not partial-rows: " in found["code"]["schedule"]
     assert "ret" in found["code"]["assembly"]
+    # Values with a number in the program have no name of their own.
+    assert {re.match(r"(%\w+: )?memref<", tip) is not None for tip in found["buffers"]} == {True}
+    assert any(tip.startswith("memref<") for tip in found["buffers"])
     page, shot = tmp_path / "page.html", tmp_path / "page.png"
     page.write_text(reported.html)
     # The page unpacks its data after it was loaded: the browser's clock goes on until that is done.

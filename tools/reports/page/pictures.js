@@ -122,9 +122,10 @@ function memory() {
     });
     plan.buffers.forEach((b, n) => {
       const box = { x: left + wide * b.first + 1, y: top + (high * b.offset) / plan.bytes, width: wide * (b.last - b.first + 1) - 2, height: Math.max(2, (high * b.bytes) / plan.bytes - 1) };
-      const tip = `%${b.name}: ${b.type}, ${bytes(b.bytes)} at ${b.offset}\n${b.size ? `${b.size}\n` : ""}written by ${b.first + 1}. ${plan.steps[b.first]}, last read by ${b.last + 1}. ${plan.steps[b.last]}`;
+      const name = b.name ? `%${b.name}` : b.type.replace(/^memref<|>$/g, "");
+      const tip = `${b.name ? `${name}: ` : ""}${b.type}, ${bytes(b.bytes)} at ${b.offset}\n${b.size ? `${b.size}\n` : ""}written by ${b.first + 1}. ${plan.steps[b.first]}, last read by ${b.last + 1}. ${plan.steps[b.last]}`;
       picture.append(svg("g", { class: "buffer", "data-tip": tip, tabindex: 0 }, svg("rect", { ...box, style: `fill: hsl(${(n * 67) % 360} 60% 60% / .45)` }),
-        ...(box.height > 12 && box.width > 30 ? [svg("text", { class: "small", x: box.x + 4, y: box.y + 11 }, `%${b.name}`.slice(0, Math.floor(box.width / 7)))] : [])));
+        ...(box.height > 12 && box.width > 30 ? [svg("text", { class: "small", x: box.x + 4, y: box.y + 11 }, name.slice(0, Math.floor(box.width / 7)))] : [])));
     });
     const sum = plan.buffers.reduce((total, b) => total + b.bytes, 0), sizes = Object.entries(plan.sizes).map(([name, n]) => `${name} = ${n}`).join(", ");
     return [element("h2", {}, `${plan.function}: ${bytes(plan.bytes)} for buffers of ${bytes(sum)}${sizes ? `, for ${sizes}` : ""}`),
