@@ -110,7 +110,7 @@ class Source:
 
     def machine(self) -> llvm.TargetMachine:
         """Return the machine to emit code for."""
-        # What loads position-independent code for WebAssembly is not the linker, and needs to know where it is.
+        # Position-independent WebAssembly is for dynamic loaders, which tell it its address. Linkers do not.
         reloc = "static" if architecture_of(self.target.triple) in ("wasm32", "wasm64") else "pic"
         return code_generator(self.target.triple).create_target_machine(
             cpu=self.target.cpu, features=features_of(self.target), opt=self.level, reloc=reloc, codemodel="default"

@@ -19,7 +19,7 @@ _RULES: Mapping[type[Operation], tuple[int, Callable[[int, int], int]]] = {
 }
 """The neutral element of an op, and its function of numbers."""
 
-# Of numbers that are not negative, those of a kind are the same.
+# The ops of a tuple agree on numbers that are not negative.
 _QUOTIENTS = (arith.DivUIOp, arith.DivSIOp, arith.FloorDivSIOp)
 _REMAINDERS = (arith.RemUIOp, arith.RemSIOp)
 

@@ -1,4 +1,4 @@
-"""Queries on the contents of constants, and the end of constants."""
+"""Queries on the contents of constants, and their removal."""
 
 from __future__ import annotations
 

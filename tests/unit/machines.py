@@ -81,7 +81,8 @@ MACHINES = {
 
 def main() -> None:
     """Link a program for every machine."""
-    # Elsewhere than where zig is: it compiles C libraries again for other ways to write its own path.
+    # In another folder, as tests do: zig compiles C libraries again where its own path, relative to the current folder,
+    # is another one.
     with TemporaryDirectory() as folder:
         (Path(folder) / "main.c").write_text('#include <stdio.h>\nint main(void) { return puts("") < 0; }\n')
         for machine in {machine.zig: machine for machine in MACHINES.values()}.values():

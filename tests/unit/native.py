@@ -51,7 +51,7 @@ MLIR_PASSES = (
 
 
 def compile_core_by_mlir(text: str, *passes: str) -> LoadedCode:
-    """The same program by MLIR's conversions and translation, without optimizations, of which no result may depend."""
+    """The same program by MLIR's conversions and translation, without optimizations, on which no result may depend."""
     options = ["--llvm-request-c-wrappers", *passes, *MLIR_PASSES]
     machine = subprocess.run(["mlir-opt-22", *options], input=text, capture_output=True, text=True, check=False)
     assert machine.returncode == 0, machine.stderr
