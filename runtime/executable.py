@@ -113,7 +113,8 @@ class Executable(Mapping[str, "CompiledFunction"]):
         Jupyter and marimo show it; `report.save(path)` writes it to a file. Compiles the program once more. Raises
         what `profile` raises.
         """
-        self[entry]
+        if args or named or entry != "main":
+            self[entry]  # A report without times needs no function of this name.
         origin = self._built_from("report")
         return origin.report(origin.profile(entry, args, named) if args or named else None)
 
@@ -141,7 +142,9 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
     def _built_from(self, what: str) -> Origin:
         if self._origin is None:
-            raise RelexError(f"expected an executable from 'build' to {what}, found a loaded one, without its program")
+            raise RelexError(
+                f"{what}(): expected an executable from 'build', found one that was loaded, without its program"
+            )
         return self._origin
 
     def __repr__(self) -> str:

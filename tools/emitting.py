@@ -36,7 +36,7 @@ def read_target(text: str) -> Target:
 def emit(
     module: ModuleOp, form: str, file: str | None, *, strict: bool, target: Target | None, passes: Sequence[ModulePass]
 ) -> None:
-    """Write the program in a form to a file, or print it. Raises `ToolError` for object code without a file."""
+    """Write the program in a form to a file, or print it. Raises `ToolError` for object code on a terminal."""
     module, context = module.clone(), make_context()
     if target is not None:
         set_target(module, target)
@@ -44,14 +44,16 @@ def emit(
     if form in LEVELS:
         data = as_text(module, context).encode()
     elif form == "obj":
-        if file is None:
+        if file is None and sys.stdout.isatty():
             raise ToolError("expected --output FILE.o with --emit obj: object code is not for a terminal")
         data = ObjTarget().emit_bytes(context, module)
     else:
         text = StringIO()
         CODE[form].emit(context, module, text)
         data = text.getvalue().encode()
-    if file is None:
-        sys.stdout.write(data.decode())
-    else:
+    if file is not None:
         write_bytes(file, data)
+    elif form == "obj":
+        sys.stdout.buffer.write(data)
+    else:
+        sys.stdout.write(data.decode())

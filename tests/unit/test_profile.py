@@ -166,7 +166,7 @@ def test_wrong_calls() -> None:
     with pytest.raises(UnknownNameError, match="no function 'nobody'; there are main"):
         ex.profile(entry="nobody")
     loaded = Executable(compile_program(parse_module(LINEAR)))
-    with pytest.raises(RelexError, match="expected an executable from 'build' to profile"):
+    with pytest.raises(RelexError, match=r"profile\(\): expected an executable from 'build'"):
         loaded.profile(ones(3, 30), ones(20, 30), ones(20))
 
 

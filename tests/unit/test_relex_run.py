@@ -29,7 +29,6 @@ WRONG = {
     "none for a profile": ("p.mlir --profile", "main() expected 2 arguments (x, b), found none for x, b"),
     "a size that is not there": ("p.mlir --random n=3", "main() has no size 'n'; there are none"),
     "no size": ("p.mlir --random n", "expected --random with sizes such as n=16, found 'n'"),
-    "object code on a terminal": ("p.mlir --emit obj", "expected --output FILE.o with --emit obj"),
     "emit and run": ("p.mlir --emit asm --input x.npy", "expected --emit alone or with --output"),
     "unknown triple": ("p.mlir --emit asm --target nowhere", "no code generator for triple 'nowhere'"),
     "benchmark of an interpreter": (
@@ -80,6 +79,18 @@ def test_wrong_calls(what: str, capsys: pytest.CaptureFixture[str]):
     assert said.out == ""
     assert said.err.startswith("relex-run: error: ")
     assert message in said.err
+
+
+def test_object_code_goes_to_pipes_but_not_to_terminals(
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+):
+    assert main(["p.mlir", "--emit", "obj"]) == main(["p.mlir", "--emit", "obj", "--output", "p.o"]) == 0
+    assert capfdbinary.readouterr().out == Path("p.o").read_bytes()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["p.mlir", "--emit", "obj"]) == 1
+    said = capfdbinary.readouterr()
+    assert said.out == b""
+    assert b"expected --output FILE.o with --emit obj: object code is not for a terminal" in said.err
 
 
 def test_wrong_programs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):

@@ -123,6 +123,14 @@ def test_weights_are_not_in_the_page():
     assert not any("63.125" in listing["text"] for listing in data["listings"])
 
 
+def test_a_report_needs_no_function_main():
+    for program in (SMALL.replace("@main", "@other"), "module {}"):
+        page = relex.build(program).report().html
+        assert "profile" not in _data(page) or not _data(page)["profile"]
+    with pytest.raises(RelexError, match="no function 'nobody'; there are none"):
+        relex.build("module {}").report(entry="nobody")
+
+
 def test_levels_and_assembly_of_an_executable():
     ex = relex.build(SMALL)
     assert "relex.add" in str(ex.ir("graph"))
@@ -136,7 +144,9 @@ def test_levels_and_assembly_of_an_executable():
         ex.ir("tir")  # pyright: ignore[reportArgumentType]
     loaded = ex.__reduce__()
     for ask in ("report", "ir", "asm"):
-        with pytest.raises(RelexError, match=f"expected an executable from 'build' to {ask}, found a loaded one"):
+        with pytest.raises(
+            RelexError, match=rf"{ask}\(\): expected an executable from 'build', found one that was loaded"
+        ):
             getattr(loaded[0](*loaded[1]), ask)()
 
 
