@@ -66,7 +66,7 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     EXACTNESS: ClassVar[Exactness] = Exactness.ROUNDED
     """The exactness of the result: constants are folded only where that changes no result."""
     MOVES: ClassVar[bool] = False
-    """True if the elements of the result are elements of the operands: then nothing is computed with them. Other
+    """True if the elements of the result are elements of the operands, or their bits: nothing is computed. Other
     operators compute with f32 in place of floats that processors have no arithmetic for, and round the result once."""
     CONVERTS: ClassVar[bool] = False
     """True if the operator takes elements of every type. Those that are only stored, integers of fewer than 8 bits, are

@@ -228,6 +228,7 @@ class BitcastOp(_ToType):
     name = "relex.bitcast"
     EXACTNESS: ClassVar = Exactness.BITS
     ALLOWED: ClassVar = NUMBERS
+    MOVES: ClassVar = True
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

@@ -12,6 +12,7 @@ from programs import Array, MakeOperator, random_array, tensor_of
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute
 
+from relex.dialects import parse_module
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import (
@@ -52,6 +53,8 @@ from relex.dialects.relex import (
     TruncDivideOp,
     WhereOp,
 )
+from relex.reference import interpret
+from relex.runtime import build
 
 # Shapes, element types and operators matter one by one, hardly in combination.
 pytestmark = pytest.mark.sampled
@@ -348,3 +351,20 @@ def test_type_rules() -> None:
 def test_refused(make: MakeOperator, operands: list[Array], message: str) -> None:
     with pytest.raises(InferenceError, match=message):
         infer(make, *map(tensor_of, operands))
+
+
+@pytest.mark.parametrize("types", [("f16", "i16"), ("i16", "f16"), ("ui16", "bf16"), ("bf16", "f16"), ("f16", "f16")])
+def test_bits_of_floats_without_arithmetic(types: tuple[str, str]) -> None:
+    """They are not converted to f32 before."""
+    source, target = types
+    text = f"""
+    func.func @main(%x: tensor<7xi16>) -> tensor<7xi16> {{
+      %0 = relex.bitcast %x dtype = {source} : (tensor<7xi16>) -> tensor<7x{source}>
+      %1 = relex.bitcast %0 dtype = {target} : (tensor<7x{source}>) -> tensor<7x{target}>
+      %2 = relex.bitcast %1 dtype = i16 : (tensor<7x{target}>) -> tensor<7xi16>
+      func.return %2 : tensor<7xi16>
+    }}
+    """
+    bits = np.array([0, 1, -1, 0x3C00, 0x7C00, -0x8000, 0x1234], np.int16)
+    for main in (interpret(parse_module(text))["main"], build(text, cache=False)["main"]):
+        np.testing.assert_array_equal(main(bits), bits)
