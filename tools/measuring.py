@@ -37,7 +37,7 @@ class Measured:
         least, low, high = (duration(float(np.percentile(self.seconds, percent))) for percent in (0, 10, 90))
         text = f"{self.function}(): {duration(self.median)}, the median of {len(self.seconds)} calls"
         spread = f"80 % of them between {low} and {high}, the fastest {least}"
-        limit = f"; {self.least / self.median:.0%} of the limit of one core" if self.least else ""
+        limit = f"; {100 * self.least / self.median:.0f} % of the limit of one core" if self.least else ""
         return f"{text}; {spread}{limit}"
 
 
