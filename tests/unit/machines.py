@@ -1,6 +1,7 @@
 """Programs for other machines: linked by zig with a C library of each, and run by QEMU or wasmtime.
 
-As a program, it has zig compile those C libraries, which takes half a minute for each and is done once.
+As a program, it has zig compile those C libraries, of all machines or of those that are named; that takes half a minute
+for each and is done once.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,16 +81,16 @@ MACHINES = {
 }
 
 
-def main() -> None:
-    """Link a program for every machine."""
+def main(names: Sequence[str]) -> None:
+    """Link a program for each machine that is named, or for every one."""
     # In another folder, as tests do: zig compiles C libraries again where its own path, relative to the current folder,
     # is another one.
     with TemporaryDirectory() as folder:
         (Path(folder) / "main.c").write_text('#include <stdio.h>\nint main(void) { return puts("") < 0; }\n')
-        for machine in {machine.zig: machine for machine in MACHINES.values()}.values():
+        for machine in {MACHINES[name].zig: MACHINES[name] for name in names or MACHINES}.values():
             machine.link(Path(folder), "main.c", "-lm")
             machine.is_ready.touch()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
