@@ -114,14 +114,22 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def new_server() -> Server:
+    """Return a server with the options of the command line, or end the process: its port may be in use."""
+    try:
+        return Server()
+    except RuntimeError as e:
+        raise SystemExit(f"server.py: error: {e}") from None
+
+
 def main() -> None:
     """Compile the model, and serve it until a signal ends the process."""
     options = parse()
     with tempfile.TemporaryDirectory() as folder:
-        path = write_model(Path(folder), options.runtime)
         os.environ["MOSEC_ADDRESS"] = options.address
         os.environ["MOSEC_PATH"] = str(Path(folder, "sockets"))
-        server = Server()
+        server = new_server()
+        path = write_model(Path(folder), options.runtime)
         # Each process computes on one thread: processes are what uses more cores.
         environment = {MODEL: str(path), "RELEX_NUM_THREADS": "1"}
         server.append_worker(

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from socket import socket
 from typing import Any
 from urllib.request import urlopen
 
@@ -68,3 +69,14 @@ def test_wrong_options(option: list[str], example: dict[str, Any], monkeypatch: 
     monkeypatch.setattr(sys, "argv", ["server.py", *option])
     with pytest.raises(SystemExit):
         example["server"].parse()
+
+
+def test_a_port_that_is_in_use(example: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("MOSEC_ADDRESS", "MOSEC_PATH"):
+        monkeypatch.setenv(variable, "")  # The program sets them; they are restored after the test.
+    with socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setattr(sys, "argv", ["server.py", "--port", str(other.getsockname()[1])])
+        with pytest.raises(SystemExit, match=r"^server\.py: error: .* is in use"):
+            example["server"].main()
