@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from functools import cache, wraps
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from xdsl.dialects.builtin import NoneAttr, TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
@@ -42,6 +42,8 @@ class Exactness(Enum):
     BITS = auto()
     """In every bit, including those of NaN: elements are moved or compared, or only change their sign."""
 
+
+Evaluated = TypeVar("Evaluated", Array, tuple[Array, ...])
 
 Operand = SSAValue | Operation
 """An operand of a constructor: a value, or an op with one result."""
@@ -81,6 +83,8 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
             cls.parse, cls.print = _parse, _print
         if "evaluate" in vars(cls):
             cls.evaluate = _as_defined(cls.evaluate)
+        if "evaluate_results" in vars(cls):
+            cls.evaluate_results = _as_defined(cls.evaluate_results)
 
     def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None, **named: Operand):
         """Create the op. Properties are attributes, or values in Python, as `as_property` takes them; None stands for
@@ -222,22 +226,29 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
                 raise VerifyException(f"expected result type {expected}, found {found}")
 
 
-def _as_defined(evaluate: Callable[..., Array]) -> Callable[..., Array]:
+def _as_defined(evaluate: Callable[..., Evaluated]) -> Callable[..., Evaluated]:
     """Return a method that computes in IEEE arithmetic, with f32 in place of floats without arithmetic, and rounds the
-    result."""
+    result, or each of several."""
 
     @wraps(evaluate)
-    def evaluated(op: Operator, *operands: Array) -> Array:
+    def evaluated(op: Operator, *operands: Array) -> Any:
         narrow = [is_emulated(tensor_type(value.type).element_type) for value in op.operands]
         with np.errstate(all="ignore"):
             if op.MOVES or not any(narrow):
                 return evaluate(op, *operands)
             wide = [array.astype(np.float32) if n else array for array, n in zip(operands, narrow, strict=True)]
-            element_type = tensor_type(op.results[0].type).element_type
-            result = np.asarray(evaluate(op, *wide))
-            return result.astype(numpy_dtype(element_type)) if is_emulated(element_type) else result
+            found = evaluate(op, *wide)
+            return (
+                tuple(map(_rounded, found, op.results)) if isinstance(found, tuple) else _rounded(found, op.results[0])
+            )
 
     return evaluated
+
+
+def _rounded(array: Any, result: SSAValue) -> Array:
+    """Return the elements of a result as floats without arithmetic, if it has such."""
+    element_type = tensor_type(result.type).element_type
+    return np.asarray(array).astype(numpy_dtype(element_type)) if is_emulated(element_type) else np.asarray(array)
 
 
 class SeveralResults(Operator, ABC):

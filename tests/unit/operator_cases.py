@@ -299,6 +299,7 @@ NARROW: list[tuple[MakeOperator, list[Array]]] = [
         (partial(ConcatOp, axis=-1), [_floats(2, 3), _floats(2, 1)]),
         (partial(PadOp, pad_width=[0, 1, 2, 0], pad_value=-np.inf), [_floats(2, 3)]),
         (Conv2dOp, [_images(1, 2, 4, 4), _images(3, 2, 3, 3)]),
+        (partial(MaxPool1dWithIndicesOp, pool_size=[2], padding=[1, 0]), [_images(1, 2, 5)]),
     ]
     for dtype in ("float16", "bfloat16")
 ]
