@@ -34,8 +34,7 @@ class InlineBlocksPass(RelexPass):
     Computes an element of a local buffer where it is read, if this does not compute anything more often, and drops the
     buffer, its block and its loops. The same operations are performed on the same numbers. A copy computes nothing: it
     is also dropped for a reduction whose terms are contiguous in its source, and for others if it keeps rows as they
-    are. Blocks whose results are not read are
-    dropped as well.
+    are. Blocks whose results are not read are dropped as well.
 
     The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
     it reads may be written after it.

@@ -35,8 +35,8 @@ def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineM
     """
     Change the layout of a local buffer that a block uses: each element moves to where the map sends its indices. The
     new buffer is large enough for all these places. Its shape must be known at compile time, unless the map only puts
-    dimensions in another order. Blocks that address it by quotients or remainders of sums of loops
-    are rebound, with one variable per loop, where that eliminates them.
+    dimensions in another order. Blocks that address it by quotients or remainders of sums of loops are rebound, with
+    one variable per loop, where that eliminates them.
     """
     old = pick_buffer(block, *buffer)
     alloc = local_buffer(old, block)
