@@ -17,7 +17,7 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.functions import argument_names, arguments
-from relex.dialects.index.expr import name_of_size, names_in
+from relex.dialects.index.expr import name_of_size, named, names_in
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names
 from relex.dialects.sizes.attributes import (
@@ -36,6 +36,9 @@ from relex.dialects.table import Table
 SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
 """Rules that infer the sizes of each op's results. Other packages add rules for their ops."""
 
+OPEN_ONE = named("?")
+"""A size that is known to be 1, but left open by a type."""
+
 
 class SizeAnalysis:
     """The analysis of one function. `callees` finds the sizes of the functions that it calls."""
@@ -45,6 +48,7 @@ class SizeAnalysis:
         self._callees = callees
         self._values: dict[SSAValue, Sizes] = {}
         self._solver = Solver()
+        self._solver.require(Requirement(OPEN_ONE, "==", 1))
         self._own_memory: Size = 0
         self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
@@ -61,6 +65,11 @@ class SizeAnalysis:
         if DYNAMIC_INDEX in known:
             fail(self._op, f"expected sizes that follow from those of the arguments, found {name_of(value)}")
         return known
+
+    def sizes_as_typed(self, value: SSAValue) -> Sizes:
+        """Return the sizes of a tensor for the type rule of an operator: only a 1 that the type states broadcasts."""
+        pairs = zip(self.sizes(value), sizes_in_type(value.type), strict=True)
+        return tuple(OPEN_ONE if size == 1 and known == DYNAMIC_INDEX else size for size, known in pairs)
 
     def number(self, value: SSAValue) -> Size:
         """Return the expression of an index."""

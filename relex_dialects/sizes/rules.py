@@ -22,7 +22,7 @@ from relex.dialects.tir import AllocBufferOp
 
 @SIZES.rule(Operator)
 def _infer_operator(op: Operator, analysis: SizeAnalysis) -> None:
-    operands = [(operand.type, analysis.sizes(operand)) for operand in op.operands]
+    operands = [(operand.type, analysis.sizes_as_typed(operand)) for operand in op.operands]
     types = [SizedType(t.element_type, sizes) for t, sizes in operands if isa(t, TensorType)]
     try:
         with gathering() as requirements:

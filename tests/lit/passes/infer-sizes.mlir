@@ -55,6 +55,15 @@ func.func @caller(%p: tensor<?xf32>, %q: tensor<?xf32>, %v: tensor<?xf32>) -> te
   func.return %t : tensor<?xf32>
 }
 
+// An open size that must be 1 does not broadcast: it equals what it meets, as everywhere else.
+// CHECK-LABEL: func.func @open_one
+// CHECK-SAME: %u: tensor<?xf32> {relex.dims = ["1"]}, %y: tensor<?x?xf32> {relex.dims = ["y_d0", "1"]}) -> (tensor<2xf32>, tensor<?x?xf32> {relex.dims = ["y_d0", "1"]})
+func.func @open_one(%x: tensor<2xf32>, %i: tensor<1xi64>, %u: tensor<?xf32>, %y: tensor<?x?xf32>) -> (tensor<2xf32>, tensor<?x?xf32>) {
+  %s = relex.scatter_elements %x, %i, %u : (tensor<2xf32>, tensor<1xi64>, tensor<?xf32>) -> tensor<2xf32>
+  %a = relex.add %u, %y : (tensor<?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %s, %a : tensor<2xf32>, tensor<?x?xf32>
+}
+
 // Static functions stay as they are.
 // CHECK-LABEL: func.func @static
 // CHECK-SAME: (%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -71,6 +80,14 @@ func.func @never(%x: tensor<?xf32>) -> tensor<?xf32> {
   // expected-error@+1 {{'relex.add' op expected shapes that broadcast, found ? and ?}}
   %s = relex.add %y, %z : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   func.return %xx : tensor<?xf32>
+}
+
+// -----
+
+func.func @open_one(%x: tensor<?xf32> {relex.dims = ["1"]}, %y: tensor<5xf32>) -> tensor<5xf32> {
+  // expected-error@+1 {{'relex.add' op expected sizes with 5 == ?, found 5 and 1}}
+  %s = relex.add %x, %y : (tensor<?xf32>, tensor<5xf32>) -> tensor<5xf32>
+  func.return %s : tensor<5xf32>
 }
 
 // -----
