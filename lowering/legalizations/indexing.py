@@ -39,8 +39,7 @@ def strided_slice(op: StridedSliceOp, x: Tensor, *like: Tensor) -> Tensor:
     parts = list(zip(slices, x.shape, strict=True))
 
     def place(index: Axis, part: slice, size: Size) -> Expr:
-        first, _ = taken(part, size)
-        step = 1 if part.step is None else part.step
+        first, step, _ = taken(part, size)
         scaled = index if step == 1 else index * step
         return scaled if first == 0 else scaled + first
 

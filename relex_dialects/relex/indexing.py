@@ -38,6 +38,9 @@ from relex.dialects.relex.types import (
 )
 from relex.dialects.sizes import MAX_SIZE, Size, at_most, count, larger, smaller
 
+FAR = 2**40
+"""A step that leads out of every tensor."""
+
 
 @irdl_op_definition
 class ConcatOp(Movement, AlongAxis):
@@ -130,7 +133,7 @@ class StridedSliceOp(Movement):
         shape = operand.get_shape()
         sizes = list(shape)
         for axis, part in _slices(properties, operands).items():
-            _, sizes[axis] = taken(part, shape[axis])
+            *_, sizes[axis] = taken(part, shape[axis])
         return SizedType(operand.element_type, sizes)
 
     @property
@@ -172,16 +175,19 @@ def _slices(properties: Mapping[str, Attribute], operands: Sequence[SizedType]) 
     return dict(zip(normalize_axes(axes, rank), map(slice, begin, end, strides), strict=True))
 
 
-def taken(part: slice, size: Size) -> tuple[Size, Size]:
-    """Return the position of the first element that a slice takes along a dimension, and the number of elements."""
+def taken(part: slice, size: Size) -> tuple[Size, int, Size]:
+    """Return the position of the first element that a slice takes along a dimension, the step from one to the next, and
+    the number of elements."""
     if part == slice(None):
-        return 0, size
-    begin, end, step = part.start, part.stop, part.step
-    if step > 0:
-        first, stop = _clipped(begin, size, 0, size), _clipped(end, size, 0, size)
-        return first, larger((stop - first + step - 1) // step, 0)
-    first, stop = _clipped(begin, size, -1, size - 1), _clipped(end, size, -1, size - 1)
-    return first, larger((first - stop - step - 1) // -step, 0)
+        return 0, 1, size
+    step = part.step
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    first, stop = _clipped(part.start, size, low, high), _clipped(part.stop, size, low, high)
+    length = stop - first if step > 0 else first - stop
+    if abs(step) >= FAR and not isinstance(size, int) and (abs(step) >= MAX_SIZE or at_most(size, abs(step))):
+        # No second element is taken, and the sum below might overflow.
+        return first, 1 if step > 0 else -1, smaller(larger(length, 0), 1)
+    return first, step, larger((length + abs(step) - 1) // abs(step), 0)
 
 
 def _clipped(place: Size, size: Size, low: Size, high: Size) -> Size:

@@ -98,6 +98,14 @@ CASES: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
         "tensor<?x?x8xf32>",
         lambda x: x[max(x.shape[0] - 2, 0) :],
     ),
+    "steps that lead outside": (
+        """
+        %r = relex.strided_slice %x axes = [0, 1] begin = [1, 7] end = [3, 0]
+            strides = [9223372036854775807, -9223372036854775808] : (tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+        """,
+        "tensor<?x?x8xf32>",
+        lambda x: x[1 : 3 : 2**63 - 1, 7 : 0 : -(2**63)],
+    ),
 }
 
 
