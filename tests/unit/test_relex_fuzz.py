@@ -206,6 +206,10 @@ WORKER = """
             os.abort()
         if number == 2:
             time.sleep(60)
+        if number == 4:
+            workers.limit_time(1)
+            while True:
+                pass
         print("this is not an outcome")
         return Outcome(subjects[0], "right", str(number))
 
@@ -224,9 +228,17 @@ def test_a_process_that_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_process_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-c", dedent(WORKER)))
-    monkeypatch.setattr(workers, "SECONDS", 0.5)
+    monkeypatch.setattr(workers, "PATIENCE", 0.5)
     (found,) = outcomes(Setting(0, ["no-relu"], tmp_path), iter([2]), 1)
     assert found.message == "does not come to an end: it was stopped after 0.5 seconds"
+    assert "relex.relu" in Path(found.path).read_text()
+
+
+@pytest.mark.skipif(workers.resource is None, reason="the system does not limit processor time")
+def test_a_process_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-c", dedent(WORKER)))
+    (found,) = outcomes(Setting(0, ["no-relu"], tmp_path), iter([4]), 1)
+    assert found.message == "does not come to an end: it was stopped after 120 seconds of processor time"
     assert "relex.relu" in Path(found.path).read_text()
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import IO, Any
 
 from relex.tools.campaign.subject import Skip
@@ -22,8 +24,17 @@ from relex.tools.start import collect_seldom
 COMMAND = (sys.executable, "-m", "relex.tools.campaign.workers")
 """What a process runs."""
 
-SECONDS = 120.0
-"""The time that a program may take, with its reduction, until it counts as endless: most take a tenth of a second."""
+try:
+    import resource
+except ImportError:  # Where the system limits no processor time, PATIENCE does.
+    resource = None
+
+CPU_SECONDS = 120
+"""The processor time that a program may take, with its reduction, until it counts as endless: most take a tenth of a
+second."""
+
+PATIENCE = 900.0
+"""The time until a process that does nothing counts as hanging. A busy machine may slow down one that computes."""
 
 PROGRAMS = 300
 """How many programs a process tries: another one starts with fresh memory."""
@@ -79,12 +90,11 @@ class Worker:
         line = self.output.readline()
         if line:
             return replace(Outcome(**json.loads(line)), number=self.number)
-        code = self._process.wait()
-        return self._lost(f"the process ended with {code}" if code >= 0 else f"the process ended by signal {-code}")
+        return self._lost(_end_of(self._process.wait()))
 
     def give_up(self) -> Outcome:
         """Return the outcome of a program that takes too long."""
-        return self._lost(f"does not come to an end: it was stopped after {SECONDS:g} seconds")
+        return self._lost(f"does not come to an end: it was stopped after {PATIENCE:g} seconds")
 
     def _lost(self, message: str) -> Outcome:
         self.stop()
@@ -108,6 +118,21 @@ class Worker:
                 stream.close()
 
 
+def _end_of(code: int) -> str:
+    """Return why a process has ended, by its exit code."""
+    if code == -getattr(signal, "SIGXCPU", 0):
+        return f"does not come to an end: it was stopped after {CPU_SECONDS} seconds of processor time"
+    return f"the process ended with {code}" if code >= 0 else f"the process ended by signal {-code}"
+
+
+def limit_time(seconds: int) -> None:
+    """Let the system end this process once it has computed for so many seconds more, if it can."""
+    if resource is not None:
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        until = ceil(process_time()) + seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (until if most == resource.RLIM_INFINITY else min(until, most), most))
+
+
 def outcomes(setting: Setting, numbers: Iterator[int], jobs: int) -> Iterator[Outcome]:
     """Yield the outcomes of programs as they come, for as long as there are numbers."""
     workers = [Worker(setting) for _ in range(jobs)]
@@ -127,8 +152,8 @@ def _outcomes(workers: Sequence[Worker], numbers: Iterator[int]) -> Iterator[Out
             for worker in busy:
                 selector.register(worker.output, selectors.EVENT_READ, worker)
             oldest = min(worker.since for worker in busy)
-            ready = [key.data for key, _ in selector.select(max(0.0, oldest + SECONDS - monotonic()))]
-        late = [worker for worker in busy if monotonic() - worker.since >= SECONDS and worker not in ready]
+            ready = [key.data for key, _ in selector.select(max(0.0, oldest + PATIENCE - monotonic()))]
+        late = [worker for worker in busy if monotonic() - worker.since >= PATIENCE and worker not in ready]
         for worker in [*ready, *late]:
             busy.remove(worker)
             outcome = worker.take() if worker in ready else worker.give_up()
@@ -156,6 +181,7 @@ def main(args: Sequence[str]) -> None:
     os.dup2(2, 1)
     collect_seldom()
     for line in sys.stdin:
+        limit_time(CPU_SECONDS)
         outcome = try_number(int(seed), int(line), subjects.split(","), Path(folder))
         lines.write(json.dumps(asdict(outcome)) + "\n")
 
