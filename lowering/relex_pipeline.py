@@ -39,6 +39,7 @@ from relex.passes import (
     InlineBlocksPass,
     LocalizeSizesPass,
     MergeLoopsPass,
+    RemoveUnusedPass,
     RewriteLayoutPass,
     ScheduleCpuPass,
     SetTargetPass,
@@ -58,12 +59,12 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,block-channels,infer-sizes,
-    // localize-sizes,fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,
-    // split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,
-    // lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,
-    // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,
-    // add-packed-entries
+    // set-target,remove-unused,fold-constants{strict=true},cancel-transposes,fold-batch-norm,block-channels,
+    // infer-sizes,localize-sizes,fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,
+    // block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
+    // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
+    // outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
+    // convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -98,13 +99,14 @@ def pipeline(
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
     folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict)]
+    layers = [FoldBatchNormPass(), BlockChannelsPass()]
     sizes = [InferSizesPass(), LocalizeSizesPass()]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass()]
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass(), *folding, FoldBatchNormPass(), BlockChannelsPass(), *sizes, FuseAttentionPass()]),
+        ("graph", [SetTargetPass(), RemoveUnusedPass(), *folding, *layers, *sizes, FuseAttentionPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),

@@ -5,7 +5,7 @@
 
 // The passes one by one give the same text.
 // RUN: relex-opt %s -p relex-pipeline{to=llvm} -o %t.at-once.mlir
-// RUN: relex-opt %s -p set-target,fold-constants{strict=true},cancel-transposes,fold-batch-norm,block-channels,infer-sizes,localize-sizes,fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries -o %t.one-by-one.mlir
+// RUN: relex-opt %s -p set-target,remove-unused,fold-constants{strict=true},cancel-transposes,fold-batch-norm,block-channels,infer-sizes,localize-sizes,fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries -o %t.one-by-one.mlir
 // RUN: diff %t.at-once.mlir %t.one-by-one.mlir
 
 // Every level goes on from the text of the one before.
@@ -29,6 +29,13 @@
 // LOOPS: relex.call_tir @{{.*}}dense
 // LOOPS: relex.call_tir @exp
 // LOOPS-NOT: permute_dims
+// LOOPS: func.func @unused(
+// LOOPS-NEXT:    call_dps_packed "env.log"
+// LOOPS-NEXT:    [[DATA:%.+]] = relex.dataflow -> tensor<2xf32> {
+// LOOPS-NEXT:      relex.call_tir @relu
+// LOOPS-NEXT:      relex.output
+// LOOPS-NEXT:    }
+// LOOPS-NEXT:    func.return [[DATA]]
 // LOOPS: tir.prim_func private @dense
 // CORE:  func.func @main(%x: memref<2x3xf32>, %w: memref<4x3xf32>, %out: memref<2x4xf32>)
 // CORE:  func.call @dense
@@ -48,4 +55,16 @@ func.func @transposed_weight(%x: tensor<5x2xf32>) -> (tensor<5x3xf32>, tensor<2x
   %c = relex.constant dense<[0.5, 1.5]> : tensor<2xf32>
   %e = relex.exp %c : (tensor<2xf32>) -> tensor<2xf32>
   func.return %y, %e : tensor<5x3xf32>, tensor<2xf32>
+}
+
+// What nobody uses is not compiled, also in dataflow blocks. Calls with effects stay.
+func.func @unused(%x: tensor<2xf32>) -> tensor<2xf32> {
+  relex.call_dps_packed "env.log"(%x) {side_effects} : (tensor<2xf32>) -> ()
+  %0:2 = relex.dataflow -> tensor<2xf32>, tensor<2xi1> {
+    %y = relex.relu %x : (tensor<2xf32>) -> tensor<2xf32>
+    %mask = relex.equal %y, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+    relex.output %y, %mask : tensor<2xf32>, tensor<2xi1>
+  }
+  %1 = relex.tanh %0#0 : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %0#0 : tensor<2xf32>
 }

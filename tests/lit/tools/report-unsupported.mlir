@@ -12,16 +12,16 @@
 // LOOPS-COUNT-2: error: 'mine.cube' op
 // LOOPS-NOT:     error:
 
-func.func @graph(%h: tensor<4xf16>, %s: tensor<4xf32>) -> tensor<4xf32> {
+func.func @graph(%h: tensor<4xf16>, %s: tensor<4xf32>) -> (tensor<4xf16>, tensor<4xf32>) {
   // expected-error@+1 {{'mine.cube' op has no entry in the legalization table; add one with '@legalizes'}}
   %a = mine.cube %h : (tensor<4xf16>) -> tensor<4xf16>
   // expected-error@+1 {{'mine.cube' op has no entry in the legalization table}}
-  %b = mine.cube %h : (tensor<4xf16>) -> tensor<4xf16>
+  %b = mine.cube %a : (tensor<4xf16>) -> tensor<4xf16>
   %c = relex.call_dps_packed "env.relu"(%s) : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'test.op' op cannot be lowered: no pass of the pipeline takes it}}
   %d = "test.op"(%c) : (tensor<4xf32>) -> tensor<4xf32>
   %e = relex.relu %d : (tensor<4xf32>) -> tensor<4xf32>
-  func.return %e : tensor<4xf32>
+  func.return %b, %e : tensor<4xf16>, tensor<4xf32>
 }
 
 func.func @core(%i: index, %m: memref<4xf32, affine_map<(d0) -> (d0 * 2)>>, %c: bf16) {
