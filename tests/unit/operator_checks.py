@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.test_value import create_ssa_value
 
-from relex.runtime import build
+from relex.runtime import Executable, build
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.5, 1e-45, 3e38]
 
@@ -21,9 +22,15 @@ def infer(make: MakeOperator, *types: TensorType) -> Attribute:
     return make(*map(create_ssa_value, types)).result_types[0]
 
 
+@lru_cache(maxsize=4)
+def executable(text: str, strict: bool) -> Executable:
+    """A program as native code. Tests call the same one for several operands, one after the other."""
+    return build(text, strict=strict)
+
+
 def native(make: MakeOperator, *operands: Array, strict: bool = False) -> Any:
     """What the compiled operator gives."""
-    return build(operator_program(make, operands), strict=strict)["main"](*operands)
+    return executable(operator_program(make, operands), strict)["main"](*operands)
 
 
 def expected(make: MakeOperator, *operands: Array) -> Any:

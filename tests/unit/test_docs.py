@@ -278,7 +278,8 @@ def test_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     report = (tmp_path / "report.html").read_text()
     (tabs,) = re.findall(r"const TABS = (\[.*?\])", report)
     assert re.findall(r"^\| (\w+) \|", page, re.MULTILINE) == ["tab", *json.loads(tabs)]
-    (tmp_path / "model.mlir").write_text(str(names["program"]))
+    # What the checks interpret has fewer numbers than what the page builds.
+    (tmp_path / "model.mlir").write_text(str(names["program"]).replace("784", "19").replace("128", "17"))
     commands = re.findall(r"^relex-opt (.*--html .*)$", page, re.MULTILINE)
     assert [main(command.split()) for command in commands] == [0, 0]
     assert not capsys.readouterr().err

@@ -56,7 +56,7 @@ def said(op: Operation) -> tuple[object, ...]:
 
 def operators() -> Iterator[ModuleOp]:
     """Some of the operators, and a few on operands of any size."""
-    for make, operands in CASES[::6]:
+    for make, operands in CASES[::8]:
         yield parse_module(operator_program(make, operands))
     for make, types, _ in OPENED[::24]:
         yield parse_module(program(make, types))
@@ -73,6 +73,7 @@ def modules(request: pytest.FixtureRequest) -> list[ModuleOp]:
 
 
 @needs_mlir
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["pretty", "generic"])
 def test_programs_come_back(form: str, modules: list[ModuleOp]):
     theirs = mlir_opt(SPLIT.join(map(printed, modules)), *FORMS[form])

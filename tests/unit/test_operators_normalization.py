@@ -37,7 +37,9 @@ def softmax(x: Array, axis: int) -> Array:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_softmax(shape: tuple[int, ...], dtype: str) -> None:
     x = random_array(np.random.default_rng(0), dtype, shape) * 5
-    for axis in range(-len(shape), len(shape)):
+    for axis in range(len(shape)):
+        # Every other one is counted from the end.
+        axis -= len(shape) if axis % 2 else 0
         wanted = softmax(x, axis)
         for make, reference in ((SoftmaxOp, wanted), (LogSoftmaxOp, np.log(wanted))):
             assert_near(native(partial(make, axis=axis), x), reference.astype(dtype))

@@ -28,6 +28,15 @@ func.func @main(%x: tensor<?x30xf32> {relex.dims = ["n", ""]}, %w: tensor<20x30x
 }
 """
 
+PLAIN = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { func.return %x : tensor<3xf32> }"
+
+DIFFERENCE = """
+func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = relex.subtract %a, %b : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+"""
+
 
 def ones(*shape: int) -> np.ndarray[Any, Any]:
     return np.ones(shape, np.float32)
@@ -36,8 +45,13 @@ def ones(*shape: int) -> np.ndarray[Any, Any]:
 # Profiles
 
 
-def test_a_row_for_a_call() -> None:
-    profile = build(LINEAR).profile(ones(3, 30), ones(20, 30), ones(20))
+@pytest.fixture(scope="module")
+def linear() -> Executable:
+    return build(LINEAR)
+
+
+def test_a_row_for_a_call(linear: Executable) -> None:
+    profile = linear.profile(ones(3, 30), ones(20, 30), ones(20))
     (row,) = profile.rows
     assert (row.function, row.is_library, row.calls) == ("fused_dense_add", False, 1)
     assert (row.inputs, row.outputs) == (("3x30xf32", "20x30xf32", "20xf32"), ("3x20xf32",))
@@ -50,14 +64,14 @@ def test_a_row_for_a_call() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "runs"), [(0.0, 3), (60.0, 5)])
-def test_how_often_it_runs(seconds: float, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_often_it_runs(seconds: float, runs: int, linear: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime_profile, "MIN_SECONDS", seconds)
     monkeypatch.setattr(runtime_profile, "MAX_RUNS", 5)
-    assert build(LINEAR).profile(ones(3, 30), ones(20, 30), ones(20)).runs == runs
+    assert linear.profile(ones(3, 30), ones(20, 30), ones(20)).runs == runs
 
 
-def test_the_table() -> None:
-    lines = str(build(LINEAR).profile(ones(3, 30), ones(20, 30), ones(20))).splitlines()
+def test_the_table(linear: Executable) -> None:
+    lines = str(linear.profile(ones(3, 30), ones(20, 30), ones(20))).splitlines()
     assert lines[0].startswith("main(): ")
     assert lines[1].split() == ["calls", "time", "share", "GB/s", "GF/s", "bytes", "flops", "function"]
     assert lines[2].split()[0] == "1"
@@ -67,22 +81,22 @@ def test_the_table() -> None:
 
 
 def test_nothing_to_call() -> None:
-    ex = build("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { func.return %x : tensor<3xf32> }")
-    profile = ex.profile(ones(3))
+    profile = build(PLAIN).profile(ones(3))
     assert profile.rows == ()
     assert ", 0.00 us of it in calls; " in str(profile)
 
 
-def test_empty_arguments() -> None:
-    (row,) = build(LINEAR).profile(ones(0, 30), ones(20, 30), ones(20)).rows
+def test_empty_arguments(linear: Executable) -> None:
+    (row,) = linear.profile(ones(0, 30), ones(20, 30), ones(20)).rows
     assert row.flops == 0
     assert row.bytes_per_second >= 0
 
 
 def test_arguments_by_name_and_other_entries() -> None:
-    ex = build(LINEAR + "func.func @other(%y: tensor<2xf32>) -> tensor<2xf32> { func.return %y : tensor<2xf32> }")
-    assert ex.profile(ones(1, 30), b=ones(20), w=ones(20, 30)).function == "main"
-    assert ex.profile(ones(2), entry="other").function == "other"
+    ex = build(DIFFERENCE + PLAIN.replace("@main", "@other"))
+    profile = ex.profile(2 * ones(3), b=ones(3))
+    assert (profile.function, [row.function for row in profile.rows]) == ("main", ["subtract"])
+    assert ex.profile(ones(3), entry="other").function == "other"
 
 
 def test_a_loop_function_as_entry() -> None:
@@ -152,22 +166,21 @@ def test_what_a_library_function_raises() -> None:
 
 
 def test_the_program_is_the_one_that_was_built() -> None:
-    module = parse_module(LINEAR)
+    module = parse_module(DIFFERENCE)
     ex = build(module)
     for op in list(module.ops):
         op.detach()
-    assert len(ex.profile(ones(1, 30), ones(20, 30), ones(20)).rows) == 1
+    assert len(ex.profile(ones(3), ones(3)).rows) == 1
 
 
-def test_wrong_calls() -> None:
-    ex = build(LINEAR)
+def test_wrong_calls(linear: Executable) -> None:
     with pytest.raises(ShapeError, match=r"main\(\) argument 'x': expected shape \(n, 30\), found \(3,\)"):
-        ex.profile(ones(3), ones(20, 30), ones(20))
+        linear.profile(ones(3), ones(20, 30), ones(20))
     with pytest.raises(UnknownNameError, match="no function 'nobody'; there are main"):
-        ex.profile(entry="nobody")
-    loaded = Executable(compile_program(parse_module(LINEAR)))
+        linear.profile(entry="nobody")
+    loaded = Executable(compile_program(parse_module(PLAIN)))
     with pytest.raises(RelexError, match=r"profile\(\): expected an executable from 'build'"):
-        loaded.profile(ones(3, 30), ones(20, 30), ones(20))
+        loaded.profile(ones(3))
 
 
 def test_rates_of_calls_that_took_no_time() -> None:
