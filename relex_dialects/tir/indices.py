@@ -14,7 +14,6 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.blocks import BlockOp, IterVar
 from relex.dialects.tir.functions import AllocBufferOp, PrimFuncOp
-from relex.dialects.tir.loops import ForOp
 from relex.dialects.walks import reachable
 
 
@@ -52,20 +51,6 @@ def reads_memory(value: SSAValue, scope: Operation) -> bool:
 
     sources = reachable(value, lambda v: [operand for op in ops(v) for operand in op.operands])
     return any(isinstance(op, memref.LoadOp) for source in sources for op in ops(source))
-
-
-def loop_of(index: SSAValue) -> ForOp | None:
-    """Return the loop whose variable an index is, directly or through bindings of blocks; None if it is anything
-    else."""
-    while isinstance(index, BlockArgument):
-        match index.owner.parent_op():
-            case ForOp() as loop:
-                return loop
-            case BlockOp() as block:
-                index = block.bindings[index.index]
-            case _:
-                return None
-    return None
 
 
 def known_size(size: int | SSAValue) -> Hashable:

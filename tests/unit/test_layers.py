@@ -31,7 +31,7 @@ GROUND = ["lazy", "moved", "readers", "version"]
 """Modules of `relex` itself that every floor stands on."""
 
 
-def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The imports of a module with their lines, except those inside functions, which run late."""
     pending: list[ast.AST] = [tree]
     while pending:
@@ -57,7 +57,7 @@ def test_lower_floors_do_not_import_upper_ones(floor: str):
     order = list(FLOORS)
     wrong: list[str] = []
     for file in _files(floor):
-        for line, name in _imports(ast.parse(file.read_text())):
+        for line, name in imports(ast.parse(file.read_text())):
             package, _, rest = name.partition(".")
             imported = rest.partition(".")[0]
             if package != "relex" or imported in GROUND:
@@ -70,7 +70,7 @@ def test_lower_floors_do_not_import_upper_ones(floor: str):
 @pytest.mark.parametrize("module", GROUND)
 def test_the_ground_stands_on_nothing(module: str):
     tree = ast.parse((ROOT / FLOORS[""] / f"{module}.py").read_text())
-    assert [name for _, name in _imports(tree) if name.startswith("relex")] == []
+    assert [name for _, name in imports(tree) if name.startswith("relex")] == []
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -78,7 +78,7 @@ def test_imports_are_absolute(floor: str):
     relative = [
         f"{file.relative_to(ROOT)}:{line}"
         for file in _files(floor)
-        for line, name in _imports(ast.parse(file.read_text()))
+        for line, name in imports(ast.parse(file.read_text()))
         if name.startswith(".")
     ]
     assert relative == []
@@ -97,7 +97,7 @@ def test_analyses_only_read():
     wrong: list[str] = []
     for file in sorted((ROOT / "passes" / "analysis").glob("*.py")):
         tree = ast.parse(file.read_text())
-        for line, name in _imports(tree):
+        for line, name in imports(tree):
             if name in ("xdsl.builder", "xdsl.rewriter") or (
                 name.startswith("relex.") and not name.startswith(READS_FROM)
             ):
