@@ -13,18 +13,14 @@ from relex.lowering.te.expressions import Expr as Expr
 from relex.lowering.te.expressions import Extent as Extent
 from relex.lowering.te.expressions import IfThenElse as IfThenElse
 from relex.lowering.te.expressions import Number as Number
-from relex.lowering.te.expressions import OfIndices as OfIndices
-from relex.lowering.te.expressions import OfSomeIndices as OfSomeIndices
 from relex.lowering.te.expressions import Procedure as Procedure
 from relex.lowering.te.expressions import Reduction as Reduction
 from relex.lowering.te.expressions import Reinterpreted as Reinterpreted
-from relex.lowering.te.expressions import Tensor as Tensor
 from relex.lowering.te.expressions import as_expr as as_expr
 from relex.lowering.te.expressions import bitcast as bitcast
 from relex.lowering.te.expressions import call as call
 from relex.lowering.te.expressions import cast as cast
 from relex.lowering.te.expressions import compare as compare
-from relex.lowering.te.expressions import compute as compute
 from relex.lowering.te.expressions import equal as equal
 from relex.lowering.te.expressions import highest as highest
 from relex.lowering.te.expressions import if_then_else as if_then_else
@@ -35,17 +31,21 @@ from relex.lowering.te.expressions import maximum as maximum
 from relex.lowering.te.expressions import min as min
 from relex.lowering.te.expressions import minimum as minimum
 from relex.lowering.te.expressions import not_equal as not_equal
-from relex.lowering.te.expressions import placeholder as placeholder
-from relex.lowering.te.expressions import procedure as procedure
 from relex.lowering.te.expressions import prod as prod
 from relex.lowering.te.expressions import quotient as quotient
 from relex.lowering.te.expressions import reduce as reduce
 from relex.lowering.te.expressions import reduce_axis as reduce_axis
-from relex.lowering.te.expressions import rounded as rounded
 from relex.lowering.te.expressions import select as select
 from relex.lowering.te.expressions import sum as sum
 from relex.lowering.te.expressions import walk as walk
-from relex.lowering.te.expressions import widened as widened
 from relex.lowering.te.statements import Code as Code
+from relex.lowering.te.tensors import OfIndices as OfIndices
+from relex.lowering.te.tensors import OfSomeIndices as OfSomeIndices
+from relex.lowering.te.tensors import Tensor as Tensor
+from relex.lowering.te.tensors import compute as compute
+from relex.lowering.te.tensors import placeholder as placeholder
+from relex.lowering.te.tensors import procedure as procedure
+from relex.lowering.te.tensors import rounded as rounded
+from relex.lowering.te.tensors import widened as widened
 
 __dir__ = listed(__name__)

@@ -32,11 +32,11 @@ from relex.lowering.te.expressions import (
     Procedure,
     Reduction,
     Reinterpreted,
-    Tensor,
     walk,
 )
 from relex.lowering.te.scalars import build_constant, build_conversion, build_scalar
 from relex.lowering.te.statements import Code
+from relex.lowering.te.tensors import Tensor
 
 _SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
 _PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])

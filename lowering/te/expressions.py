@@ -1,53 +1,32 @@
-"""Tensor expressions: what an operator computes, element by element.
+"""Scalar expressions: how an element of a tensor is computed.
 
-A computed tensor is a shape and a function from its indices to an expression. Expressions are built by ordinary Python
-operators on elements of other tensors, numbers and indices:
-
-    k = reduce_axis(x.shape[-1])
-    compute((x.shape[0], w.shape[0]), lambda i, j: sum(x[i, k] * w[j, k], axis=k))
-
-Dynamic sizes are expressions of names (`relex.dialects.sizes.IndexExpr`): they may take the place of numbers in shapes,
-extents and arithmetic. `relex.lowering.te.emit` lowers a tensor expression to a `tir.prim_func`.
+They are built by ordinary Python operators on elements of tensors, numbers and indices: `x[i, k] * w[j, k] + 1`.
+Dynamic sizes are expressions of names (`relex.dialects.sizes.IndexExpr`), which may take the place of numbers.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, Signedness, f16, f32, f64, i1, i8, i64
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import SUB_BYTE, integer_limits, is_emulated, is_unsigned, record_of
-from relex.dialects.sizes import IndexExpr, Size, Sizes
+from relex.dialects.sizes import IndexExpr, Size
 from relex.dialects.tir import IterKind
 from relex.dialects.walks import reachable
 
 if TYPE_CHECKING:
     from relex.lowering.te.statements import Code
+    from relex.lowering.te.tensors import Tensor
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 Number = int | float | IndexExpr
 """A number; an `IndexExpr` is a dynamic size."""
-
-
-class OfIndices(Protocol):
-    """A function from any number of indices to an expression: `lambda *i: ...`."""
-
-    def __call__(self, *indices: Axis) -> Expr: ...
-
-
-OfSomeIndices = (
-    Callable[["Axis"], "Expr"]
-    | Callable[["Axis", "Axis"], "Expr"]
-    | Callable[["Axis", "Axis", "Axis"], "Expr"]
-    | Callable[["Axis", "Axis", "Axis", "Axis"], "Expr"]
-)
-"""A function from a fixed number of indices to an expression: `lambda i, j: ...`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,53 +177,6 @@ class Procedure(Expr):
 
     reads: tuple[Tensor, ...]
     emit: Callable[[Code, Tensor], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Tensor:
-    """A tensor: an input, or computed if it has a `body`, which is an expression in its `axes`."""
-
-    name: str
-    shape: Sizes
-    type: Attribute
-    axes: tuple[Axis, ...] = ()
-    body: Expr | None = field(default=None)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
-        chosen = tuple(indices) if isinstance(indices, Sequence) else (indices,)
-        if len(chosen) != self.ndim:
-            raise ValueError(f"expected {self.ndim} indices for {self.name}, found {len(chosen)}")
-        return Element(self.type, self, tuple(as_expr(index, IndexType()) for index in chosen))
-
-
-@dataclass(frozen=True, eq=False)
-class Widened(Tensor):
-    """A tensor whose elements are converted to another type where they are read."""
-
-    stored: Tensor = field(kw_only=True)
-
-    def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
-        return cast(self.stored[indices], self.type)
-
-
-def widened(tensor: Tensor) -> Tensor:
-    """Return a tensor to compute with: with elements of f32 in place of floats without arithmetic."""
-    return Widened(tensor.name, tensor.shape, f32, stored=tensor) if is_emulated(tensor.type) else tensor
-
-
-def rounded(tensor: Tensor, type: Attribute) -> Tensor:
-    """Return a computed tensor with its elements converted to a type."""
-    if tensor.type == type:
-        return tensor
-    if tensor.body is None or isinstance(tensor.body, Reduction | Procedure):
-        total = replace(tensor, name="total")
-        return compute(tensor.shape, lambda *i: cast(total[*i], type), name=tensor.name)
-    return replace(tensor, type=type, body=cast(tensor.body, type))
 
 
 def as_expr(value: Expr | Number, type: Attribute) -> Expr:
@@ -399,11 +331,6 @@ def minimum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
     return call("minimum", lhs, rhs)
 
 
-def placeholder(name: str, shape: Sequence[Size], type: Attribute) -> Tensor:
-    """Declare an input."""
-    return Tensor(name, tuple(shape), type)
-
-
 def reduce_axis(extent: Size, name: str = "k") -> Axis:
     """Declare an axis to reduce over."""
     return Axis(IndexType(), name, extent, IterKind.REDUCE)
@@ -435,53 +362,6 @@ def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axi
     if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
         raise ValueError(f"expected axes made by 'reduce_axis', found {', '.join(a.name for a in axes) or 'none'}")
     return Reduction(body.type, combiner, identity, body, axes)
-
-
-@overload
-def compute(shape: Sequence[Size], function: OfIndices, name: str = "compute", axes: Sequence[str] = ()) -> Tensor: ...
-@overload
-def compute(
-    shape: Sequence[Size], function: OfSomeIndices, name: str = "compute", axes: Sequence[str] = ()
-) -> Tensor: ...
-def compute(
-    shape: Sequence[Size], function: Callable[..., object], name: str = "compute", axes: Sequence[str] = ()
-) -> Tensor:
-    """Compute a tensor whose element at some indices is `function` of them.
-
-    The function's parameter names become the names of the axes, unless `axes` has some. A reduction must be the whole
-    result: anything applied to the reduced value is a separate computation.
-    """
-    names = axes or _axis_names(function, len(shape))
-    if len(names) != len(shape):
-        raise ValueError(f"expected a function of {len(shape)} indices for '{name}', found one of {len(names)}")
-    variables = tuple(Axis(IndexType(), *named, IterKind.SPATIAL) for named in zip(names, shape, strict=True))
-    body = function(*variables)
-    if not isinstance(body, Expr):
-        raise ValueError(f"expected an expression for '{name}', found {body}; write `Const(type, {body})`")
-    if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
-        raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
-    return Tensor(name, tuple(shape), body.type, variables, body)
-
-
-def procedure(
-    shape: Sequence[Size],
-    type: Attribute,
-    reads: Sequence[Tensor],
-    emit: Callable[[Code, Tensor], None],
-    name: str = "procedure",
-) -> Tensor:
-    """Compute a tensor by statements: `emit` is called with a builder of statements and the tensor, all of whose
-    elements it must store."""
-    return Tensor(name, tuple(shape), type, (), Procedure(type, tuple(reads), emit))
-
-
-def _axis_names(function: Callable[..., object], count: int) -> list[str]:
-    names: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            return names + [f"{parameter.name}{i}" for i in range(count - len(names))]
-        names.append(parameter.name)
-    return names
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

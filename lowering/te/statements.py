@@ -29,7 +29,8 @@ from relex.dialects.dtypes import storage_of
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Size
 from relex.dialects.tir import AllocBufferOp, IterKind
-from relex.lowering.te.expressions import Axis, Expr, Number, Tensor, as_expr
+from relex.lowering.te.expressions import Axis, Expr, Number, as_expr
+from relex.lowering.te.tensors import Tensor
 
 if TYPE_CHECKING:
     from relex.lowering.te.emit import Stage
