@@ -17,7 +17,8 @@ from xdsl.ir import Operation
 
 from relex.dialects.table import Table
 from relex.reference.equivalence.bounded import Format, add_terms, plain, quantum_of, spread_of, value_of, where
-from relex.reference.equivalence.bounds import BoundedNumbers, Rule, bound_divf, bound_mulf
+from relex.reference.equivalence.bounds import BoundedNumbers
+from relex.reference.equivalence.spread_rules import Rule, bound_divf, bound_mulf
 
 ROUNDINGS = 4
 """Roundings of a product that is not exact."""

@@ -13,7 +13,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
-from relex.reference.equivalence.bounds import flags_of
+from relex.reference.equivalence.spread_rules import flags_of
 from relex.reference.interpreter.arith import FLOAT_FUNCTIONS, MODULAR_FUNCTIONS
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.scalars import choose, dtype_of

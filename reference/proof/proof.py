@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
 
-from relex.reference.equivalence.bounds import LIBRARY_FUNCTIONS
 from relex.reference.equivalence.execution import Runner, Shapes, TooLong
 from relex.reference.equivalence.interface import Interface
+from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
 from relex.reference.proof.field import Residues
 from relex.reference.proof.identities import identities
 from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
