@@ -33,10 +33,11 @@ def split(loop: ForOp, factors: Sequence[int | None], names: NewNames) -> list[F
     _, labels = names.take(loops=[f"{base_name(loop)}_{i}" for i in range(len(factors))])
     sizes = [_dynamic_extent(loop, factors) if extent is None else extent for extent in extents]
     loops = [new_loop(size, label, loop) for size, label in zip(sizes, labels, strict=True)]
-    form, stride = 0, 1
+    form: Index = 0
+    stride: Index = 1
     for part in reversed(loops):
         form = IndexExpr.of(part.variable) * stride + form
-        stride *= part.extent if isinstance(part.extent, int) else 1
+        stride *= part.extent if isinstance(part.extent, int) else IndexExpr.of(part.extent)
     replace_loop(loop, loops, form, exact=_is_exact(loop, factors, extents))
     return loops
 

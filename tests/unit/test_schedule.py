@@ -246,6 +246,8 @@ tir.prim_func private @f(%X: memref<?x5xf32>) outs(%Y: memref<?x5xf32>) attribut
 
 SCHEDULES = {
     "split": "schedule.split @i by [?, 4]\nschedule.split @i1 by [?, 2, 2]\nschedule.pad @i2 to 8",
+    "split_inside": "schedule.split @i by [2, ?]\nschedule.split @i1 by [2, ?, 3]\nschedule.split @i2 by [4, ?]\n"
+                    "schedule.fuse [@i2_0, @i2_1]",
     "fuse": "schedule.fuse [@i1, @j1]\nschedule.split @i1_j1_fused by [?, 8]\nschedule.vectorize @i1_j1_fused_1",
     "fuse_outside": "schedule.reorder [@j2, @i2]\nschedule.fuse [@j2, @i2] into [@all]",
     "tile": "schedule.split @i by [?, 4]\nschedule.reorder [@i_0, @k, @i_1]\nschedule.reverse_compute_at @E at @i_0\n"
