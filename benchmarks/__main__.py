@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import sys
+from datetime import date
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import report
-from benchmarks.contenders import CONTENDERS, limit_threads
+from benchmarks.contenders import AVX2, CONTENDERS, limit_features, limit_threads
 from benchmarks.machine import describe, stay_on_cores, usable_cores
 from benchmarks.measure import measure_calls, measure_compilations, measure_starts
 from benchmarks.results import Results
@@ -27,15 +28,19 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.25, help="for each contender at each row (0.25)")
     parser.add_argument("--repeats", type=int, default=3, help="of compilations and process starts (3); 0 for none")
     parser.add_argument("--threads", type=int, default=1, help="for all contenders (1)")
+    parser.add_argument("--features", choices=[AVX2], default="", help="keep the contenders to AVX2, those that can be")
     parser.add_argument("--rows", default="*", metavar="PATTERN", help="only rows with such names, like 'MLP*'")
     parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, metavar="TITLE", help="only these")
     parser.add_argument("--output", type=Path, help="a folder for the tables and plots")
-    parser.add_argument("--publish", action="store_true", help="write benchmarks/results and the table of the README")
+    parser.add_argument("--publish", action="store_true", help="write into benchmarks/results and README.md")
     options = parser.parse_args()
     if not 1 <= options.threads <= len(usable_cores()):
         parser.error(f"expected 1 to {len(usable_cores())} threads, found {options.threads}")
     if not fnmatch.filter(ROWS, options.rows):
         parser.error(f"no row has a name like '{options.rows}'")
+    free = [title for title in options.contenders or () if CONTENDERS[title].cut is None]
+    if options.features and free:
+        parser.error(f"nothing keeps {', '.join(free)} to {options.features}")
     if options.publish and (options.rows, options.contenders) != ("*", None):
         parser.error("expected all rows and all contenders for --publish")
     return options
@@ -44,10 +49,14 @@ def arguments() -> argparse.Namespace:
 def measure(options: argparse.Namespace) -> Results:
     """Run the benchmarks."""
     versions = {contender.package: contender.version for contender in CONTENDERS.values()}
-    results = Results(describe(), options.threads, versions)
+    results = Results(describe(), options.threads, versions, date.today().isoformat(), options.features)
     limit_threads(options.threads)
     stay_on_cores(options.threads)
-    chosen = [title for title in options.contenders or CONTENDERS if CONTENDERS[title].version is not None]
+    able = [title for title, contender in CONTENDERS.items() if contender.version is not None]
+    if options.features:
+        limit_features()
+        able = [title for title in able if CONTENDERS[title].cut is not None]
+    chosen = [title for title in able if title in (options.contenders or able)]
     workers = {title: Worker(partial(ContenderHost, title)) for title in chosen}
     # The limits are those of one core.
     limits = Worker(LimitHost) if options.threads == 1 else None
@@ -77,7 +86,7 @@ def main() -> int:
     if options.output is not None:
         report.write(results, options.output)
     if options.publish:
-        report.publish(results)
+        report.publish([results])
     return 0
 
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from statistics import geometric_mean
 
 from benchmarks.aims import AIMS
-from benchmarks.plots import shares_of_limits, times_of_others
-from benchmarks.results import FOLDER, OURS, Comparison, Results, rivals
+from benchmarks.contenders import CONTENDERS
+from benchmarks.plots import roofline, shares_of_limits, times_of_others
+from benchmarks.results import FOLDER, OURS, Comparison, Results, published, rivals
 from benchmarks.rows import ROWS
 
 README = Path(__file__).parents[1] / "README.md"
@@ -125,10 +127,17 @@ def machine(results: Results) -> str:
     lines = [f"{name}: {text}" for name, text in results.machine.items()]
     lines += [
         f"threads: {results.threads}",
+        *([f"measured: {results.date}"] if results.date else []),
+        *([_kept_to(results)] if results.features else []),
         f"versions: {versions}",
         *([f"not installed: {missing}"] if missing else []),
     ]
     return "".join(f"* {line}\n" for line in lines)
+
+
+def _kept_to(results: Results) -> str:
+    free = [title for title, contender in CONTENDERS.items() if contender.cut is None]
+    return f"kept to: {results.features}; left out, since nothing keeps it to that: {', '.join(free)}"
 
 
 def problems(results: Results) -> str:
@@ -143,12 +152,14 @@ def problems(results: Results) -> str:
 
 
 def page(results: Results) -> str:
-    """Return all tables. README.md in the folder above explains the numbers."""
-    parts = ["# Results", machine(results), "## Aims", aims_table(results)]
+    """Return all tables of a machine. benchmarks/README.md explains the numbers."""
+    parts = [f"# Results: {results.name}", machine(results), "## Aims", aims_table(results)]
     parts += [
         "## Times of the others, where relex takes 1",
         "![times of the others](times.svg)",
         "![shares of the limits](limits.svg)",
+        "## Where rows lie under the roof of the machine",
+        "![roofline](roofline.svg)",
     ]
     known = [name for name in ROWS if name in results.calls]
     groups = {
@@ -172,15 +183,14 @@ def readme_part(results: Results) -> str:
     return "\n".join(lines)
 
 
-def write(results: Results, folder: Path) -> Results:
-    """Write the measurements as numbers, tables and plots. Return the numbers as stored."""
+def write(results: Results, folder: Path) -> None:
+    """Write the measurements as numbers, tables and plots."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "results.json"
     results.save(file)
     kept = Results.load(file)
     for name, text in pages(kept).items():
         (folder / name).write_text(text)
-    return kept
 
 
 def pages(results: Results) -> dict[str, str]:
@@ -189,18 +199,46 @@ def pages(results: Results) -> dict[str, str]:
         "README.md": page(results),
         "times.svg": times_of_others(results.calls),
         "limits.svg": shares_of_limits(results.calls),
+        "roofline.svg": roofline(results.calls),
     }
 
 
+def index(found: Iterable[Results]) -> str:
+    """Return the page that lists all published results."""
+
+    def cells(results: Results) -> Iterator[str]:
+        leads = [lead for row in results.calls.values() if (lead := row.lead()) is not None]
+        yield f"[{results.name}]({results.name}/README.md)"
+        yield str(len(leads))
+        for least in (1.0, 0.97):
+            yield str(sum(lead >= least for lead in leads))
+        yield number(geometric_mean(leads) if leads else None)
+        yield results.date
+
+    header = ["", "rows", "ahead of the best other", "or at most 3 % slower", "its time, geometric mean", "measured"]
+    text = "One folder for each machine, for vectors that contenders were kept to, and for a number of threads. The "
+    text += "*best other* library is another one in each row.\n\n"
+    text += "[Compile times](compile_time.md) are measured by other programs.\n"
+    return f"# Results\n\n{text}\n{table(header, map(list, map(cells, found)))}"
+
+
 def with_results(readme: str, results: Results) -> str:
-    """Return the project's README with the main table of these results."""
+    """Return the project's README with the main table of the results that it shows."""
     return MARKED.sub(lambda _: readme_part(results), readme)
 
 
-def publish(results: Results) -> None:
-    """Write the results and update the project's README."""
-    kept = write(results, FOLDER)
-    README.write_text(with_results(README.read_text(), kept))
+def shown(found: Iterable[Results]) -> Results:
+    """Return the results that the project's README shows: the first on one thread, with all that the machine has."""
+    return next(results for results in found if results.threads == 1 and not results.features)
+
+
+def publish(results: Iterable[Results]) -> None:
+    """Write results and update the list of them and the project's README."""
+    for one in results:
+        write(one, FOLDER / one.name)
+    found = published()
+    (FOLDER / "README.md").write_text(index(found))
+    README.write_text(with_results(README.read_text(), shown(found)))
 
 
 def line(name: str, row: Comparison) -> str:
@@ -211,4 +249,4 @@ def line(name: str, row: Comparison) -> str:
 
 
 if __name__ == "__main__":
-    publish(Results.load(FOLDER / "results.json"))
+    publish(published())

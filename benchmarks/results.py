@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -71,12 +72,17 @@ class Comparison:
         rival = self.best_rival()
         return None if rival is None else self.ratio(rival)
 
-    def limit(self) -> tuple[float, str] | None:
-        """Return the larger of the two limits in seconds, and its kind."""
+    def medians_of_limits(self) -> tuple[float, float] | None:
+        """Return the medians of the limits in seconds: that of arithmetic, and that of memory traffic."""
         if not self.limits:
             return None
         arithmetic, traffic = (median(column) for column in zip(*self.limits, strict=True))
-        return max((arithmetic, "arithmetic"), (traffic, "memory"))
+        return arithmetic, traffic
+
+    def limit(self) -> tuple[float, str] | None:
+        """Return the larger of the two limits in seconds, and its kind."""
+        limits = self.medians_of_limits()
+        return max(zip(limits, ("arithmetic", "memory"), strict=True)) if limits else None
 
     def share_of_limit(self) -> float | None:
         """Return the share of the physical limit that relex reaches, at most about 1: the median over the turns."""
@@ -98,6 +104,10 @@ class Results:
     threads: int
     versions: dict[str, str | None]
     """Versions of the contenders' packages; None if not installed."""
+    date: str = ""
+    """The day of the measurement, as in ISO 8601."""
+    features: str = ""
+    """The vectors that the contenders were kept to; empty if they were free."""
     calls: dict[str, Comparison] = field(default_factory=dict[str, Comparison])
     """Comparisons by name of the row."""
     compilations: dict[str, Comparison] = field(default_factory=dict[str, Comparison])
@@ -105,6 +115,13 @@ class Results:
     """Time from process start to the first result."""
     memory: dict[str, int] = field(default_factory=dict[str, int])
     """Peak memory of such a process in bytes."""
+
+    @property
+    def name(self) -> str:
+        """The name of the folder of these results: the processor, and what it was kept to."""
+        processor = re.search(r"\(([\w-]+)\)", self.machine.get("processor", ""))
+        threads = f"{self.threads}-threads" if self.threads > 1 else ""
+        return "-".join(filter(None, (processor[1] if processor else "unknown", self.features, threads)))
 
     def save(self, file: Path) -> None:
         """Write the results to a JSON file."""
@@ -118,6 +135,12 @@ class Results:
             found[key] = {name: Comparison(**value) for name, value in found[key].items()}
         found["starts"] = Comparison(**found["starts"])
         return cls(**found)
+
+
+def published() -> list[Results]:
+    """Return all published results, the newest first."""
+    found = [Results.load(file) for file in sorted(FOLDER.glob("*/results.json"))]
+    return sorted(found, key=lambda results: results.date, reverse=True)
 
 
 def _rounded(value: Any) -> Any:

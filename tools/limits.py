@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relex.dialects.features import default_target
 from relex.dialects.llvm_binding import llvm
-from relex.dialects.machine import Target
 from relex.dialects.processors import processor_of
 from relex.runtime.loader import aligned
 
@@ -76,8 +76,8 @@ exit:
 
 
 def vector_bytes() -> int:
-    """Return the width of the widest vector registers in bytes."""
-    processor = processor_of(Target.host())
+    """Return the width in bytes of the widest vector registers that compiled code uses."""
+    processor = processor_of(default_target())
     return processor.vector_bits // 8 if processor else 16
 
 
@@ -123,8 +123,9 @@ class Kernel:
     def __init__(self, name: str, text: str, arguments: Sequence[Any]):
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+        target = default_target()
+        machine = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=2
         )
         self.jit = llvm.create_lljit_compiler(machine)
         self.code = llvm.JITLibraryBuilder().add_ir(text).export_symbol(name).link(self.jit, name)

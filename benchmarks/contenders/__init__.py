@@ -48,6 +48,8 @@ class Contender:
     """The module in this package and the name of a `Backend` in it."""
     reads_onnx: bool = False
     """Whether it takes rows that are ONNX files."""
+    cut: Mapping[str, str] | None = None
+    """The environment variables that keep it to AVX2 where there is AVX-512, None if nothing does."""
 
     @property
     def version(self) -> str | None:
@@ -63,18 +65,31 @@ class Contender:
         return getattr(import_module(f"{__name__}.{module}"), name)
 
 
+AVX2 = "avx2"
+AVX2_CPU = "haswell"
+"""LLVM's name of the processor that programs are compiled for without AVX-512."""
+CPU_VARIABLE = "RELEX_CPU"
+
+NUMPY_CUT = {
+    # NumPy's own loops, by their names in its versions, and the products of OpenBLAS.
+    "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR X86_V4",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
+TORCH_CUT = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+RELEX_CUT = {CPU_VARIABLE: AVX2_CPU}
+
 CONTENDERS = {
     contender.title: contender
     for contender in (
-        Contender("relex", "relex-compiler", "in_relex:RELEX", reads_onnx=True),
-        Contender("NumPy", "numpy", "in_numpy:NUMPY"),
+        Contender("relex", "relex-compiler", "in_relex:RELEX", reads_onnx=True, cut=RELEX_CUT),
+        Contender("NumPy", "numpy", "in_numpy:NUMPY", cut=NUMPY_CUT),
         Contender("ONNX Runtime", "onnxruntime", "in_onnx:ONNX_RUNTIME", reads_onnx=True),
-        Contender("OpenVINO", "openvino", "in_onnx:OPENVINO", reads_onnx=True),
-        Contender("PyTorch", "torch", "in_torch:EAGER"),
-        Contender("PyTorch compiled", "torch", "in_torch:COMPILED"),
-        Contender("JAX", "jax", "in_jax:JAX"),
-        Contender("TVM", "apache-tvm", "in_tvm:DEFAULT"),
-        Contender("TVM fusing", "apache-tvm", "in_tvm:FUSING"),
+        Contender("OpenVINO", "openvino", "in_onnx:OPENVINO", reads_onnx=True, cut={"OV_CPU_MAX_ISA": "avx2"}),
+        Contender("PyTorch", "torch", "in_torch:EAGER", cut=TORCH_CUT),
+        Contender("PyTorch compiled", "torch", "in_torch:COMPILED", cut=TORCH_CUT),
+        Contender("JAX", "jax", "in_jax:JAX", cut={"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}),
+        Contender("TVM", "apache-tvm", "in_tvm:DEFAULT", cut=RELEX_CUT),
+        Contender("TVM fusing", "apache-tvm", "in_tvm:FUSING", cut=RELEX_CUT),
     )
 }
 """All contenders by title, in the order of the tables."""
@@ -90,3 +105,9 @@ def limit_threads(count: int) -> None:
 def thread_limit() -> int:
     """Return the number of threads set by `limit_threads`."""
     return int(os.environ["OMP_NUM_THREADS"])
+
+
+def limit_features() -> None:
+    """Keep the libraries of this process's children to AVX2, those that can be kept to it."""
+    for contender in CONTENDERS.values():
+        os.environ.update(contender.cut or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders import Backend, Compiled, Weights
+from benchmarks.contenders import CPU_VARIABLE, Backend, Compiled, Weights
 from benchmarks.rows import Row
 
 tvm: Any = import_module("tvm")
@@ -83,7 +84,8 @@ def write(row: Row, weights: Weights) -> str:
 
 def compile_json(passes: Callable[[Any], Any], model: str) -> Compiled:
     """Compile a serialized module after applying passes."""
-    target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+    cpu = os.environ.get(CPU_VARIABLE) or tvm.target.codegen.llvm_get_system_cpu()
+    target = tvm.target.Target({"kind": "llvm", "mcpu": cpu})
     executable = tvm.compile(passes(tvm.ir.load_json(model)), target)
     function = relax.VirtualMachine(executable, tvm.cpu())["main"]
 

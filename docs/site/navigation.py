@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
 HOME = "README.md"
 
 NAVIGATION: dict[str, tuple[str, ...]] = {
@@ -64,6 +67,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "tests/README.md",
         "benchmarks/README.md",
         "benchmarks/results/README.md",
+        *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "benchmarks" / "results").glob("*/README.md")),
         "CHANGELOG.md",
     ),
 }

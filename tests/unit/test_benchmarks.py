@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from started import run_python
 
-from relex.tools.limits import least_seconds, stream_text
+from relex.tools.limits import fma_text, least_seconds, stream_text, vector_bytes
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,6 +53,22 @@ def test_a_short_run(tmp_path: Path) -> None:
     assert str(Path.home()) not in page
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="AVX2 is of x86-64")
+def test_vectors_of_avx2(tmp_path: Path) -> None:
+    only = ("--rows", "matmul 17x33x65", "--contenders", "relex", "NumPy", "--seconds", "0.001")
+    result = run(*only, "--repeats", "0", "--features", "avx2", "--output", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert found["features"] == "avx2"
+    assert list(found["calls"]["matmul 17x33x65"]["seconds"]) == ["relex", "NumPy"]
+
+
+def test_limits_are_those_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELEX_CPU", "x86-64" if platform.machine() == "x86_64" else "generic")
+    assert vector_bytes() == 16
+    assert "<4 x float>" in fma_text("float32")
+
+
 def test_compilations_and_starts(tmp_path: Path) -> None:
     row = "MLP 784-128-10, batch 1"
     only = ("--rows", row, "--contenders", "NumPy", "relex", "--seconds", "0.001", "--repeats", "1")
@@ -64,6 +81,7 @@ def test_compilations_and_starts(tmp_path: Path) -> None:
     # NumPy in the legend, and at the row.
     assert (tmp_path / "times.svg").read_text().count("<circle") == 2
     assert (tmp_path / "limits.svg").read_text().count("<rect x=") == 1
+    assert (tmp_path / "roofline.svg").read_text().count("<circle") == 1
     assert re.search(r"^\| relex \| \d", (tmp_path / "README.md").read_text(), re.MULTILINE)
 
 
@@ -73,6 +91,8 @@ def test_compilations_and_starts(tmp_path: Path) -> None:
         (("--threads", "0"), "threads, found 0"),
         (("--threads", "100000"), "threads, found 100000"),
         (("--contenders", "abacus"), "invalid choice: 'abacus'"),
+        (("--features", "mmx"), "invalid choice: 'mmx'"),
+        (("--contenders", "ONNX Runtime", "--features", "avx2"), "nothing keeps ONNX Runtime to avx2"),
         (("--publish", "--rows", "MLP*"), "expected all rows and all contenders for --publish"),
         (("--rows", "no such row"), "no row has a name like 'no such row'"),
     ],
@@ -86,13 +106,27 @@ def test_wrong_options(arguments: tuple[str, ...], message: str) -> None:
 
 def test_what_is_shown_is_what_was_measured() -> None:
     report, results = module("report"), module("results")
-    found = results.Results.load(results.FOLDER / "results.json")
-    for name, text in report.pages(found).items():
-        assert (results.FOLDER / name).read_text() == text, f"run python -m benchmarks.report: {name}"
+    published = results.published()
+    for found in published:
+        for name, text in report.pages(found).items():
+            assert (results.FOLDER / found.name / name).read_text() == text, f"run python -m benchmarks.report: {name}"
+        assert found.calls.keys() <= module("rows").ROWS.keys()
+    assert (results.FOLDER / "README.md").read_text() == report.index(published), "run python -m benchmarks.report"
     readme = (ROOT / "README.md").read_text()
     assert report.MARKED.search(readme)
-    assert report.with_results(readme, found) == readme, "run python -m benchmarks.report"
-    assert found.calls.keys() <= module("rows").ROWS.keys()
+    assert report.with_results(readme, report.shown(published)) == readme, "run python -m benchmarks.report"
+
+
+def test_names_of_results() -> None:
+    kind, report = module("results").Results, module("report")
+    found = {"processor": "AMD EPYC (znver4), 2 cores"}
+    whole = kind(found, 1, {}, "2026-11-21")
+    assert [kind(found, 1, {}).name, kind(found, 2, {}).name] == ["znver4", "znver4-2-threads"]
+    avx2 = kind(found, 1, {}, "2026-11-23", "avx2")
+    assert avx2.name == "znver4-avx2"
+    assert kind({}, 1, {}).name == "unknown"
+    assert report.shown([avx2, whole]) is whole
+    assert "left out, since nothing keeps it to that: ONNX Runtime\n" in report.machine(avx2)
 
 
 def test_compile_times_of_operators() -> None:
@@ -269,7 +303,7 @@ def test_aims() -> None:
     for aim in aims.AIMS:
         assert aim.reached(results.Results({}, 1, {})) is None
     both = results.Comparison({"relex": [1.0], "NumPy": [2.0]}, {}, [[1.0, 0.5]])
-    full = results.Results({}, 1, {}, dict.fromkeys(rows, both))
+    full = results.Results({}, 1, {}, calls=dict.fromkeys(rows, both))
     full.starts = results.Comparison({"relex": [0.9]})
     reached = {aim.text: aim.reached(full) for aim in aims.AIMS}
     verdicts = [aim.met(value) for aim in aims.AIMS if (value := reached[aim.text]) is not None]

@@ -59,7 +59,8 @@ def test_anchors_are_those_of_github() -> None:
 
 def test_links_between_pages_stay_and_others_lead_to_their_source(tmp_path: Path) -> None:
     written = {*PAGES}
-    for page in ("docs/glossary.md", "README.md", "benchmarks/README.md", "benchmarks/results/README.md"):
+    measured = next(page for page in PAGES if page.startswith("benchmarks/results/") and page.count("/") == 3)
+    for page in ("docs/glossary.md", "README.md", "benchmarks/README.md", measured):
         make_site.write_page(tmp_path, page, written)
     assert "](../index.md#map)" in (tmp_path / "docs" / "glossary.md").read_text()
     home = (tmp_path / "index.md").read_text()
@@ -69,7 +70,7 @@ def test_links_between_pages_stay_and_others_lead_to_their_source(tmp_path: Path
     assert (ROOT / "examples" / "batch_dask.py").read_text() in shown
     assert headings((tmp_path / "sources" / "examples" / "out_of_tree.md").read_text())
     assert "](../sources/benchmarks/rows.py.md)" in (tmp_path / "benchmarks" / "README.md").read_text()
-    assert (tmp_path / "benchmarks" / "results" / "times.svg").exists()
+    assert (tmp_path / measured).with_name("times.svg").exists()
 
 
 def test_all_passes_are_in_the_reference(reference: dict[str, str]) -> None:
