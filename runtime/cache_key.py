@@ -10,7 +10,6 @@ from functools import cache
 from hashlib import sha256
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
-from io import StringIO
 from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
@@ -23,7 +22,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.features import default_target
 from relex.dialects.machine import Target
 from relex.dialects.table import TABLES, describe, packages_of, parts_of
-from relex.dialects.upstream.printer import ExactPrinter
+from relex.dialects.upstream.printer import ExactPrinter, printed
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes.extension import AnyExtension, PlacedPass
 from relex.runtime.container import VERSION
@@ -188,6 +187,4 @@ class _KeyPrinter(ExactPrinter):
 
 
 def _text(module: ModuleOp) -> str:
-    text = StringIO()
-    _KeyPrinter(stream=text).print_op(module)
-    return text.getvalue()
+    return printed(module, _KeyPrinter)

@@ -18,12 +18,13 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, Diagnostic, diagnose
 from relex.dialects.parser import parse_module
+from relex.dialects.upstream.printer import as_text
 from relex.passes.base import steps_of
 from relex.tools.arguments import parse_numbers
 from relex.tools.diagnostics import ToolError, print_diagnostic
 from relex.tools.instrumentation import Instrumentation
 from relex.tools.pipelines import pass_text
-from relex.tools.reproducer import as_text, write_reproducer
+from relex.tools.reproducer import write_reproducer
 
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pdb
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,18 +14,14 @@ from relex.passes.crashes import crash_of
 
 
 @contextmanager
-def debugging(enabled: bool) -> Generator[None]:
+def debugging() -> Generator[None]:
     """Open the debugger where an exception comes from; when it is left, the exception goes on."""
     try:
         yield
     except ShrinkException:
         raise
     except Exception as e:
-        if enabled:
-            # Imported here, as it takes long and is seldom needed.
-            import pdb
-
-            crash = crash_of(e)
-            print(describe(e), file=sys.stderr)
-            pdb.post_mortem(e.__traceback__ if crash is None else crash.traceback)
+        crash = crash_of(e)
+        print(describe(e), file=sys.stderr)
+        pdb.post_mortem(e.__traceback__ if crash is None else crash.traceback)
         raise

@@ -12,10 +12,10 @@ from xdsl.passes import ModulePass
 from relex.dialects.context import make_context
 from relex.dialects.features import as_target
 from relex.dialects.target import Target, set_target
+from relex.dialects.upstream.printer import as_text
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.tools.diagnostics import ToolError, write_bytes
-from relex.tools.reproducer import as_text
 
 LEVELS = ("graph", "loops", "core")
 CODE = {"llvm": LlvmTarget(), "asm": AsmTarget(), "obj": ObjTarget()}

@@ -6,11 +6,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from io import StringIO
 
 from xdsl.ir import Operation
 
-from relex.dialects.upstream.printer import ElidingPrinter
+from relex.dialects.upstream.printer import ElidingPrinter, printed
 from relex.tools.arguments import DEFAULT_ELIDE
 from relex.tools.colors import colored
 
@@ -34,9 +33,7 @@ SCRIPT = re.compile(
 
 def text_of(op: Operation, elide: int = DEFAULT_ELIDE) -> str:
     """Return an op as MLIR text. Constants of more than `elide` elements are left out."""
-    stream = StringIO()
-    ElidingPrinter(stream=stream, limit=elide).print_op(op)
-    return stream.getvalue()
+    return printed(op, ElidingPrinter, limit=elide)
 
 
 def for_terminal(text: str, language: re.Pattern[str] = MLIR) -> str:

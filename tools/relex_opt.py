@@ -11,19 +11,17 @@ import os
 import re
 import shlex
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from io import BytesIO, StringIO
+from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import ShrinkException
@@ -31,26 +29,18 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
-from relex.dialects.parser import verify_module
 from relex.dialects.readers import known_suffixes
-from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
 from relex.passes.activity import doing
-from relex.passes.base import apply_pass, steps_of, verify_after
-from relex.passes.crashes import crash_of
 from relex.passes.progress import showing_progress
-from relex.passes.tracing import RulesStopped
 from relex.tools.arguments import PASS_OPTIONS, add_arguments, normalize, pass_specs, plugin_files, set_up
 from relex.tools.certificates import Certificates, passes_of_certificate
 from relex.tools.completion import add_completion
-from relex.tools.debugger import debugging
 from relex.tools.diagnostics import (
     Source,
     ToolError,
-    compile_warnings,
     file_kind,
-    make_folder,
     parse_source,
     print_diagnostic,
     read_source,
@@ -60,14 +50,13 @@ from relex.tools.diagnostics import (
 )
 from relex.tools.model_inputs import model_options
 from relex.tools.observing import Observing
-from relex.tools.pipelines import explaining, find_pass, flatten, instantiate, parse_passes, pipeline_text
+from relex.tools.pipelines import find_pass, instantiate, parse_passes, pipeline_text
 from relex.tools.plugins import Plugins
-from relex.tools.reproducer import as_text, write_reproducer
+from relex.tools.program_run import ProgramRun, Setup
 from relex.tools.universe import get_all_targets
 from relex.tools.version import versions
 
 if TYPE_CHECKING:
-    from relex.tools.instrumentation import Instrumentation
     from relex.tools.reports.file import ReportFile
 
 RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
@@ -111,8 +100,6 @@ class RelexOptMain(xDSLOptMain):
         # xDSL registers everything before it parses the arguments.
         self._plugins = Plugins.of(plugin_files(args))
         self._arguments = list(args)
-        self._warnings: list[Diagnostic] = []
-        self._done: list[ModulePass] = []
         super().__init__("Runs passes of relex and xDSL on MLIR text.", self._arguments)
 
     def register_all_dialects(self) -> None:
@@ -157,10 +144,11 @@ class RelexOptMain(xDSLOptMain):
         self._observing = Observing.of(self.args, self.args.stop_after_rule)
         if self.args.pdb and self.args.input_file in (None, "-"):
             raise ToolError("expected a file with --pdb, as the debugger reads standard input")
-        self._certificates = Certificates.of(self.args)
-        self._check = self._certificates.options
+        certificates = Certificates.of(self.args)
         self._metadata = self._read_metadata()
-        self._report = self._make_report()
+        self._setup = Setup(
+            self.args, self.ctx, self.pipeline.passes, self._reader, self._observing, certificates, self._make_report()
+        )
         if self.args.bisect and self.args.stop_after_rule is not None:
             raise ToolError("expected --bisect or --stop-after-rule, found both")
         for name in (*self.args.print_ir_before, *self.args.print_ir_after):
@@ -272,8 +260,9 @@ class RelexOptMain(xDSLOptMain):
         program, source = None, None
         if self.args.input_file is not None:
             source = read_source(self.args.input_file, self._extension)
-            program = self._parse(source)
-            self._verify(program, source)
+            run = ProgramRun(self._setup, source)
+            program = run.parse()
+            run.verify(program)
         try:
             print(fuzz.run(program), end="")
         except CompileError as e:
@@ -291,257 +280,37 @@ class RelexOptMain(xDSLOptMain):
         """Return the kind of program in a file."""
         return self.args.frontend or file_kind(name, self.available_frontends, ", or -f with a format")
 
+    def _reader(self, source: Source) -> Callable[[], ModuleOp]:
+        kind = self._extension(source.name)
+        options = model_options(self.args, source.name, kind)
+        return partial(parse_source, source, kind, options, context=self.ctx, verify=False, params=self._metadata)
+
     def _process(self, source: Source, index: int) -> bytes:
         """Process program number `index` of the input, from text to output."""
-        self._warnings.clear()
-        self._done.clear()
+        run = ProgramRun(self._setup, source, index)
         module: ModuleOp | None = None
         try:
-            module = self._parse(source)
-            output = self._compile(module, source, index)
+            module = run.parse()
+            shown = run.run(module)
+            output = self._emit(module, source) if shown is None else shown
         except InternalError as e:
             raise InternalError([source.show(d) for d in e.diagnostics]) from e.__cause__
         except CompileError as e:
             error = CompileError([source.show(d) for d in e.diagnostics])
             if self.args.verify_diagnostics:
-                return self._expect(error.diagnostics, source, b"")
+                return self._expect([*run.warnings, *error.diagnostics], source, b"")
             if self.args.parsing_diagnostics and module is None:
                 return f"{error}\n".encode()
             raise error from e
-        return self._expect([], source, output) if self.args.verify_diagnostics else output
+        return self._expect(run.warnings, source, output) if self.args.verify_diagnostics else output
 
     def _expect(self, diagnostics: Sequence[Diagnostic], source: Source, output: bytes) -> bytes:
         """Return the output of a program, after checking its diagnostics against those expected by its comments."""
         from relex.tools.expected import compare
 
-        if differences := compare(source, [*self._warnings, *diagnostics]):
+        if differences := compare(source, diagnostics):
             raise CompileError(differences)
         return output
-
-    def _parse(self, source: Source) -> ModuleOp:
-        shown = compile_warnings(partial(self._warn, source))
-        kind = self._extension(source.name)
-        options = model_options(self.args, source.name, kind)
-        with doing("Parser"), stage("the parser", source), shown:
-            module = parse_source(source, kind, options, context=self.ctx, verify=False, params=self._metadata)
-        # Only a module written in the text has a location.
-        if self.args.no_implicit_module and isinstance(module.location, UnknownLoc):
-            raise CompileError(Diagnostic("expected one builtin.module around everything", source.name))
-        return module
-
-    def _compile(self, module: ModuleOp, source: Source, index: int) -> bytes:
-        self._verify(module, source)
-        if self.args.report_unsupported:
-            return self._report_unsupported(module, source)
-        if self.args.bisect:
-            self._bisect(module, source, index)
-            return self._emit(module, source)
-        instrumentation = self._instrumentation(index)
-        for watcher in instrumentation:
-            watcher.start(module)
-        self._observing.restart()
-        try:
-            self._run_passes(self.pipeline.passes, module, source, instrumentation, index)
-        except Exception as e:
-            if self._report is not None:
-                self._report.stopped(e)
-            raise
-        finally:
-            if self._report is not None:
-                self._report.write(module, source.name, source.text)
-        if (verified := self._certificates.end()) is not None:
-            return verified
-        return self._emit(module, source)
-
-    def _bisect(self, module: ModuleOp, source: Source, index: int) -> None:
-        from relex.tools.bisection import Bisection
-        from relex.tools.checking import CheckOptions
-
-        folder, check = partial(self._error_folder, index), self._check or CheckOptions()
-        bisection = Bisection(self.ctx, check, folder, source, self._options())
-        count = bisection.run([step for p in self.pipeline.passes for step in flatten(p)], module)
-        print_diagnostic(Diagnostic(f"nothing is wrong after {count} rules", source.name, severity="note"))
-
-    def _report_unsupported(self, module: ModuleOp, source: Source) -> bytes:
-        from relex.lowering.conversion.unsupported import find_unsupported
-        from relex.lowering.relex_pipeline import RelexPipelinePass
-
-        passes = self.pipeline.passes or (RelexPipelinePass(),)
-        with stage("the search for unsupported ops", source):
-            problems = find_unsupported(self.ctx, module, [step for p in passes for step in flatten(p)])
-        if problems:
-            raise CompileError(problems)
-        return b"everything is supported\n"
-
-    def _run_passes(
-        self,
-        passes: Sequence[ModulePass],
-        module: ModuleOp,
-        source: Source,
-        watchers: Sequence[Instrumentation],
-        index: int,
-    ) -> bool:
-        """Run passes in order; return False if the last of them has ended early, with `--stop-after-rule`."""
-        return all(self._run_pass(p, module, source, watchers, index) for p in passes)
-
-    def _run_pass(
-        self, p: ModulePass, module: ModuleOp, source: Source, watchers: Sequence[Instrumentation], index: int
-    ) -> bool:
-        for watcher in watchers:
-            watcher.before(p, module)
-        try:
-            if steps := steps_of(p):
-                finished = self._run_passes(steps, module, source, watchers, index)
-            else:
-                finished = self._run_step(p, module, source, index)
-        except Exception:
-            for watcher in watchers:
-                watcher.failed(p, module)
-            raise
-        for watcher in watchers:
-            watcher.after(p, module)
-        return finished
-
-    def _run_step(self, p: ModulePass, module: ModuleOp, source: Source, index: int) -> bool:
-        try:
-            finished = self._apply(p, module, source)
-            self._verify(module, source, p)
-        except CompileError as e:
-            is_crash = isinstance(e, InternalError) or (e.__cause__ is not None and crash_of(e.__cause__) is not None)
-            if self.args.pass_pipeline_crash_reproducer is None and not is_crash:
-                raise
-            if (command := self._reproduce(p, source, index)) is None:
-                raise
-            *others, last = e.diagnostics
-            raise type(e)([*others, replace(last, notes=(*last.notes, f"reproduced by: {command}"))]) from e.__cause__
-        self._done.append(p)
-        return finished
-
-    def _reproduce(self, p: ModulePass, source: Source, index: int) -> str | None:
-        """Write the program as it was before a pass that fails, and return the command that runs the pass on it; None
-        if passes have left it such that it cannot be printed."""
-        with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
-            try:
-                # The passes are run again, so that nothing need be copied before each of them.
-                module = self._parse(source)
-                for done in self._done:
-                    done.apply(self.ctx, module)
-                given = self.args.pass_pipeline_crash_reproducer
-                number = f".{index}" if self.args.split_input_file else ""
-                path = Path(given) if given is not None else self._error_folder(index) / f"{p.name}{number}.crash.mlir"
-                return write_reproducer(path, module, self.ctx, [p], self._options())
-            except ToolError:
-                raise
-            except Exception:
-                return None
-
-    def _options(self) -> list[str]:
-        """Return the arguments that passes depend on."""
-        flags = ["allow_unregistered_dialect", "disable_verify"]
-        given = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.args, flag)]
-        limit = [] if self.args.max_rewrites is None else [f"--max-rewrites={self.args.max_rewrites}"]
-        return [*(f"--load-passes={path}" for path in self.args.load_passes), *given, *limit]
-
-    def _error_folder(self, index: int) -> Path:
-        """Return the directory for programs that show errors: that of other files of this run, or a temporary one."""
-        folder, output = self._dump_folder(index), Path(self.args.output_file or "-")
-        # Nothing is written beside a device such as /dev/null.
-        if folder is None and not self._to_stdout and (output.is_file() or not output.exists()):
-            folder = output.parent
-        if folder is None:
-            return Path(tempfile.mkdtemp(prefix="relex-opt-"))
-        make_folder(folder)
-        return folder
-
-    def _apply(self, p: ModulePass, module: ModuleOp, source: Source) -> bool:
-        show = partial(self._warn, source)
-        if self.args.explain_schedule or self._report is not None:
-            # Without --explain-schedule, only the report shows the decisions.
-            p, given = explaining(p), p
-            show = show if self._report is None or p is given or self.args.explain_schedule else self._report.remark
-        start = time.perf_counter()
-        finished = True
-        shown = compile_warnings(show)
-        with stage(f"pass '{p.name}'", source), shown, debugging(self.args.pdb):
-            try:
-                with self._observing.observing(partial(self._warn, source)):
-                    apply_pass(p, self.ctx, module, max_rewrites=self.args.max_rewrites)
-            except RulesStopped:
-                finished = False
-        if self.args.time_passes:
-            print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  {p.name}", file=sys.stderr)
-        return finished
-
-    def _warn(self, source: Source, diagnostic: Diagnostic) -> None:
-        if self._report is not None:
-            self._report.remark(diagnostic)
-        if self.args.verify_diagnostics:
-            self._warnings.append(source.show(diagnostic))
-        else:
-            print_diagnostic(source.show(diagnostic))
-
-    def _instrumentation(self, index: int) -> list[Instrumentation]:
-        # The report's times end before the others begin.
-        first = [] if self._report is None else [self._report]
-        return [*first, *self._print_ir(), *self._print_between(), *self._dump_files(index), *self._checks(index)]
-
-    # What few runs ask for is imported then.
-
-    def _print_ir(self) -> Iterator[Instrumentation]:
-        args = self.args
-        if not any(value for name, value in vars(args).items() if name.startswith("print_ir_")):
-            return
-        from relex.tools.instrumentation import PrintIr, Selection
-
-        before = Selection(frozenset(args.print_ir_before), args.print_ir_before_all)
-        after = Selection(frozenset(args.print_ir_after), args.print_ir_after_all)
-        if not after and (args.print_ir_after_change or args.print_ir_after_failure):
-            after = Selection(all=True)
-        if before or after:
-            yield PrintIr(self._as_text, before, after, args.print_ir_after_change, args.print_ir_after_failure)
-
-    def _print_between(self) -> Iterator[Instrumentation]:
-        if self.args.print_between_passes:
-            from relex.tools.instrumentation import PrintBetween
-
-            yield PrintBetween(self._as_text)
-
-    def _dump_files(self, index: int) -> Iterator[Instrumentation]:
-        if (folder := self._dump_folder(index)) is not None:
-            from relex.tools.instrumentation import DumpFiles
-
-            yield DumpFiles(folder, self._as_text)
-
-    def _dump_folder(self, index: int) -> Path | None:
-        if self.args.dump_dir is None:
-            return None
-        folder = Path(self.args.dump_dir)
-        return folder / str(index) if self.args.split_input_file else folder
-
-    def _checks(self, index: int) -> Iterator[Instrumentation]:
-        if self.args.verify_roundtrip:
-            from relex.tools.checking import VerifyRoundtrip
-
-            yield VerifyRoundtrip(self.ctx)
-        if self._check is not None:
-            from relex.tools.checking import CheckEach
-
-            name = self.args.input_file or "<stdin>"
-            folder = partial(self._error_folder, index)
-            check = CheckEach(self._check, self.ctx, name, folder, self._options(), self._certificates.begin())
-            if self._report is not None:
-                check.report = self._report.checked
-            yield check
-
-    def _verify(self, module: ModuleOp, source: Source, p: ModulePass | None = None) -> None:
-        """Verify the input, or the result of a pass."""
-        if self.args.disable_verify:
-            return
-        with doing("Verifier"), stage("the verifier", source):
-            if p is None:
-                verify_module(module)
-            else:
-                verify_after(p, module)
 
     def _emit(self, module: ModuleOp, source: Source) -> bytes:
         with doing("Output"), stage(f"target '{self.target.name}'", source):
@@ -549,18 +318,8 @@ class RelexOptMain(xDSLOptMain):
                 return self.target.emit_bytes(self.ctx, module)
             # xDSL's highlighting printer is for display and may round constants.
             if self.target.name == "mlir" and not self.args.syntax_highlight:
-                return self._as_text(module).encode()
+                return self._setup.as_text(module).encode()
             return self.output_resulting_program(module).encode()
-
-    def _as_text(self, module: ModuleOp) -> str:
-        elide: int | None = self.args.elide
-        make_printer = partial(
-            ExactPrinter if elide is None else partial(ElidingPrinter, limit=elide),
-            print_generic_format=self.args.print_op_generic,
-            print_properties_as_attributes=self.args.print_no_properties,
-            print_debuginfo=self.args.print_debuginfo,
-        )
-        return as_text(module, self.ctx, make_printer)
 
 
 def _timed(started: float | None) -> AbstractContextManager[None]:

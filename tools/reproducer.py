@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from io import StringIO
+from collections.abc import Sequence
 from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 
-from relex.dialects.upstream.printer import ExactPrinter
+from relex.dialects.upstream.printer import as_text
 from relex.tools.diagnostics import write_bytes
 from relex.tools.pipelines import pass_text
-
-
-def as_text(module: ModuleOp, context: Context, make_printer: Callable[..., Printer] = ExactPrinter) -> str:
-    """Return a module as text, by default one that loses nothing."""
-    text = StringIO()
-    printer = make_printer(stream=text)
-    printer.print_op(module)
-    printer.print_metadata(context.loaded_dialects)
-    return text.getvalue() + "\n"
 
 
 def write_reproducer(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from io import StringIO
 from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp
@@ -17,7 +16,7 @@ from relex.dialects.fingerprint import fingerprint
 from relex.dialects.parser import parse_module
 from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import PrimFuncOp
-from relex.dialects.upstream.printer import ExactPrinter
+from relex.dialects.upstream.printer import printed
 from relex.dialects.walks import walk
 
 UNCHANGED = ""
@@ -71,9 +70,7 @@ def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp]
 
 def function_text(function: PrimFuncOp) -> str:
     """Return the exact text of a loop function."""
-    text = StringIO()
-    ExactPrinter(stream=text).print_op(function)
-    return text.getvalue()
+    return printed(function)
 
 
 @lru_cache(maxsize=128)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from io import StringIO
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, DTypeError, RangeError, diagnose, expect_kind, expect_module
-from relex.dialects.upstream.printer import ExactPrinter
+from relex.dialects.upstream.printer import printed
 from relex.reference.equivalence.reduction import Patience, reduce_module
 from relex.reference.fuzzing.sources import Program, Programs, rule_names
 from relex.reference.fuzzing.trials import Failure, Settings, blame, location_of, try_pass
@@ -75,9 +74,7 @@ class Finding:
     @property
     def text(self) -> str:
         """The program as text."""
-        stream = StringIO()
-        ExactPrinter(stream=stream).print_op(self.module)
-        return f"{stream.getvalue()}\n"
+        return f"{printed(self.module)}\n"
 
 
 class FuzzError(CompileError):

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Attribute
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
@@ -48,3 +52,19 @@ class ElidingPrinter(ExactPrinter):
             return
         self.print_string("dense_resource<__elided__> : ")
         self.print_attribute(attribute.get_type())
+
+
+def printed(op: Operation, make_printer: Callable[..., Printer] = ExactPrinter, **options: Any) -> str:
+    """Return an op as text, by default such that nothing is lost. `options` are those of the printer."""
+    text = StringIO()
+    make_printer(stream=text, **options).print_op(op)
+    return text.getvalue()
+
+
+def as_text(module: ModuleOp, context: Context, make_printer: Callable[..., Printer] = ExactPrinter) -> str:
+    """Return what a file with a module contains: the module, and the resources of the dialects."""
+    text = StringIO()
+    printer = make_printer(stream=text)
+    printer.print_op(module)
+    printer.print_metadata(context.loaded_dialects)
+    return text.getvalue() + "\n"

@@ -16,11 +16,11 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, RelexError, describe
 from relex.dialects.parser import parse_module
+from relex.dialects.upstream.printer import as_text
 from relex.reference.equivalence.reduction import reduce_module
 from relex.tools.campaign.subject import Case, Skip
 from relex.tools.campaign.table import SUBJECTS
 from relex.tools.diagnostics import ToolError, make_folder, read_text, write_bytes
-from relex.tools.reproducer import as_text
 
 Verdict = Literal["right", "refused", "skipped", "wrong"]
 

@@ -6,13 +6,12 @@ import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.dialects.upstream.printer import ElidingPrinter
+from relex.dialects.upstream.printer import ElidingPrinter, printed
 from relex.tools.arguments import DEFAULT_ELIDE
 
 _NESTED = re.compile(r'"(?:[^"\\]|\\.)*"|[()]|[^"()]+')
@@ -75,9 +74,8 @@ def _parts(op: Operation) -> Iterator[object]:
 
 def listing_of(op: Operation) -> Listing:
     """Return the listing of an op. Long constants are left out."""
-    text = StringIO()
-    ElidingPrinter(stream=text, limit=DEFAULT_ELIDE, print_debuginfo=True).print_op(op)
-    lines, places = zip(*map(_without_locations, text.getvalue().splitlines()), strict=True)
+    text = printed(op, ElidingPrinter, limit=DEFAULT_ELIDE, print_debuginfo=True)
+    lines, places = zip(*map(_without_locations, text.splitlines()), strict=True)
     return Listing(lines, tuple(_with_openings(lines, places)))
 
 

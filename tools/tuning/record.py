@@ -13,9 +13,9 @@ from relex.dialects.parser import parse_module
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.target import Target, get_target, set_target
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.upstream.printer import as_text
 from relex.passes.loops.apply_tuning import identity
 from relex.tools.diagnostics import ToolError, read_text, write_bytes
-from relex.tools.reproducer import as_text
 
 
 class Record:

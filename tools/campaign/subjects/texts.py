@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from random import Random
 from typing import cast, get_args
 
 from relex.dialects.parser import parse_module
-from relex.dialects.upstream.printer import ExactPrinter
+from relex.dialects.upstream.printer import printed
 from relex.lowering import RelexPipelinePass
 from relex.lowering.relex_pipeline import Level
 from relex.reference.fuzzing.structures import random_program
@@ -27,9 +26,7 @@ class TextsSubject(Subject):
         level = case.options["level"]
         module = RelexPipelinePass(cast("Level", level))(case.module) if level else case.module
         is_generic = case.options["form"] == "generic"
-        stream = StringIO()
-        ExactPrinter(stream=stream, print_generic_format=is_generic).print_op(module)
-        again = parse_module(stream.getvalue())
+        again = parse_module(printed(module, print_generic_format=is_generic))
         if not again.is_structurally_equivalent(module):
             return f"it is another program when its text at level '{level or 'graph'}' is read back"
         return None
