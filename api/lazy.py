@@ -10,9 +10,14 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.abc import InspectLoader
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
 
 
 def lazy_exports(
@@ -50,6 +55,19 @@ def listed(package: str, *own: str) -> Callable[[], list[str]]:
     return __dir__
 
 
+def lazy_passes(package: str) -> dict[str, Callable[[], type[ModulePass]]]:
+    """Return factories for the passes that a package imports for type checkers, by pass name; each class is imported on
+    first use. File and class are named after the pass: `fuse-ops` is the class `FuseOpsPass` in `fuse_ops.py`."""
+
+    def factory(name: str, home: str) -> Callable[[], type[ModulePass]]:
+        return lambda: getattr(import_module(home), name)
+
+    homes = declared_imports(package)
+    files = {name: home.rpartition(".")[2] for name, home in homes.items()}
+    passes = [name for name, file in files.items() if name == f"{file.title().replace('_', '')}Pass"]
+    return {files[name].replace("_", "-"): factory(name, homes[name]) for name in passes}
+
+
 def _imported_as_themselves(package: str) -> list[str]:
     imports = [node for node in _source_of(package).body if isinstance(node, ast.ImportFrom)]
     return [a.name for node in imports for a in node.names if a.asname == a.name]
@@ -67,6 +85,7 @@ def declared_imports(package: str) -> dict[str, str]:
     return found
 
 
+@cache
 def _source_of(package: str) -> ast.Module:
     spec = sys.modules[package].__spec__
     if spec is None or not isinstance(spec.loader, InspectLoader):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relex.lazy import lazy_exports
-from relex.passes.base import lazy_passes
+from relex.lazy import lazy_exports, lazy_passes
 
 if TYPE_CHECKING:
     from relex.lowering.annotate_signatures import AnnotateSignaturesPass as AnnotateSignaturesPass

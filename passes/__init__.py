@@ -5,24 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relex.lazy import lazy_exports
-from relex.passes.base import RelexPass as RelexPass
-from relex.passes.base import lazy_passes
-from relex.passes.base import run_pass as run_pass
-from relex.passes.extension import extends_pipeline as extends_pipeline
-from relex.passes.extension import placed as placed
-from relex.passes.numerics import approximate as approximate
-from relex.passes.numerics import exact as exact
-from relex.passes.numerics import reassociates as reassociates
-from relex.passes.tracing import observe as observe
-from relex.passes.tracing import refuse as refuse
-from relex.passes.tracing import remark as remark
-from relex.passes.tracing import statistic as statistic
+from relex.lazy import lazy_exports, lazy_passes
 
 if TYPE_CHECKING:
     from relex.passes import analysis as analysis
     from relex.passes import schedule as schedule
     from relex.passes import support as support
+    from relex.passes.base import RelexPass as RelexPass
+    from relex.passes.base import run_pass as run_pass
+    from relex.passes.extension import extends_pipeline as extends_pipeline
+    from relex.passes.extension import placed as placed
     from relex.passes.graph.apply_pdl import ApplyPdlPass as ApplyPdlPass
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
     from relex.passes.graph.block_channels import BlockChannelsPass as BlockChannelsPass
@@ -50,6 +42,13 @@ if TYPE_CHECKING:
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass
     from relex.passes.loops.share_loops import ShareLoopsPass as ShareLoopsPass
     from relex.passes.loops.split_reductions import SplitReductionsPass as SplitReductionsPass
+    from relex.passes.numerics import approximate as approximate
+    from relex.passes.numerics import exact as exact
+    from relex.passes.numerics import reassociates as reassociates
+    from relex.passes.tracing import observe as observe
+    from relex.passes.tracing import refuse as refuse
+    from relex.passes.tracing import remark as remark
+    from relex.passes.tracing import statistic as statistic
 
 PASSES = lazy_passes(__name__)
 """The passes of this package by name."""

@@ -7,7 +7,6 @@ from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeVar
 
 from xdsl.context import Context
@@ -18,7 +17,6 @@ from xdsl.passes import ModulePass
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
-from relex.lazy import declared_imports
 from relex.passes.activity import doing
 from relex.passes.numerics import Numerics, exact
 from relex.passes.running import running, watched
@@ -124,14 +122,3 @@ def verify_each(passes: Iterable[ModulePass], module: ModuleOp) -> None:
             except Exception:
                 return
             verify_after(p, module)
-
-
-def lazy_passes(package: str) -> dict[str, Callable[[], type[ModulePass]]]:
-    """Return factories for the passes that a package imports for type checkers, by pass name; each class is imported on
-    first use. File and class are named after the pass: `fuse-ops` is the class `FuseOpsPass` in `fuse_ops.py`."""
-
-    def factory(name: str, home: str) -> Callable[[], type[ModulePass]]:
-        return lambda: getattr(import_module(home), name)
-
-    homes = {name: home for name, home in declared_imports(package).items() if name.endswith("Pass")}
-    return {home.rpartition(".")[2].replace("_", "-"): factory(name, home) for name, home in homes.items()}

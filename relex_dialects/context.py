@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects as get_all_xdsl_dialects
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from relex.dialects.errors import DuplicateError, describe
+from relex.dialects.lazy_dialect import LazyDialect
+
+
+class LazyContext(Context):
+    """A context that imports the ops of a `LazyDialect` one by one, each when a program or a pass asks for it by name.
+    A `Context` of xDSL imports all of them with the first."""
+
+    def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
+        for full in (name, *(f"{dialect}.{name}" for dialect in reversed(dialect_stack))):
+            if full in self._loaded_ops:
+                break
+            if (op := self._find_lazily(full)) is not None:
+                self.load_op(op)
+                break
+        return super().get_optional_op(name, dialect_stack=dialect_stack)
+
+    def _find_lazily(self, name: str) -> type[Operation] | None:
+        prefix, dot, _ = name.partition(".")
+        factory = self._registered_dialects.get(prefix) if dot else None
+        dialect = None if factory is None else factory()
+        return dialect.find(name) if isinstance(dialect, LazyDialect) else None
+
+    def load_op(self, op: type[Operation]) -> None:
+        # The others of its dialect may be loaded later.
+        if self._loaded_ops.get(op.name) is not op:
+            super().load_op(op)
+
+    def clone(self) -> LazyContext:
+        return LazyContext(**vars(super().clone()))
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
@@ -36,7 +65,7 @@ def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
 
 def make_context() -> Context:
     """Return a context with relex's and xDSL's dialects, each loaded on first use."""
-    ctx = Context()
+    ctx = LazyContext()
     for name, factory in {**get_all_xdsl_dialects(), **get_all_dialects()}.items():
         ctx.register_dialect(name, factory)
     return ctx

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Container, Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
@@ -147,6 +146,8 @@ def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ())
     options that the parser itself does not know."""
 
     def fail(message: str) -> NoReturn:
+        from difflib import get_close_matches
+
         unknown = message.removeprefix("unrecognized arguments: ").split()[0]
         actions = [a for a in parser._actions if a.help is not argparse.SUPPRESS]  # pyright: ignore[reportPrivateUsage]
         options = [option for action in actions for option in action.option_strings]

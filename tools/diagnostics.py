@@ -28,11 +28,12 @@ from relex.dialects.errors import (
     diagnose,
 )
 from relex.dialects.readers import BINARY_READERS, split_path
-from relex.passes.crashes import crash_of
 from relex.tools.colors import style_for
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+
+    from relex.passes.crashes import Crash
 
 
 # When it ends, Python would search the program and all modules for garbage: a quarter of the time of a short run.
@@ -149,16 +150,23 @@ def stage(name: str, source: Source) -> Generator[None]:
         raise CompileError(_at_crash(e, f"{name} failed", str(e), source)) from e
     except RecursionError as e:
         why = "expected a program that nests less deeply" + (
-            " or a pass without endless recursion" if crash_of(e) else ""
+            " or a pass without endless recursion" if _crash_of(e) else ""
         )
         raise CompileError(_at_crash(e, f"{name} failed", why, source)) from e
     except Exception as e:
         raise InternalError(_at_crash(e, f"internal error in {name}", describe(e), source)) from e
 
 
+def _crash_of(error: BaseException) -> Crash | None:
+    # Most runs have no errors.
+    from relex.passes.crashes import crash_of
+
+    return crash_of(error)
+
+
 def _at_crash(error: Exception, what: str, why: str, source: Source) -> Diagnostic:
     """Return a diagnostic at the op that a pass was at, with its line in the file of the pass."""
-    crash = crash_of(error)
+    crash = _crash_of(error)
     if crash is None or crash.op is None:
         return Diagnostic(f"{what}: {why}", source.name, notes=() if crash is None else (crash.note,))
     place = diagnose(crash.op, "")
@@ -221,7 +229,7 @@ def print_diagnostic(diagnostic: Diagnostic | CompileError) -> None:
 
 
 def _explained(tool: str, error: BaseException) -> Diagnostic | CompileError:
-    crash = crash_of(error)
+    crash = _crash_of(error)
     where = () if crash is None else (str(crash),)
     match error:
         case CompileError():

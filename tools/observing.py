@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from relex.dialects.errors import Diagnostic
-from relex.passes.tracing import Application, PassRecord, Remark, Trace, observe
 from relex.tools.arguments import JSON, REFUSED, TEXT
 from relex.tools.diagnostics import ToolError, print_diagnostic, write_bytes
+
+if TYPE_CHECKING:
+    from relex.passes.tracing import Application, PassRecord, Remark, Trace
 
 
 @dataclass
@@ -28,7 +31,14 @@ class Observing:
         if self.statistics not in (None, TEXT, JSON) and not self.statistics.endswith(".json"):
             raise ToolError(f"expected --statistics, --statistics=json or a file *.json, found '{self.statistics}'")
         self._show: Callable[[Diagnostic], None] = _print
-        self.trace = Trace(
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What has been observed."""
+        # Imported with the first pass.
+        from relex.passes.tracing import Trace
+
+        return Trace(
             with_texts=self.trace_rules is not None,
             stop_after=self.stop_after,
             on_application=_print_application if self.trace_rules else _nothing,
@@ -52,19 +62,24 @@ class Observing:
         if not self:
             yield
             return
+        from relex.passes.tracing import observe
+
         self._show = show
         with observe(self.trace):
             yield
 
     def restart(self) -> None:
         """Count rules from 1 again, for another program."""
-        self.trace.restart()
+        if self:
+            self.trace.restart()
 
     def report(self) -> None:
         """Print or write the statistics, if they are asked for."""
         if self.statistics == TEXT:
             print(statistics_text(self.trace.passes), file=sys.stderr)
         elif self.statistics is not None:
+            import json
+
             text = json.dumps(statistics_json(self.trace), indent=2) + "\n"
             if self.statistics == JSON:
                 sys.stderr.write(text)

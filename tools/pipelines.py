@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -14,7 +13,6 @@ from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, ParameterListType, 
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import RelexError
-from relex.passes.base import steps_of
 from relex.tools.diagnostics import ToolError
 
 ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
@@ -185,6 +183,8 @@ def parse_pass_flag(text: str) -> ArgSpec:
 def find_pass(name: str, passes: Mapping[str, PassFactory]) -> type[ModulePass]:
     """Return the pass with a name. Raises `ToolError`, which suggests a similar name if there is one."""
     if name not in passes:
+        from difflib import get_close_matches
+
         similar = get_close_matches(name, passes, n=1)
         hint = f"did you mean '{similar[0]}'?" if similar else "--list-passes shows all of them"
         raise ToolError(f"unknown pass '{name}'; {hint}")
@@ -273,6 +273,8 @@ def _value_text(value: ParameterType) -> str:
 
 def flatten(p: ModulePass) -> list[ModulePass]:
     """Return the passes that `p` is composed of, in order, or `p` itself."""
+    from relex.passes.base import steps_of
+
     steps = steps_of(p)
     return [inner for step in steps for inner in flatten(step)] if steps else [p]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,6 @@ from xdsl.utils.target import Target
 
 from relex.dialects.errors import CompileError, Diagnostic, add_source, describe
 from relex.dialects.table import TABLES, is_same_definition, packages_of
-from relex.passes.extension import declared_place
 from relex.tools.diagnostics import ToolError, read_text
 from relex.tools.pipelines import instantiate
 
@@ -97,6 +95,8 @@ class Plugins:
     def extensions(self) -> list[ModulePass]:
         """Return the passes that belong in the default compilation, as they declare by `extends_pipeline`, with their
         default options. Raises `ToolError` for one with options that must be given."""
+        from relex.passes.extension import declared_place
+
         classes = [cls for factory in self.passes.values() if declared_place(cls := factory())]
         return [instantiate("pass", cls, ArgSpec(cls.name, {})) for cls in classes]
 
@@ -257,6 +257,9 @@ def _diagnose(error: BaseException, path: str, text: str) -> Diagnostic:
     message, line, column = describe(error), 0, 0
     if isinstance(error, SyntaxError) and error.filename == path:
         message, line, column = f"SyntaxError: {error.msg}", error.lineno or 0, error.offset or 1
+    # Imported here, as most files have no errors.
+    import traceback
+
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == path:
             line, column = frame.lineno or 0, (frame.colno or 0) + 1

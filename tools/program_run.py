@@ -22,9 +22,6 @@ from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import verify_module
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter, as_text
 from relex.passes.activity import doing
-from relex.passes.base import apply_pass, steps_of, verify_after
-from relex.passes.crashes import crash_of
-from relex.passes.tracing import RulesStopped
 from relex.tools.certificates import Certificates
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, make_folder, print_diagnostic, stage
 from relex.tools.observing import Observing
@@ -101,6 +98,8 @@ class ProgramRun:
             if p is None:
                 verify_module(module)
             else:
+                from relex.passes.base import verify_after
+
                 verify_after(p, module)
 
     def run(self, module: ModuleOp) -> bytes | None:
@@ -152,6 +151,8 @@ class ProgramRun:
         return all(self._run_pass(p, module, watchers) for p in passes)
 
     def _run_pass(self, p: ModulePass, module: ModuleOp, watchers: Sequence[Instrumentation]) -> bool:
+        from relex.passes.base import steps_of
+
         for watcher in watchers:
             watcher.before(p, module)
         try:
@@ -170,6 +171,8 @@ class ProgramRun:
             finished = self._apply(p, module)
             self.verify(module, p)
         except CompileError as e:
+            from relex.passes.crashes import crash_of
+
             is_crash = isinstance(e, InternalError) or (e.__cause__ is not None and crash_of(e.__cause__) is not None)
             if self._args.pass_pipeline_crash_reproducer is None and not is_crash:
                 raise
@@ -181,6 +184,9 @@ class ProgramRun:
         return finished
 
     def _apply(self, p: ModulePass, module: ModuleOp) -> bool:
+        from relex.passes.base import apply_pass
+        from relex.passes.tracing import RulesStopped
+
         show = self._warn
         if self._args.explain_schedule or self._report is not None:
             # Without --explain-schedule, only the report shows the decisions.

@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
+from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from relex.dialects.context import LazyContext
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.readers import known_suffixes
 from relex.lowering import PASSES as LOWERING_PASSES
@@ -103,16 +105,20 @@ class RelexOptMain(xDSLOptMain):
         super().__init__("Runs passes of relex and xDSL on MLIR text.", self._arguments)
 
     def register_all_dialects(self) -> None:
-        super().register_all_dialects()
+        self.ctx = LazyContext()
+        # xDSL looks up what is installed once for dialects, once for passes and once for targets.
+        self._installed = Universe.get_multiverse()
+        for name, factory in self._installed.all_dialects.items():
+            self.ctx.register_dialect(name, factory)
         self._plugins.add_dialects(self.ctx)
 
     def register_all_passes(self) -> None:
-        super().register_all_passes()
+        self.available_passes.update(self._installed.all_passes)
         self.available_passes.update(RELEX_PASSES)
         self._plugins.add_passes(self.available_passes)
 
     def register_all_targets(self) -> None:
-        super().register_all_targets()
+        self.available_targets.update(self._installed.all_targets)
         self.available_targets.update(get_all_targets())
         self._plugins.add_targets(self.available_targets)
 

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAZY = [
     "relex",
     *(f"relex.{floor}" for floor in ("dialects", "passes", "lowering", "runtime", "reference", "frontend", "tools")),
+    "relex.dialects.relex",
     "relex.passes.analysis",
     "relex.passes.support",
 ]
@@ -30,7 +31,7 @@ LAZY = [
 
 
 EAGER = [
-    *(f"relex.dialects.{dialect}" for dialect in ("relex", "schedule", "sizes", "tir")),
+    *(f"relex.dialects.{dialect}" for dialect in ("schedule", "sizes", "tir")),
     *(f"relex.lowering.{package}" for package in ("conversion", "legalizations", "te")),
     *(f"relex.passes.{package}" for package in ("graph.canonicalization", "schedule")),
 ]

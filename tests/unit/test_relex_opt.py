@@ -16,10 +16,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException, ShrinkException
 from xdsl.utils.target import Target
-from xdsl.xdsl_opt_main import xDSLOptMain
 
 from relex.dialects.errors import UnknownNameError, fail
-from relex.tools.relex_opt import main
+from relex.tools.relex_opt import RelexOptMain, main
 
 GOOD = """\
 func.func @f(%x: i32) -> i32 {
@@ -108,15 +107,15 @@ def _test_passes(monkeypatch: pytest.MonkeyPatch) -> None:
         "test-shrink": _shrink,
         "test-break": _break,
     }
-    register_all_passes = xDSLOptMain.register_all_passes
+    register_all_passes = RelexOptMain.register_all_passes
 
-    def register(tool: xDSLOptMain) -> None:
+    def register(tool: RelexOptMain) -> None:
         register_all_passes(tool)
         for name, action in actions.items():
             cls = _pass_that_does(name, action)
             tool.register_pass(name, lambda cls=cls: cls)
 
-    monkeypatch.setattr(xDSLOptMain, "register_all_passes", register)
+    monkeypatch.setattr(RelexOptMain, "register_all_passes", register)
 
 
 @dataclass(frozen=True)
