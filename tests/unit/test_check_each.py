@@ -113,7 +113,11 @@ def test_lit_inputs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
 EXAMPLES = [path for path in sorted(ROOT.glob("examples/**/*.mlir")) if path.parent.name != "out_of_tree"]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    # What LeNet consists of is checked operator by operator in `test_equivalence.py`.
+    [pytest.param(path, marks=pytest.mark.full if path.stem == "lenet" else [], id=path.stem) for path in EXAMPLES],
+)
 def test_examples(example: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     # What takes more at one level is compared at the next, as machine code in the end.
     monkeypatch.setattr(execution, "STEPS", 10_000)

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import permutations
 
 import pytest
@@ -14,6 +15,7 @@ from effort import count_calls
 from xdsl.context import Context
 from xdsl.dialects import arith, llvm, test
 from xdsl.dialects.builtin import FileLineColLoc, IndexType, MemRefType, ModuleOp, StringAttr, i64
+from xdsl.passes import ModulePass
 from xdsl.transforms.reconcile_unrealized_casts import ReconcileUnrealizedCastsPass
 
 from relex.dialects import make_context, parse_module
@@ -111,8 +113,8 @@ def test_a_pass_leaves_its_input_alone():
     assert str(module) == before
 
 
-def test_partial_passes_in_any_order():
-    for order in permutations(PARTIAL_PASSES):
+def test_partial_passes_in_any_order(some: Callable[..., list[tuple[ModulePass, ...]]]):
+    for order in some(permutations(PARTIAL_PASSES), 5):
         module = parse_module(PROGRAM)
         for p in order:
             module = p(module)
@@ -404,7 +406,7 @@ def test_text_does_not_depend_on_the_process():
             text=True,
             check=True,
         ).stdout
-        for seed in ("0", "1", "2", "3", "4")
+        for seed in ("0", "1", "2")
     }
     assert len(texts) == 1
     assert "contract nsz reassoc" in texts.pop()

@@ -19,7 +19,7 @@ import pytest
 from relex.tools.relex_opt import main
 
 ROOT = Path(__file__).parents[2]
-COUNT = int(os.environ.get("RELEX_MUTATIONS", "400"))
+COUNT = int(os.environ.get("RELEX_MUTATIONS", "250"))
 SEED = int(os.environ.get("RELEX_MUTATION_SEED", "0"))
 SECONDS_PER_CASE = 300
 """After which something hangs, on the slowest of machines."""

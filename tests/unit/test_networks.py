@@ -129,11 +129,11 @@ def test_equal_convolutions(window: int) -> None:
 LAYERS = st.lists(
     st.builds(Layer, st.integers(0, 2), bias=st.booleans(), relu=st.booleans(), residual=st.booleans()),
     min_size=1,
-    max_size=4,
+    max_size=3,
 )
 
 
-@settings(max_examples=5)
+@settings(max_examples=4)
 @given(LAYERS, st.integers(1, 17), st.integers(4, 256), st.booleans(), st.booleans())
 def test_random_dense_networks(layers: Sequence[Layer], batch: int, size: int, dynamic: bool, strict: bool) -> None:
     check_exact(layers, (batch, size), dynamic=dynamic, strict=strict, window=None)

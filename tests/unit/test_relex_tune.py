@@ -11,7 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
 from relex.dialects import parse_module
-from relex.dialects.processors import processor_of
+from relex.dialects.processors import Processor, processor_of
 from relex.dialects.schedule import SequenceOp
 from relex.dialects.schedule.loops import LabelLoopsOp, UnrollOp
 from relex.dialects.target import get_target
@@ -44,6 +44,16 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the schedules, the default and two others: each is compiled, compared and proved."""
+
+    def first(func: PrimFuncOp, processor: Processor) -> list[Candidate]:
+        return candidates(func, processor)[:3]
+
+    monkeypatch.setattr(tuner, "candidates", first)
+
+
 def measured(*times: float) -> Times:
     """Measuring that takes the first time for the first function, and the second for others."""
     return lambda self, functions, rounds: [times[0], *times[1:]][: len(functions)]
@@ -73,6 +83,7 @@ def test_candidates_are_schedules_of_the_function() -> None:
         assert "schedule" not in str(ApplySchedulePass()(parse_module(text)))
 
 
+@pytest.mark.usefixtures("few")
 def test_a_faster_schedule_is_kept(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,6 +102,7 @@ def test_a_faster_schedule_is_kept(
     assert "there is nothing to gain" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("few")
 def test_the_tuned_schedule_is_the_one_that_is_compiled(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Harness, "times", measured(2e-6, 1e-6))
     assert main([str(program)]) == 0
@@ -111,6 +123,7 @@ def test_the_default_stays(program: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "schedule.sequence" not in text
 
 
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("check", ["_agrees", "_proved"])
 def test_wrong_schedules_are_not_kept(check: str, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Harness, "times", measured(2e-6, 1e-6))

@@ -333,14 +333,17 @@ def do_nothing(schedule_cpu: ScheduleCpuPass, ctx: Context, op: ModuleOp) -> Non
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = PROGRAMS[name][0]
+    text, _, rule = PROGRAMS[name]
     arrays = arguments(text)
-    scheduled, exactly = build(text)["main"](*arrays), build(text, strict=True)["main"](*arrays)
+    scheduled = build(text)["main"](*arrays)
+    # Where no rule suits, a strict compilation schedules nothing.
+    exactly = build(text, strict=True)["main"](*arrays) if rule is not None else None
     skip_unless_runnable(AVX2)
     narrow = build(text, target=AVX2)["main"](*arrays)
     monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
     plain = build(text, strict=True)["main"](*arrays)
-    np.testing.assert_array_equal(exactly, plain)
+    if exactly is not None:
+        np.testing.assert_array_equal(exactly, plain)
     for found in (scheduled, narrow):
         np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-4)
 
