@@ -14,7 +14,9 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError
 from relex.passes.base import apply_pass, verify_after
-from relex.passes.tracing import Application, RulesStopped, Trace, observe
+from relex.passes.trace import RulesStopped, Trace
+from relex.passes.trace_records import Application
+from relex.passes.tracing import observe
 from relex.tools.checking import CheckOptions
 from relex.tools.diagnostics import Source, stage
 from relex.tools.reproducer import write_reproducer

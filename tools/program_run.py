@@ -185,7 +185,7 @@ class ProgramRun:
 
     def _apply(self, p: ModulePass, module: ModuleOp) -> bool:
         from relex.passes.base import apply_pass
-        from relex.passes.tracing import RulesStopped
+        from relex.passes.trace import RulesStopped
 
         show = self._warn
         if self._args.explain_schedule or self._report is not None:

@@ -31,7 +31,8 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.table import Table, find
-from relex.passes.tracing import Trace, current_trace
+from relex.passes.trace import Trace
+from relex.passes.tracing import current_trace
 
 OpT = TypeVar("OpT", bound=Operation)
 
