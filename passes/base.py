@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, expect_kind, expect_module
+from relex.dialects.errors import CompileError, InternalError, InvalidOutputError, expect_kind, expect_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.passes.activity import doing
 from relex.passes.numerics import Numerics, exact
@@ -104,12 +104,14 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp, *, max_rewrite
 
 
 def verify_after(p: ModulePass, module: ModuleOp) -> None:
-    """Verify the output of a pass. Errors name the pass, because their locations are those of the ops in its input."""
+    """Verify the output of a pass. Raises `InvalidOutputError`, which names the pass, because locations are those of
+    the ops in its input."""
     try:
         verify_module(module)
     except CompileError as e:
         found = [replace(d, message=f"{d.message} after pass '{p.name}'") for d in e.diagnostics]
-        raise type(e)(found) from e.__cause__ or e
+        kind = InternalError if isinstance(e, InternalError) else InvalidOutputError
+        raise kind(found) from e.__cause__ or e
 
 
 def verify_each(passes: Iterable[ModulePass], module: ModuleOp) -> None:

@@ -132,6 +132,10 @@ class InternalError(CompileError):
         return f"{super().text(style)}\n{style('note', 'note:')} {DEBUG_HINT}"
 
 
+class InvalidOutputError(CompileError):
+    """A program that was valid until a pass changed it: a mistake of the pass."""
+
+
 def describe(error: BaseException) -> str:
     """Format an exception as `ValueError: message`, or as its type alone if it has no message."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from relex.dialects import parse_module, verify_module
+from relex.dialects.errors import fail
 from relex.dialects.relex import AddOp, ReluOp, SubtractOp
 from relex.dialects.schedule.loops import UnrollOp
 from relex.dialects.tir import ForOp
@@ -27,13 +28,13 @@ from relex.passes.schedule.table import PRIMITIVES
 from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import STRUCTURES
 from relex.tools.campaign import workers
-from relex.tools.campaign.comparing import difference_after
+from relex.tools.campaign.comparing import difference_after, read_back
 from relex.tools.campaign.state import FILE, State
 from relex.tools.campaign.subject import Case, Skip, Subject
 from relex.tools.campaign.subjects.equivalents import equivalent
 from relex.tools.campaign.subjects.schedules import random_steps
 from relex.tools.campaign.table import SUBJECTS
-from relex.tools.campaign.trial import try_case, try_number
+from relex.tools.campaign.trial import Outcome, try_case, try_number
 from relex.tools.campaign.workers import Setting, outcomes
 from relex.tools.relex_fuzz import main
 
@@ -167,6 +168,44 @@ def test_a_difference_names_the_pass(mistaken: str | None) -> None:
     else:
         assert found is not None
         assert "pass 'subtract-instead' changes what @main computes: " in found.splitlines()[0]
+
+
+class KeepNoOperandsPass(ModulePass):
+    """Leaves an op without its operand."""
+
+    name = "keep-no-operands"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        next(inner for inner in op.walk() if isinstance(inner, ReluOp)).operands = []
+
+
+class RefuseEverythingPass(ModulePass):
+    """Handles no program."""
+
+    name = "refuse-everything"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        fail(op, "expected another program")
+
+
+def test_a_program_that_becomes_invalid_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a pass, or by printing it; one that a pass refuses is not."""
+
+    def outcome_of(check: Callable[[ModuleOp], object]) -> Outcome:
+        def check_case(self: object, case: Case) -> None:
+            check(case.module)
+
+        monkeypatch.setattr(NoReluSubject, "check", check_case)
+        return try_case("no-relu", Case(parse_module(PROGRAM)))
+
+    outcome = outcome_of(lambda module: difference_after([[KeepNoOperandsPass()]], module, 0))
+    assert outcome.verdict == "wrong"
+    assert outcome.message.startswith("it becomes invalid: 'relex.relu' op")
+    outcome = outcome_of(lambda module: difference_after([[RefuseEverythingPass()]], module, 0))
+    assert outcome.verdict == "refused"
+    outcome = outcome_of(lambda module: read_back(parse_module, f"{module} more"))
+    assert outcome.verdict == "wrong"
+    assert outcome.message.endswith("when it is read back")
 
 
 def test_a_step_that_goes_wrong_is_in_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

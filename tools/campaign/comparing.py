@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from relex.dialects.errors import CompileError, InvalidOutputError
 from relex.passes.base import RelexPass, apply_pass
 from relex.passes.numerics import together
 from relex.reference import check_pass
@@ -20,6 +21,15 @@ from relex.tools.campaign.subject import Skip
 
 if TYPE_CHECKING:
     from relex.passes.numerics import Numerics
+
+
+def read_back(read: Callable[[str], ModuleOp], text: str) -> ModuleOp:
+    """Read a program that was printed. Raises `InvalidOutputError` if the reader refuses it."""
+    try:
+        return read(text)
+    except CompileError as e:
+        found = [replace(d, message=f"{d.message} when it is read back") for d in e.diagnostics]
+        raise InvalidOutputError(found) from e
 
 
 def difference(compare: Callable[[], Report]) -> str | None:

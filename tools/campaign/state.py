@@ -32,6 +32,8 @@ class State:
     """How many programs of each subject had each verdict."""
     reasons: Counter[str] = field(default_factory=Counter[str])
     """Why programs were refused or skipped, and how often."""
+    examples: dict[str, int] = field(default_factory=dict[str, int])
+    """The number of the first program with each of these reasons: a refusal may hide a mistake."""
     findings: list[str] = field(default_factory=list[str])
     """The files of programs that were wrong."""
 
@@ -50,7 +52,9 @@ class State:
         counts = self.counts.setdefault(outcome.subject, dict.fromkeys(VERDICTS, 0))
         counts[outcome.verdict] += 1
         if outcome.verdict in ("refused", "skipped"):
-            self.reasons[f"{outcome.subject}, {outcome.verdict}: {outcome.message[:160]}"] += 1
+            reason = f"{outcome.subject}, {outcome.verdict}: {outcome.message[:160]}"
+            self.reasons[reason] += 1
+            self.examples.setdefault(reason, outcome.number)
         if outcome.path:
             self.findings.append(outcome.path)
 

@@ -36,5 +36,6 @@ class Subject(ABC):
 
     @abstractmethod
     def check(self, case: Case) -> str | None:
-        """Return what is wrong with a program; None if nothing is. `CompileError` refuses the program; any other
-        exception is a mistake as well. Raises `Skip` if there is nothing to compare."""
+        """Return what is wrong with a program; None if nothing is. `CompileError` refuses the program, unless it is
+        an `InvalidOutputError`; any other exception is a mistake as well. Raises `Skip` if there is nothing to
+        compare."""

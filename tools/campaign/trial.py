@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, InternalError, RelexError, describe
+from relex.dialects.errors import CompileError, InternalError, InvalidOutputError, RelexError, describe
 from relex.dialects.parser import parse_module
 from relex.dialects.upstream.printer import as_text
 from relex.reference.equivalence.reduction import reduce_module
@@ -75,6 +75,8 @@ def _outcome_of(name: str, error: Exception) -> Outcome:
     match error:
         case Skip():
             return Outcome(name, "skipped", str(error))
+        case InvalidOutputError():
+            return Outcome(name, "wrong", f"it becomes invalid: {error.diagnostics[0].message}")
         case CompileError() if not isinstance(error, InternalError):
             return Outcome(name, "refused", error.diagnostics[0].message)
         case _:

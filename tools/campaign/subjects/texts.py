@@ -10,6 +10,7 @@ from relex.dialects.upstream.printer import printed
 from relex.lowering import RelexPipelinePass
 from relex.lowering.relex_pipeline import Level
 from relex.reference.fuzzing.structures import random_program
+from relex.tools.campaign.comparing import read_back
 from relex.tools.campaign.subject import Case, Subject
 
 
@@ -26,7 +27,7 @@ class TextsSubject(Subject):
         level = case.options["level"]
         module = RelexPipelinePass(cast("Level", level))(case.module) if level else case.module
         is_generic = case.options["form"] == "generic"
-        again = parse_module(printed(module, print_generic_format=is_generic))
+        again = read_back(parse_module, printed(module, print_generic_format=is_generic))
         if not again.is_structurally_equivalent(module):
             return f"it is another program when its text at level '{level or 'graph'}' is read back"
         return None
