@@ -10,6 +10,7 @@ One of the tools is `python`, for programs that do not care how they were starte
 
 from __future__ import annotations
 
+import atexit
 import gc
 import marshal
 import os
@@ -19,8 +20,10 @@ import select
 import signal
 import socket
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -29,6 +32,9 @@ from typing import Any, NoReturn, cast
 
 PACKAGES = ("relex.dialects", "relex.passes", "relex.lowering", "relex.runtime", "relex.tools")
 """Whose modules tools import as they need them."""
+
+PROGRAMS = ("pytest", "python")
+"""The tools that run programs of others, which may leave to the end of the process what tools do themselves."""
 
 REQUEST_BYTES = 1 << 20
 
@@ -85,6 +91,26 @@ def run_python() -> None:
             raise ValueError("expected a program")
 
 
+def _status(tool: Callable[[], Any]) -> Any:
+    """Return the exit status of a tool, which may be that of `sys.exit`."""
+    try:
+        return tool()
+    except SystemExit as e:
+        return e.code
+
+
+def _end(status: Any) -> NoReturn:
+    """End the process as `sys.exit` does, but leave its memory to the system: to free everything that the server has
+    imported takes as long as many a tool."""
+    if threading.active_count() == 1 and isinstance(status, int | None):
+        atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status or 0)
+    sys.exit(status)
+
+
 def _answer(connection: socket.socket, tools: Mapping[str, Callable[[], Any]]) -> NoReturn:
     """Run the tool of a request in a process of its own, which may crash, and send its exit status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -105,7 +131,8 @@ def _answer(connection: socket.socket, tools: Mapping[str, Callable[[], Any]]) -
         sys.argv = arguments
         # A short life needs no garbage collector.
         gc.disable()
-        sys.exit(tools[Path(arguments[0]).name]())
+        name = Path(arguments[0]).name
+        (_end if name not in PROGRAMS else sys.exit)(_status(tools[name]))
     if connection in select.select([os.pidfd_open(pid), connection], [], [])[0]:
         # The client was stopped.
         os.kill(pid, signal.SIGKILL)
