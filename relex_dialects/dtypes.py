@@ -19,11 +19,13 @@ from xdsl.dialects.builtin import (
     CompileTimeFixedBitwidthType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    IndexType,
     IntegerType,
     MemRefType,
     NoneAttr,
     Signedness,
     TensorType,
+    VectorType,
     i1,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -189,6 +191,14 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
     elif element_type not in SUB_BYTE and (data := _viewed_bytes(array)) is not None:
         return dense_from_bytes(dense_type(element_type, array.shape), data)
     return mapped_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
+
+
+def integer_splat(
+    t: VectorType[IntegerType] | VectorType[IntegerType | IndexType], value: int
+) -> DenseIntOrFPElementsAttr:
+    """Return a vector of one integer, the same as if it were parsed: xDSL makes 255 of true."""
+    dense = DenseIntOrFPElementsAttr.from_list(t, [value])
+    return DenseIntOrFPElementsAttr(t, BytesAttr(dense_bytes(dense))) if t.element_type == i1 else dense
 
 
 def filled_dense(

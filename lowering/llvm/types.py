@@ -6,7 +6,6 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
     CompileTimeFixedBitwidthType,
-    DenseIntOrFPElementsAttr,
     Float8E4M3FNType,
     Float8E4M3FNUZType,
     Float8E5M2FNUZType,
@@ -25,7 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
-from relex.dialects.dtypes import is_emulated
+from relex.dialects.dtypes import integer_splat, is_emulated
 from relex.dialects.errors import fail
 from relex.dialects.features import module_target, provides
 from relex.dialects.processors import baseline_of
@@ -98,7 +97,7 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
         if isa(kind, IntegerType):
             return conversion.add(llvm.ConstantOp(IntegerAttr(value, kind), kind)).result
         assert isa(kind, VectorType[IntegerType])
-        return conversion.add(llvm.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, [value]), kind)).result
+        return conversion.add(llvm.ConstantOp(integer_splat(kind, value), kind)).result
 
     return conversion.once_in_block((value, kind), make)
 

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import SUB_BYTE, integer_limits, is_unsigned, record_of, storage_of
+from relex.dialects.dtypes import SUB_BYTE, integer_limits, integer_splat, is_unsigned, record_of, storage_of
 from relex.dialects.table import Table
 from relex.dialects.upstream.arith import RemFOp
 
@@ -141,7 +141,7 @@ def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
     if is_vector and isa(type, VectorType[AnyFloat]):
         return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [value]))
     if is_vector and isa(type, VectorType[IntegerType | IndexType]):
-        return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [int(value)]))
+        return arith.ConstantOp(integer_splat(type, int(value)))
     if not isa(type, IntegerType | IndexType):
         raise ValueError(f"no constants of {type}")
     low, high = integer_limits(type if isinstance(type, IntegerType) else i64)

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import ShapeError
 from relex.lowering.relex_pipeline import Level, RelexPipelinePass
+from relex.passes import SetTargetPass
 from relex.reference import interpret
 from relex.runtime import build, register_func, remove_func
 from relex.runtime.compilation import compile_program
@@ -55,6 +56,22 @@ def test_models(model: str) -> None:
 def test_operators(index: int) -> None:
     expect_same_at_all_levels(operator(index))
     expect_same_at_all_levels(open_operator(index))
+
+
+PADDED = """
+func.func @main(%x: tensor<?x1x4xf32>, %w: tensor<1x1x4xf32>) -> tensor<?x1x4xf32> {
+  %0 = relex.conv1d %x, %w padding = [2, 1] : (tensor<?x1x4xf32>, tensor<1x1x4xf32>) -> tensor<?x1x4xf32>
+  func.return %0 : tensor<?x1x4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["core", "llvm"])
+def test_masks_are_the_same_constants(level: Level) -> None:
+    module = SetTargetPass(triple="x86_64-unknown-linux-gnu", cpu="skylake-avx512")(parse_module(PADDED))
+    module = RelexPipelinePass(level)(module)
+    assert "dense<true> : vector<16xi1>" in str(module)
+    assert parse_module(str(module)).is_structurally_equivalent(module)
 
 
 LIBRARY = """
