@@ -42,6 +42,8 @@ def verify_bounds(access: Access) -> None:
         taken = range_of(index)
         if taken is None or size == DYNAMIC_INDEX:
             continue
+        if size == 0 and _has_open_extent(access.op):
+            continue  # Where it is 0, nothing is accessed.
         if size == 0:
             raise WrongOp(access.op, f"expected no access to {name_of(access.buffer)}, which has no elements")
         outside = taken.low < 0 or taken.high >= size
@@ -94,6 +96,12 @@ def executes(op: Operation) -> bool:
             case _:
                 return scope.has_trait(IsolatedFromAbove)
     return True
+
+
+def _has_open_extent(op: Operation) -> bool:
+    """Return whether the extent of a loop or block around an op is known at run time only."""
+    scopes = [scope for scope in ancestors(op) if isinstance(scope, ForOp | BlockOp)]
+    return any(variable_range(variable) is None for scope in scopes for variable in scope.body.block.args)
 
 
 def is_guarded(block: BlockOp) -> bool:

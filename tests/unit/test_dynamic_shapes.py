@@ -352,6 +352,20 @@ func.func @main(%x: tensor<1x?x?xi32>) -> tensor<1x0x?x?xi32> {
     assert function(np.zeros((1, 0, 3), np.int32)).shape == (1, 0, 0, 3)
 
 
+def test_nothing_is_taken_from_nothing() -> None:
+    """No index may be given for an empty operand, which is known only when it is called."""
+    text = """
+      func.func @main(%x: tensor<0xf32>, %i: tensor<?xi32>) -> tensor<?xf32> {
+        %y = relex.take %x, %i axis = 0 : (tensor<0xf32>, tensor<?xi32>) -> tensor<?xf32>
+        func.return %y : tensor<?xf32>
+      }
+    """
+    for function in (build(text)["main"], interpret(text)["main"]):
+        assert function(np.zeros(0, np.float32), np.zeros(0, np.int32)).shape == (0,)
+        with pytest.raises(ShapeError, match=r"main\(\) expected i_d0 <= 0, found i_d0 = 2"):
+            function(np.zeros(0, np.float32), np.zeros(2, np.int32))
+
+
 def test_more_memory_than_there_is() -> None:
     text = """
       func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
