@@ -15,10 +15,12 @@ from relex.reference.equivalence.call_after import CallAfter
 from relex.reference.equivalence.differences import Difference
 from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.references import Reference
+from relex.reference.interpreter.budget import steps_taken
 from relex.reference.proof.proof import TermDifference
 
-MOST_ELEMENTS, MOST_CALLS = 3, 200
-"""How many elements of arguments a search changes, and how many calls it tries."""
+MOST_ELEMENTS, MOST_CALLS, MOST_STEPS = 3, 200, 300_000
+"""How many elements of arguments a search changes, how many calls it tries, and how many steps these may take
+together."""
 
 
 def find_directed(
@@ -36,7 +38,10 @@ def find_directed(
         ):
             continue
         choices = [_numbers_like(np.asarray(arguments[i]).dtype, terms.numbers) for i, _ in places]
+        begin = steps_taken()
         for values in islice(product(*choices), MOST_CALLS):
+            if steps_taken() - begin > MOST_STEPS:
+                break
             changed = [np.array(x) for x in arguments]
             for (i, index), value in zip(places, values, strict=True):
                 changed[i][index] = value

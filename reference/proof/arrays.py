@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import sliding_window_view
-from xdsl.dialects import math
+from xdsl.dialects import arith, math
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.interpreter.math import FUNCTIONS
+from relex.reference.interpreter.memory import signless
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.rules import choose_terms, compare_terms
 from relex.reference.proof.terms import SUM, Head, Terms
@@ -37,6 +38,7 @@ _BINARY: dict[str, tuple[str, str, str]] = {
     "multiply": ("arith.mulf", "arith.muli", "arith.andi"),
     "divide": ("arith.divf", "", ""),
     "fmod": ("arith.remf", "arith.remsi", ""),
+    "trunc_divide": ("", "arith.divsi", ""),
     "maximum": ("arith.maximumf", "arith.maxsi", "arith.ori"),
     "minimum": ("arith.minimumf", "arith.minsi", "arith.andi"),
     "bitwise_and": ("", "arith.andi", "arith.andi"),
@@ -47,10 +49,20 @@ _BINARY: dict[str, tuple[str, str, str]] = {
     "logical_xor": ("", "", "arith.xori"),
     "power": ("math.powf", "", ""),
     "arctan2": ("math.atan2", "", ""),
+    "copysign": ("math.copysign", "", ""),
     "left_shift": ("", "arith.shli", ""),
     "right_shift": ("", "arith.shrsi", ""),
 }
 """The ops for NumPy's functions of two numbers: of floats, integers and booleans."""
+
+_UNSIGNED = {
+    "arith.remsi": "arith.remui",
+    "arith.divsi": "arith.divui",
+    "arith.maxsi": "arith.maxui",
+    "arith.minsi": "arith.minui",
+    "arith.shrsi": "arith.shrui",
+}
+"""The ops of unsigned integers, where these are others."""
 
 _COMPARISONS = {
     "equal": (1, 0),
@@ -158,10 +170,35 @@ class Elements(NDArrayOperatorsMixin):
             return self
 
         def convert(value: Any) -> Any:
-            return value.astype(dtype)
+            return np.asarray(value).view(self.dtype).astype(dtype).view(signless(dtype))
 
-        head = Head(_cast(self.dtype, dtype), dtype, self.dtype.name, convert)
-        return self.applied(head, [self])
+        if {self.dtype.kind, dtype.kind} == {"i", "u"} and self.dtype.itemsize == dtype.itemsize:
+            return self.derived(self.ids, dtype)
+        source, target = signless(self.dtype), signless(dtype)
+        head = Head(_cast(self.dtype, dtype), target, source.name, convert)
+        return self.derived(self.applied(head, [self]).ids, dtype)
+
+    def reinterpreted(self, dtype: np.dtype[Any]) -> Elements:
+        """The numbers of another type that have the same bits."""
+        source, target = signless(self.dtype), signless(dtype)
+        if source == target:
+            return self.derived(self.ids, dtype)
+
+        def convert(value: Any) -> Any:
+            return value.view(target)
+
+        head = Head(arith.BitcastOp.name, target, source.name, convert)
+        return self.derived(self.applied(head, [self]).ids, dtype)
+
+    def copy(self) -> Elements:
+        """As of an array."""
+        return self.derived(self.ids.copy())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        parts: Sequence[object] = cast("tuple[object, ...]", index) if isinstance(index, tuple) else [index]
+        if Elements in map(type, parts):
+            raise Unknown("indices that are symbols")
+        self.ids[index] = self.lifted(value, self.dtype).ids
 
     def derived(self, ids: Any, dtype: np.dtype[Any] | None = None) -> Elements:
         """Return an array of other terms."""
@@ -174,11 +211,12 @@ class Elements(NDArrayOperatorsMixin):
         # Python's numbers take the type of the other operand.
         array = np.asarray(value, self.dtype if isinstance(value, bool | int | float) else None)
         array = np.asarray(array, dtype)
-        return self.derived(self.terms.constants(array), array.dtype)
+        return self.derived(self.terms.constants(array.view(signless(array.dtype))), array.dtype)
 
     def applied(self, head: Head, operands: Sequence[Elements]) -> Elements:
         """Apply an op elementwise."""
-        return self._mapped(self.terms.make(head), operands, head.dtype)
+        dtype = operands[0].dtype
+        return self._mapped(self.terms.make(head), operands, dtype if signless(dtype) == head.dtype else head.dtype)
 
     def _mapped(self, make: Callable[..., int], operands: Sequence[Elements], dtype: np.dtype[Any]) -> Elements:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
@@ -188,32 +226,42 @@ class Elements(NDArrayOperatorsMixin):
         """Return the head for one of NumPy's functions of two numbers of a type."""
         names = _BINARY.get(name, ("", "", ""))
         op = names[0 if is_float_dtype(dtype) else 2 if dtype.kind == "b" else 1]
-        if not op or dtype.kind == "u":
+        if not op:
             raise Unknown(f"{name} of {dtype.name}")
-        return head_of(op, dtype, _FLAGS.get(op, "") if self.is_rounded else "")
+        op = _UNSIGNED.get(op, op) if dtype.kind == "u" else op
+        return head_of(op, signless(dtype), _FLAGS.get(op, "") if self.is_rounded else "")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "reduce":
             return self._reduce(ufunc.__name__, **options)
+        if method == "__call__" and options.keys() == {"out"} and ufunc is np.add:
+            (target,) = options["out"]
+            target[...] = self.applied(target._addition(target.dtype), [target.lifted(x) for x in inputs])
+            return target
         if method != "__call__" or options.keys() - {"dtype", "casting"}:
             raise Unknown(f"{ufunc.__name__}.{method}")
         if ufunc is np.matmul:
             return self._matmul(*map(self.lifted, inputs))
         return self._call(ufunc.__name__, list(map(self.lifted, inputs)))
 
+    def called(self, name: str, *others: Any) -> Elements:
+        """Apply a function of `_BINARY` to this and others."""
+        return self._call(name, [self, *map(self.lifted, others)])
+
     def _call(self, name: str, operands: list[Elements]) -> Elements:
         dtype = np.result_type(*(x.dtype for x in operands))
         operands = [x.astype(dtype) for x in operands]
         if name == "subtract" and is_float_dtype(dtype):
             return self._call("add", [operands[0], self._call("negative", operands[1:])])
-        if name == "subtract" and dtype.kind == "i":
-            return self.applied(head_of("arith.subi", dtype), operands)
+        if name == "subtract" and dtype.kind in "iu":
+            return self.applied(head_of("arith.subi", signless(dtype)), operands)
         if name == "negative":
             if is_float_dtype(dtype):
                 return self.applied(head_of("arith.negf", dtype), operands)
             return self._call("subtract", [self.lifted(0, dtype), *operands])
         if name in ("invert", "logical_not"):
-            return self._call("bitwise_xor", [self.lifted(dtype.type(-1 if dtype.kind == "i" else 1)), *operands])
+            ones = np.zeros((), dtype) == 0 if dtype.kind == "b" else ~np.zeros((), dtype)
+            return self._call("bitwise_xor", [self.lifted(ones), *operands])
         if name == "absolute" and dtype.kind == "i":
             return self._call("maximum", [*operands, self._call("negative", operands)])
         if name == "isnan":
@@ -222,10 +270,14 @@ class Elements(NDArrayOperatorsMixin):
             return self._call("multiply", operands * 2)
         if name in _COMPARISONS:
             predicate = _COMPARISONS[name][0 if is_float_dtype(dtype) else 1]
-            if dtype.kind == "b" and predicate > 1:
+            if dtype.kind in "bu" and predicate > 1:
                 predicate += 4  # False is below true, as of unsigned integers.
+
+            def compare(a: Any, b: Any) -> Any:
+                return getattr(np, name)(np.asarray(a).view(dtype), np.asarray(b).view(dtype))
+
             return self._mapped(
-                compare_terms(self.terms, dtype, predicate, getattr(np, name)), operands, np.dtype(bool)
+                compare_terms(self.terms, signless(dtype), predicate, compare), operands, np.dtype(bool)
             )
         if name in _UNARY and len(operands) == 1 and is_float_dtype(dtype):
             return self.applied(head_of(_UNARY[name], dtype), operands)
@@ -241,7 +293,7 @@ class Elements(NDArrayOperatorsMixin):
         rows = x.ids.transpose(*kept, *axes).reshape(*(self.shape[a] for a in kept), prod(self.shape[a] for a in axes))
         head = self._addition(x.dtype) if name == "add" else self._head(name, x.dtype)
         start = _STARTS.get(name, initial)
-        begin = () if start is None else (self.terms.constant(np.asarray(start, x.dtype)[()]),)
+        begin = () if start is None else (int(self.lifted(np.asarray(start, x.dtype)).ids),)
         found = self.terms.fold(self.terms.make(head), begin, rows)
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
         return self.derived(found.reshape(shape), x.dtype)
@@ -267,7 +319,7 @@ class Elements(NDArrayOperatorsMixin):
     def _addition(self, dtype: np.dtype[Any]) -> Head:
         """Return the head for a sum in any order."""
         head = self._head("add", dtype)
-        return Head(SUM, dtype, "", head.function) if head.name == "arith.addf" else head
+        return Head(SUM, head.dtype, "", head.function) if head.name == "arith.addf" else head
 
     def _matmul(self, a: Elements, b: Elements) -> Elements:
         left = a[np.newaxis, :] if a.ndim == 1 else a
@@ -303,6 +355,11 @@ class Elements(NDArrayOperatorsMixin):
         if function is np.pad and set(options) <= {"constant_values"}:
             value = self.lifted(options.get("constant_values", 0), self.dtype)
             return self.derived(np.pad(self.ids, args[1], constant_values=int(value.ids)))
+        if function in (np.full_like, np.zeros_like) and set(options) <= {"shape", "dtype"}:
+            first, value = args[0], args[1] if function is np.full_like else 0
+            dtype = np.dtype(options.get("dtype") or first.dtype)
+            filled = first.lifted(np.asarray(value, dtype))
+            return filled.derived(np.full(options.get("shape", first.shape), filled.ids))
         if function in _SCANS:
             return args[0]._scan(_SCANS[function], *args[1:], **options)
         if function is np.round and len(args) == 1:
@@ -328,7 +385,9 @@ class Elements(NDArrayOperatorsMixin):
             known = self.lifted(np.asarray(a))
         a, b = (known.lifted(x) for x in (a, b))
         dtype = np.result_type(a.dtype, b.dtype)
-        return self._mapped(choose_terms(dtype, self.terms), [condition, a.astype(dtype), b.astype(dtype)], dtype)
+        return self._mapped(
+            choose_terms(signless(dtype), self.terms), [condition, a.astype(dtype), b.astype(dtype)], dtype
+        )
 
 
 def _aligned(x: Elements, labels: str, order: Sequence[str]) -> Elements:
@@ -340,14 +399,13 @@ def _aligned(x: Elements, labels: str, order: Sequence[str]) -> Elements:
 
 def _cast(source: np.dtype[Any], target: np.dtype[Any]) -> str:
     """Return the op that converts numbers of a type to another."""
-    if "u" in (source.kind, target.kind) or target.kind == "b":
+    if target.kind == "b" or (is_float_dtype(source) and not is_float_dtype(target)):
         raise Unknown(f"conversion of {source.name} to {target.name}")
-    if is_float_dtype(target):
-        if not is_float_dtype(source):
-            return "arith.uitofp" if source.kind == "b" else "arith.sitofp"
-        return "arith.extf" if target.itemsize > source.itemsize else "arith.truncf"
     if is_float_dtype(source):
-        raise Unknown(f"conversion of {source.name} to {target.name}")
-    if source.kind == "b":
-        return "arith.extui"
-    return "arith.extsi" if target.itemsize > source.itemsize else "arith.trunci"
+        return "arith.extf" if target.itemsize > source.itemsize else "arith.truncf"
+    is_never_negative = source.kind in "bu"
+    if is_float_dtype(target):
+        return "arith.uitofp" if is_never_negative else "arith.sitofp"
+    if target.itemsize > source.itemsize or source.kind == "b":
+        return "arith.extui" if is_never_negative else "arith.extsi"
+    return "arith.trunci"

@@ -14,17 +14,33 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.reference.equivalence.spread_rules import flags_of
-from relex.reference.interpreter.arith import FLOAT_FUNCTIONS, MODULAR_FUNCTIONS
+from relex.reference.interpreter.arith import (
+    FLOAT_FUNCTIONS,
+    MODULAR_FUNCTIONS,
+    SIGNED_FUNCTIONS,
+    UNSIGNED_FUNCTIONS,
+)
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.scalars import choose, dtype_of
 from relex.reference.proof.terms import Head
+
+
+def _of_unsigned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of unsigned integers for those without a sign, which NumPy has as signed ones."""
+
+    def run(*values: Any) -> Any:
+        dtype: np.dtype[Any] = values[0].dtype
+        return np.asarray(function(*(value.view(f"u{dtype.itemsize}") for value in values))).view(dtype)[()]
+
+    return run
+
 
 _NAMED: dict[str, Callable[..., Any]] = {
     **{kind.name: function for kind, function in FLOAT_FUNCTIONS.items()},
     **{kind.name: function for kind, function in FUNCTIONS.items() if kind is not vector.FMAOp},
     arith.SelectOp.name: choose,
-    arith.MaxSIOp.name: np.maximum,
-    arith.MinSIOp.name: np.minimum,
+    **{kind.name: function for kind, function in SIGNED_FUNCTIONS.items()},
+    **{kind.name: _of_unsigned(function) for kind, function in UNSIGNED_FUNCTIONS.items()},
 }
 _MODULAR = {kind.name: functions for kind, functions in MODULAR_FUNCTIONS.items()}
 

@@ -161,6 +161,10 @@ class SymbolicNumbers(Numbers):
 
         def run(*numbers: Any) -> Any:
             if len(makes) == 1 and not any([number.shape for number in numbers]):
+                if numbers and not any([number.dtype.names for number in numbers]):
+                    # Of indices, such as whether one is in bounds.
+                    value = np.asarray(function(*numbers)).astype(results[0], copy=False)[()]
+                    return packed_one(self.terms.constant(value), results[0])
                 return self._of_one(makes[0], numbers, dtypes, results[0])
             terms = [self.terms_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
             found = [packed(self.terms.map(make, terms), dtype) for make, dtype in zip(makes, results, strict=True)]

@@ -6,17 +6,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects import math
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import numpy_dtype, storage_of
+from relex.dialects.dtypes import (
+    SUB_BYTE,
+    element_type_of,
+    integer_limits,
+    is_emulated,
+    is_float_dtype,
+    numpy_dtype,
+)
 from relex.dialects.relex import Exactness, Operator
 from relex.dialects.relex.elementwise import Formula
+from relex.dialects.relex.operator import tensor_type
+from relex.reference.equivalence.bounded import where
+from relex.reference.interpreter.memory import signless
 from relex.reference.proof.arrays import Elements, Unknown
 from relex.reference.proof.heads import head_of
-from relex.reference.proof.terms import Terms
+from relex.reference.proof.terms import Head, Terms
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -35,13 +45,47 @@ class _Functions:
         return x.applied(head_of(math.ErfOp.name, x.dtype), [x])
 
     @staticmethod
-    def cast(x: Elements, element_type: Attribute) -> Elements:
-        """Convert to another type."""
-        return x.astype(numpy_dtype(element_type))
+    def cast(x: Any, element_type: Attribute) -> Any:
+        """Convert to another type: floats to integers towards zero, those out of range to the nearest, NaN to 0."""
+        dtype = numpy_dtype(element_type)
+        if dtype == x.dtype:
+            return x
+        if dtype.kind == "b":
+            return np.not_equal(x, 0)
+        if not is_float_dtype(x.dtype) or is_float_dtype(dtype):
+            return x.astype(dtype)
+        small, large = integer_limits(element_type)
+        low, end = float(small), float(large) + 1
+        inside: Any = where((x >= low) & (x < end), x, 0)
+        op = arith.FPToUIOp if dtype.kind == "u" else arith.FPToSIOp
+
+        def convert(value: Any) -> Any:
+            return np.asarray(value).astype(dtype).view(signless(dtype))
+
+        head = Head(op.name, signless(dtype), x.dtype.name, convert)
+        converted = x.derived(x.applied(head, [inside]).ids, dtype)
+        limits = (np.asarray(n, dtype) for n in (small, large))
+        below, above = (x.lifted(n) for n in limits)
+        return where(x < low, below, where(x >= end, above, converted))
+
+    @staticmethod
+    def bitcast(x: Elements, element_type: Attribute) -> Elements:
+        """Reinterpret the bits."""
+        return x.reinterpreted(numpy_dtype(element_type))
+
+    @staticmethod
+    def trunc_divide(x: Elements, y: Elements) -> Elements:
+        """Divide integers, rounding towards zero."""
+        return x.called("trunc_divide", y)
+
+    @staticmethod
+    def power(x: Any, y: Any) -> Any:
+        """Raise floats to a power."""
+        if not is_float_dtype(x.dtype):
+            raise Unknown("power of integers")
+        return np.power(x, y)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("bitcast", "power", "trunc_divide"):
-            raise Unknown(name)
         return getattr(np, name)
 
 
@@ -51,17 +95,29 @@ def evaluate(
     """Return the terms and dtypes of an operator's results by its NumPy meaning; None if that cannot be evaluated on
     symbols."""
     rounded = op.EXACTNESS is Exactness.ROUNDED
-    types = (value.type for value in (*op.operands, *op.results))
-    if any(isa(t, TensorType) and storage_of(t.element_type) != t.element_type for t in types):
-        return None  # Terms do not know which integers are unsigned.
+    types = [value.type.element_type for value in (*op.operands, *op.results) if isa(value.type, TensorType)]
+    if any(t in SUB_BYTE for t in types):
+        return None
+    dtypes = [numpy_dtype(t) for t in types[: len(dtypes)]]
     arrays: list[Any] = [Elements(terms, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
     try:
         constants = [found for x in operands if (found := terms.values(x)) is not None]
         if len(constants) == len(operands):
-            plain = [np.asarray(x, d) for x, d in zip(constants, dtypes, strict=True)]
-            return tuple((terms.constants(x), x.dtype) for x in map(np.asarray, op.evaluate_results(*plain)))
-        found = (op.formula(_Functions(), *arrays),) if isinstance(op, Formula) else op.evaluate_results(*arrays)
+            plain = [np.asarray(x, signless(d)).view(d) for x, d in zip(constants, dtypes, strict=True)]
+            found = [x.view(signless(x.dtype)) for x in map(np.asarray, op.evaluate_results(*plain))]
+            return tuple((terms.constants(x), x.dtype) for x in found)
+        found = _formula(op, arrays) if isinstance(op, Formula) else op.evaluate_results(*arrays)
         results = [x if isinstance(x, Elements) else arrays[0].lifted(np.asarray(x)) for x in found]
-    except (Unknown, TypeError, ValueError, IndexError, AttributeError, KeyError):
+    except (Unknown, TypeError, ValueError, IndexError, AttributeError, KeyError, OverflowError):
         return None
-    return tuple((x.ids, x.dtype) for x in results)
+    return tuple((x.ids, signless(x.dtype)) for x in results)
+
+
+def _formula(op: Formula, arrays: Sequence[Elements]) -> tuple[Any]:
+    """Return the result of a formula, computed with f32 in place of floats without arithmetic."""
+    narrow = [is_emulated(element_type_of(x.dtype)) for x in arrays]
+    if op.MOVES or not any(narrow):
+        return (op.formula(_Functions(), *arrays),)
+    wide = [x.astype(np.float32) if n else x for x, n in zip(arrays, narrow, strict=True)]
+    found, element_type = op.formula(_Functions(), *wide), tensor_type(op.result.type).element_type
+    return (found.astype(numpy_dtype(element_type)) if is_emulated(element_type) else found,)

@@ -26,6 +26,8 @@ from relex.reference.proof.terms import (
     Terms,
 )
 
+_ADDITIONS = ("arith.addf", "math.fma")
+
 _FLAGS = frozenset(flag.value for flag in FastMathFlag)
 
 
@@ -123,11 +125,19 @@ class Refinement:
             term = self._terms.settle(pending.pop())
             if left[term] > 0:
                 left[term] -= 1
+            elif (addition := self._addition_among(left, term)) is not None:
+                left[addition] -= 1
             elif (inner := self._addends(term)) is not None:
                 pending.extend(inner)
             elif self._terms.value(term) is None or self._terms.value(term) != 0:
                 others.append(term)
         return self._match(list(left.elements()), others)
+
+    def _addition_among(self, left: Counter[int], term: int) -> int | None:
+        """Return which of the terms that a sum adds up is an addition itself, and became this one."""
+        terms = self._terms
+        additions = [n for n in left if left[n] > 0 and terms.heads[n].name in _ADDITIONS]
+        return next((n for n in additions if self.holds(n, term)), None)
 
     def _addends(self, term: int) -> Sequence[int] | None:
         terms = self._terms

@@ -147,6 +147,8 @@ class Terms:
 
     def constants(self, array: Array) -> Array:
         """Return the terms of an array of numbers."""
+        if array.ndim == 0:
+            return np.array(self.constant(array[()]), np.int64)
         bits = np.ascontiguousarray(array).reshape(-1)
         _, first, places = np.unique(bits.view(f"V{array.itemsize}"), return_index=True, return_inverse=True)
         found = np.array([self.constant(bits[i]) for i in first.tolist()], np.int64)
@@ -308,6 +310,16 @@ class Terms:
             if self.heads[current].name not in (CONSTANT, ELEMENT):
                 pending.extend(self.arguments[current])
         return count
+
+    def names(self, term: int) -> set[str]:
+        """Return the names of all ops in a term."""
+        pending, seen = [term], set[int]()
+        while pending:
+            current = self.settle(pending.pop())
+            if current not in seen:
+                seen.add(current)
+                pending.extend(() if self.heads[current].name in (CONSTANT, ELEMENT) else self.arguments[current])
+        return {self.heads[n].name for n in seen}
 
     def leaves(self, *terms: int, limit: int = 1000) -> Iterator[int]:
         """Yield the elements and numbers in terms, each once; those of the first `limit` parts of large ones."""

@@ -207,7 +207,7 @@ class TransposedConvolution(Convolution, ABC):
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         extents = [(count - 1) * s + 1 for count, s in zip(parts.shape[3:], windows.strides, strict=True)]
         whole = [extent + span for extent, span in zip(extents, cast(Shape, windows.spans), strict=True)]
-        full = np.zeros((x.shape[0], groups, weight.shape[1], *whole), x.dtype)
+        full = np.zeros_like(x, shape=(x.shape[0], groups, weight.shape[1], *whole))
         spatial = _SPATIAL[: self.RANK]
         for place in product(*map(range, weight.shape[2:])):
             starts = [k * dilation for k, dilation in zip(place, windows.dilation, strict=True)]

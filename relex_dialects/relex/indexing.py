@@ -304,8 +304,7 @@ class PadOp(Movement):
 
     def evaluate(self, x: Array) -> Array:
         # np.pad does not accept scalars.
-        result = np.full(
-            [sum(sizes) for sizes in zip(self.before, x.shape, self.after, strict=True)], self.value, x.dtype
-        )
+        shape = [sum(sizes) for sizes in zip(self.before, x.shape, self.after, strict=True)]
+        result = np.full_like(x, self.value, shape=shape)
         result[tuple(slice(start, start + size) for start, size in zip(self.before, x.shape, strict=True))] = x
         return result

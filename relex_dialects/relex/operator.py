@@ -248,7 +248,8 @@ def _as_defined(evaluate: Callable[..., Evaluated]) -> Callable[..., Evaluated]:
 def _rounded(array: Any, result: SSAValue) -> Array:
     """Return the elements of a result as floats without arithmetic, if it has such."""
     element_type = tensor_type(result.type).element_type
-    return np.asarray(array).astype(numpy_dtype(element_type)) if is_emulated(element_type) else np.asarray(array)
+    array = array if hasattr(array, "astype") else np.asarray(array)
+    return array.astype(numpy_dtype(element_type)) if is_emulated(element_type) else array
 
 
 class SeveralResults(Operator, ABC):

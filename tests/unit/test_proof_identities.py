@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import f16, i1, i8
 
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.identities import Application, Identity, Pattern, Variable, identities
+from relex.reference.proof.order import Order
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE
 
 Array = Any
@@ -97,3 +98,19 @@ def test_commutative(name: str):
     # Which of two zeros `maxnumf` and `minnumf` return is not specified.
     zeros = (x == 0) & (y == 0) if "num" in name else np.zeros(x.shape, np.bool_)
     assert same(np.where(zeros, np.float16(0), expected), np.where(zeros, np.float16(0), found))
+
+
+@pytest.mark.parametrize(("integers", "floats"), [("arith.maxsi", "arith.maximumf"), ("arith.minsi", "arith.minimumf")])
+def test_order_of_integers(integers: str, floats: str):
+    """In the order of their integers, each float is the extreme of itself and those before it, and NaNs are last."""
+    dtype = np.dtype(np.float16)
+    order, extreme = Order.of(dtype, integers), head_of(floats, dtype).function
+    assert extreme is not None
+    values = values_of(f16)
+    numbers = order.integers(values)
+    assert len(np.unique(numbers)) == len(values)
+    assert same(order.floats(numbers), values)
+    ordered = values[np.argsort(numbers if integers == "arith.maxsi" else -1 - numbers)]
+    with np.errstate(all="ignore"):
+        assert same(extreme(ordered[:-1], ordered[1:]), ordered[1:])
+    assert np.isnan(ordered[-1])
