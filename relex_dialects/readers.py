@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from relex.dialects.exceptions import RelexError
@@ -83,6 +84,14 @@ def find_reader(suffix: str) -> Reader:
 def find_binary_reader(suffix: str) -> BinaryReader:
     """Return the reader for the suffix of a binary file. Raises `KeyError` if there is none."""
     return _imported(BINARY_READERS[suffix])
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return the contents of a file that a program names. Raises `RelexError` if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
 
 
 def split_path(path: str) -> tuple[str, str | None]:

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, DTypeError, RelexError, add_source, expect_kind, wrong_kind
 from relex.dialects.parser import parse_module, verify_module
-from relex.dialects.readers import BINARY_READERS, find_binary_reader, known_suffixes, read_text, split_path
+from relex.dialects.readers import BINARY_READERS, bytes_of, find_binary_reader, known_suffixes, read_text, split_path
 from relex.passes.support.array_files import load_arrays
 
 AnyProgram = ModuleOp | str | PathLike[str]
@@ -97,21 +97,14 @@ def _read_file(file: str, name: str | None, metadata: Metadata | None) -> tuple[
         raise RelexError(f"{path}: cannot read {files}; expected a file named {_known_files()}")
     if suffix in BINARY_READERS:
         # Only the reader refers to the bytes, and can let go of them.
-        return find_binary_reader(suffix)(_bytes_of(path), str(path)), ""
+        return find_binary_reader(suffix)(bytes_of(path), str(path)), ""
     try:
-        text = _bytes_of(path).decode()
+        text = bytes_of(path).decode()
     except UnicodeDecodeError as e:
         found = f"byte 0x{e.object[e.start]:02x}"
         raise RelexError(f"{path}: cannot be read: expected UTF-8 text, found {found}") from e
     options = {} if metadata is None else {"params": load_metadata(metadata)}
     return read_text(suffix, text, str(path), module=name, **options), text
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as e:
-        raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
 
 
 def load_metadata(metadata: Metadata) -> Mapping[str, Any]:

@@ -74,8 +74,9 @@ def replay(path: str) -> None:
 
 def campaign(args: argparse.Namespace) -> None:
     """Try programs for some time. Raises `ToolError` if one is wrong."""
+    from relex.dialects.machine import usable_processors
     from relex.tools.campaign.state import State
-    from relex.tools.campaign.workers import Setting, outcomes, processors
+    from relex.tools.campaign.workers import Setting, outcomes
 
     folder = Path(args.output)
     state = State.load(folder) if args.resume else new_state(args)
@@ -101,7 +102,7 @@ def campaign(args: argparse.Namespace) -> None:
     wrong = state.wrong
     try:
         setting = Setting(state.seed, state.subjects, folder)
-        for outcome in outcomes(setting, numbers(), args.jobs or processors()):
+        for outcome in outcomes(setting, numbers(), args.jobs or usable_processors()):
             state.add(outcome)
             state.seconds = before + monotonic() - begin
             show_progress(f"{cells(done())} {state.programs} programs, {state.wrong} wrong, {state.seconds:.0f} s")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.errors import RelexError, expect_kind
+from relex.dialects.readers import bytes_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -45,14 +46,7 @@ def from_onnx(
     expect_kind(model, str | PathLike, "the path of an ONNX file, its bytes or a model")
     path = Path(model)
     # The bytes are not kept: `read_model` copies them.
-    return import_model(read_model(_bytes_of(path), str(path)), str(path), path.parent, shapes, values)
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as e:
-        raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
+    return import_model(read_model(bytes_of(path), str(path)), str(path), path.parent, shapes, values)
 
 
 def read_onnx(

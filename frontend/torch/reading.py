@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, expect_kind
+from relex.dialects.readers import bytes_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -32,11 +33,7 @@ def from_exported(
 
     if isinstance(program, str | Path):
         path = Path(program)
-        try:
-            data = path.read_bytes()
-        except OSError as e:
-            raise RelexError(f"{path}: cannot be read: {e.strerror}") from e
-        return import_program(load(data, str(path)), str(path), shapes or {}, weights_as_arguments)
+        return import_program(load(bytes_of(path), str(path)), str(path), shapes or {}, weights_as_arguments)
     if isinstance(program, torch.nn.Module):
         raise RelexError("expected a program, found a model; torch.export.export(model.eval(), arguments) makes one")
     expect_kind(program, torch.export.ExportedProgram, "what torch.export.export returns, or the path of a .pt2 file")

@@ -6,7 +6,6 @@ of the program that calls relex once more, or fork a process that has threads. T
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
@@ -16,6 +15,7 @@ from threading import Lock, Thread, Timer
 
 from relex.dialects.code_generator import Emitted, Source, compile_source
 from relex.dialects.code_worker import receive, send
+from relex.dialects.machine import usable_processors
 from relex.passes.activity import reach
 
 SECONDS_PER_BYTE = 1e-5
@@ -32,7 +32,7 @@ def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
     """Compile modules, in several processes if that takes long. Whatever fails elsewhere is compiled here. Raises
     `RuntimeError` for text that is not LLVM IR."""
     seconds = sum(map(_seconds, sources))
-    others = min(_cores(), len(sources)) - 1 if seconds >= MIN_SECONDS else 0
+    others = min(usable_processors(), len(sources)) - 1 if seconds >= MIN_SECONDS else 0
     work = _Work(sources)
     threads = [Thread(target=work.serve, daemon=True) for _ in range(others)]
     for thread in threads:
@@ -49,11 +49,6 @@ def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
 def _seconds(source: Source) -> float:
     """Return what LLVM is estimated to take for a module."""
     return SECONDS_PER_BYTE * len(source.text)
-
-
-def _cores() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Work:

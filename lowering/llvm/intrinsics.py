@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.fast_math import fast_math_flags
 from relex.lowering.conversion import Conversion
 from relex.lowering.te.scalars import build_constant
 
@@ -43,8 +44,7 @@ def call_intrinsic(
 
 def llvm_flags(op: Operation) -> llvm.FastMathAttr:
     """The fast-math flags of an `arith` or `math` op, as the LLVM dialect writes them."""
-    flags = op.get_attr_or_prop("fastmath")
-    return _flags(flags.data) if isinstance(flags, arith.FastMathFlagsAttr) else NO_FLAGS
+    return _flags(fast_math_flags(op))
 
 
 @cache

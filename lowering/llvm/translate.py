@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.hints import isa
 
@@ -23,6 +23,7 @@ from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.dialects.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_BYTES, INTERNAL_PREFIX
+from relex.dialects.upstream.dominance import reverse_postorder
 from relex.dialects.walks import walk
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
@@ -220,7 +221,7 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
     function = target.get_global(op.sym_name.data)
     assert isinstance(function, ir.Function)
     body = Body(function)
-    order = _reverse_postorder(op.body)
+    order = reverse_postorder(op.body.blocks[0])
     for block in order:
         body.blocks[block] = function.append_basic_block()
     entry, *others = order
@@ -237,20 +238,3 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
         for inner in block.ops:
             with _located(inner):
                 translate_op(inner, builder, body)
-
-
-def _reverse_postorder(region: Region) -> list[Block]:
-    """The reachable blocks, each after the blocks that dominate it."""
-    postorder: list[Block] = []
-    seen: set[Block] = set()
-    # A block is visited twice: its successors come in between.
-    pending = [(region.blocks[0], False)]
-    while pending:
-        block, is_done = pending.pop()
-        if is_done:
-            postorder.append(block)
-        elif block not in seen:
-            seen.add(block)
-            successors = block.last_op.successors if block.last_op is not None else ()
-            pending += [(block, True), *((successor, False) for successor in successors)]
-    return postorder[::-1]

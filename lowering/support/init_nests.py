@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, loops_around
-from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.indices import driving_variables, reduction_loop
 from relex.dialects.tir.verification import is_guarded
 
 
@@ -34,7 +34,7 @@ def init_nest(block: BlockOp) -> InitNest | None:
     outermost = around[-1] if around else None
     if init is None or outermost is None or is_guarded(block):
         return None
-    used = {kind: _loop_variables(block, kind, outermost) for kind in IterKind}
+    used = {kind: driving_variables(block, kind, outermost) for kind in IterKind}
     if used[IterKind.SPATIAL] & used[IterKind.REDUCE]:
         return None
     reducing = [loop for loop in around if loop.variable in used[IterKind.REDUCE]]
@@ -51,12 +51,10 @@ def init_nest(block: BlockOp) -> InitNest | None:
 
 def empty_loop(block: BlockOp) -> ForOp | None:
     """Return the outermost loop that drives the reduction of a block with an init, if the reduction may be empty."""
-    around = list(loops_around(block))
     extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
-    if block.init is None or not around or all(isinstance(extent, int) and extent > 0 for extent in extents):
+    if block.init is None or all(isinstance(extent, int) and extent > 0 for extent in extents):
         return None
-    used = _loop_variables(block, IterKind.REDUCE, around[-1])
-    return next((loop for loop in reversed(around) if loop.variable in used), None)
+    return reduction_loop(block)
 
 
 def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:
@@ -85,7 +83,3 @@ def _buffers_used(op: Operation, but: type[Operation]) -> set[SSAValue]:
 def outer_operands(op: Operation) -> list[SSAValue]:
     """The values from outside that `op` and the ops in it use."""
     return [v for inner in op.walk() for v in inner.operands if not op.is_ancestor(v.owner)]
-
-
-def _loop_variables(block: BlockOp, kind: IterKind, scope: ForOp) -> set[BlockArgument]:
-    return {a for v in block.iter_vars if v.kind is kind for a in variables_in(v.binding, scope)}

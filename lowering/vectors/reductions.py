@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.fast_math import may_reassociate
 from relex.passes.analysis.reductions import identity_of
 
 KINDS: dict[type[Operation], CombiningKindFlag] = {
@@ -62,9 +62,7 @@ class Reduction:
     @property
     def ordered(self) -> bool:
         """True if the terms must be combined in program order."""
-        return isinstance(self.combine, arith.AddfOp | arith.MulfOp) and (
-            self.flags is None or FastMathFlag.REASSOC not in self.flags.data
-        )
+        return isinstance(self.combine, arith.AddfOp | arith.MulfOp) and not may_reassociate(self.combine)
 
 
 def reductions(loop: scf.ForOp) -> Iterator[Reduction]:

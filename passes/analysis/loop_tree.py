@@ -15,7 +15,8 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
-from relex.dialects.tir.accesses import is_pure, variables_in
+from relex.dialects.tir.accesses import is_pure
+from relex.dialects.tir.indices import driving_variables
 from relex.dialects.walks import ancestors, ops_directly_in
 
 
@@ -100,8 +101,7 @@ def loops_of(block: BlockOp) -> list[ForOp]:
 
 def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
     """Return the loop variables that drive the block variables of a kind."""
-    func = function_of(block)
-    return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, func)}
+    return set(driving_variables(block, kind, function_of(block)))
 
 
 def blocks_in(scope: Operation) -> Iterator[BlockOp]:

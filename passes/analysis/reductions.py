@@ -6,11 +6,11 @@ from math import inf, nan
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerType
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.fast_math import may_reassociate
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import BlockOp, InitOp
 from relex.dialects.tir.accesses import accesses
@@ -96,15 +96,10 @@ def order_matters(block: BlockOp) -> str | None:
     (load,) = loads
     if [use.operation for use in load.res.uses] != [combine]:
         return "it uses the element that it writes more than once"
-    if isinstance(combine, _ROUNDED) and not _may_reassociate(combine):
+    if isinstance(combine, _ROUNDED) and not may_reassociate(combine):
         return f"'{combine.name}' lacks the flag 'reassoc'"
     return None
 
 
 def _is_same_element(load: memref.LoadOp, store: memref.StoreOp) -> bool:
     return all(map(is_same_value, load.indices, store.indices))
-
-
-def _may_reassociate(op: Operation) -> bool:
-    flags = op.properties.get("fastmath")
-    return isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.REASSOC in flags.data

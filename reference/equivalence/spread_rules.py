@@ -15,6 +15,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
 from relex.dialects.dtypes import is_float_dtype
+from relex.dialects.fast_math import fast_math_flags
 from relex.dialects.table import Table
 from relex.reference.equivalence.bounded import SLACK, Format, add_terms, plain, quantum_of, spread_of, value_of, where
 from relex.reference.interpreter.math import FUNCTIONS
@@ -46,12 +47,6 @@ _OPEN = (
 """The fast-math flags whose effect is bounded."""
 
 
-def flags_of(op: Operation) -> frozenset[FastMathFlag]:
-    """Return the fast-math flags of an op."""
-    attr = op.properties.get("fastmath")
-    return frozenset(attr.data) if isinstance(attr, arith.FastMathFlagsAttr) else frozenset()
-
-
 def _wide(number: Any) -> Any:
     return np.asarray(value_of(number), np.float64)
 
@@ -59,7 +54,7 @@ def _wide(number: Any) -> Any:
 def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
     """Return `value` with its spread as a rounded result: `exact` is the spread before rounding, which counts only
     where an operand has a spread. `straddles` marks where an operand may have either sign."""
-    fmt, flags = Format.of(value.dtype), flags_of(op)
+    fmt, flags = Format.of(value.dtype), fast_math_flags(op)
     spreads = [spread_of(x) for x in operands]
     if flags - set(_OPEN):
         result = np.full(np.shape(value), np.inf)
@@ -90,7 +85,7 @@ def _spread_of_rounded(
 @RULES.rule(arith.AddfOp, arith.SubfOp)
 def bound_addition(op: Operation, value: Any, a: Any, b: Any) -> Any:
     """Add a term to a sum in any order, if flags allow that; else add the spreads."""
-    flags = flags_of(op)
+    flags = fast_math_flags(op)
     if FastMathFlag.REASSOC in flags and not flags - set(_OPEN):
         return add_terms(value, a, b)
     return _rounded(op, value, spread_of(a) + spread_of(b), (a, b))
@@ -103,7 +98,7 @@ def bound_mulf(op: Operation, value: Any, a: Any, b: Any) -> Any:
     exact = wide_a * spread_b + wide_b * spread_a + 2 * spread_a * spread_b
     straddles = ((spread_a > 0) & (wide_a <= spread_a)) | ((spread_b > 0) & (wide_b <= spread_b))
     result = _rounded(op, value, exact, (a, b), straddles=straddles)
-    if not flags_of(op) & {FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT}:
+    if not fast_math_flags(op) & {FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT}:
         return result
     # It may be fused into a sum without rounding.
     fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))
@@ -122,7 +117,7 @@ def bound_divf(op: Operation, value: Any, a: Any, b: Any) -> Any:
     exact = (spread_a + (np.abs(_wide(a)) + spread_a) / least * spread_b) / least
     straddles = (spread_b > 0) & ~(least > 0)
     result = _rounded(op, value, where(straddles, np.inf, exact), (a, b), straddles=straddles)
-    if FastMathFlag.ALLOW_RECIP not in flags_of(op):
+    if FastMathFlag.ALLOW_RECIP not in fast_math_flags(op):
         return result
     # It may be the product with the rounded reciprocal, unless that is no normal number.
     fmt, wide_a, wide_b = Format.of(value.dtype), np.abs(_wide(a)), np.abs(_wide(b))

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.errors import name_of, stop
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, LoopKind, loops_around
 from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.indices import reduction_loop
 from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.program import STEPS, Frame, Preparation, Run, Step
@@ -92,21 +93,6 @@ def _checked_block(op: BlockOp, preparation: Preparation, run: Run) -> Run:
         MONITOR.get().end(touches)
 
     return checked_run
-
-
-def reduction_loop(block: BlockOp) -> ForOp | None:
-    """Return the outermost loop that drives the reduce variables of a block."""
-    around = list(loops_around(block))
-    if not around:
-        return None
-    used = _loop_variables(block, IterKind.REDUCE, around[-1])
-    return next((loop for loop in reversed(around) if loop.variable in used), None)
-
-
-def _loop_variables(block: BlockOp, kind: IterKind, outermost: ForOp) -> set[SSAValue]:
-    """Return the block arguments of `outermost` or inside it that the block's variables of a kind depend on."""
-    scope = outermost.parent_op() or outermost
-    return {arg for v in block.iter_vars if v.kind is kind for arg in variables_in(v.binding, scope)}
 
 
 def _starts_in(block: BlockOp, loop: ForOp) -> bool:

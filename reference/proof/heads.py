@@ -13,7 +13,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
-from relex.reference.equivalence.spread_rules import flags_of
+from relex.dialects.fast_math import fast_math_flags
 from relex.reference.interpreter.arith import (
     FLOAT_FUNCTIONS,
     MODULAR_FUNCTIONS,
@@ -55,7 +55,7 @@ def head_of(name: str, dtype: np.dtype[Any], properties: str = "") -> Head:
 
 def flags(op: Operation, *allowed: FastMathFlag) -> str:
     """Return the fast-math flags of an op that are among those allowed, as the properties of a head."""
-    return ",".join(sorted(flag.value for flag in flags_of(op) & set(allowed)))
+    return ",".join(sorted(flag.value for flag in fast_math_flags(op) & set(allowed)))
 
 
 def element_dtype(op: Operation, t: Attribute) -> np.dtype[Any]:

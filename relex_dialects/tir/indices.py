@@ -11,9 +11,10 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.functions import DIMS_ATTR, argument_attr
 from relex.dialects.index.domains import constant_value
-from relex.dialects.tir.accesses import Access
-from relex.dialects.tir.blocks import BlockOp, IterVar
+from relex.dialects.tir.accesses import Access, variables_in
+from relex.dialects.tir.blocks import BlockOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.functions import AllocBufferOp, PrimFuncOp
+from relex.dialects.tir.loops import ForOp
 from relex.dialects.walks import reachable
 
 
@@ -51,6 +52,18 @@ def reads_memory(value: SSAValue, scope: Operation) -> bool:
 
     sources = reachable(value, lambda v: [operand for op in ops(v) for operand in op.operands])
     return any(isinstance(op, memref.LoadOp) for source in sources for op in ops(source))
+
+
+def driving_variables(block: BlockOp, kind: IterKind, scope: Operation) -> set[BlockArgument]:
+    """Return the loop variables inside `scope` that the block variables of a kind depend on."""
+    return {variable for v in block.iter_vars if v.kind is kind for variable in variables_in(v.binding, scope)}
+
+
+def reduction_loop(block: BlockOp) -> ForOp | None:
+    """Return the outermost loop that drives the reduction of a block."""
+    around = list(loops_around(block))
+    driving = driving_variables(block, IterKind.REDUCE, around[-1]) if around else ()
+    return next((loop for loop in reversed(around) if loop.variable in driving), None)
 
 
 def known_size(size: int | SSAValue) -> Hashable:

@@ -56,7 +56,7 @@ class Dominance:
 def _intervals(region: Region) -> dict[Block, tuple[int, int]]:
     """Return the interval of each reachable block's subtree of the dominator tree: its own number, and the first after
     it."""
-    blocks = _reverse_postorder(region.blocks[0])
+    blocks = reverse_postorder(region.blocks[0])
     dominators = _immediate_dominators(blocks)
     sizes = [1] * len(blocks)
     for i in reversed(range(1, len(blocks))):
@@ -76,21 +76,20 @@ def _successors(block: Block) -> list[Block]:
     return [b for b in last.successors if b.parent is block.parent] if last is not None else []
 
 
-def _reverse_postorder(entry: Block) -> list[Block]:
+def reverse_postorder(entry: Block) -> list[Block]:
     """Return the reachable blocks, each after at least one of its predecessors and after its dominators."""
-    seen = {entry}
-    left: list[Block] = []
-    stack = [(entry, iter(_successors(entry)))]
-    while stack:
-        block, rest = stack[-1]
-        following = next((b for b in rest if b not in seen), None)
-        if following is None:
-            left.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return left[::-1]
+    postorder: list[Block] = []
+    seen: set[Block] = set()
+    # A block is visited twice: its successors come in between.
+    pending = [(entry, False)]
+    while pending:
+        block, is_done = pending.pop()
+        if is_done:
+            postorder.append(block)
+        elif block not in seen:
+            seen.add(block)
+            pending += [(block, True), *((successor, False) for successor in _successors(block))]
+    return postorder[::-1]
 
 
 def _immediate_dominators(blocks: list[Block]) -> list[int]:

@@ -9,6 +9,7 @@ import time
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.llvm_binding import llvm
+from relex.dialects.machine import usable_processors
 from relex.dialects.processors import baseline_of
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once
@@ -80,7 +81,7 @@ def threads_wanted() -> int:
     """Return the number of threads that the environment asks for. Raises `RelexError` if it is invalid."""
     text = os.environ.get(VARIABLE)
     if text is None:
-        return min(_cores(), MAX_THREADS)
+        return min(usable_processors(), MAX_THREADS)
     return _checked(int(text) if text.isdecimal() else text, VARIABLE)
 
 
@@ -88,12 +89,6 @@ def _checked(count: object, what: str) -> int:
     if type(count) is not int or not 1 <= count <= MAX_THREADS:
         raise RelexError(f"expected {what} of 1 to {MAX_THREADS}, found {count!r}")
     return count
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _compile() -> LoadedCode:

@@ -34,7 +34,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Source]:
 
     monkeypatch.setattr(code_workers, "compile_source", see)
     monkeypatch.setattr(code_workers, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(code_workers, "_cores", lambda: 3)
+    monkeypatch.setattr(code_workers, "usable_processors", lambda: 3)
     return here
 
 

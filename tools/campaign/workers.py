@@ -168,11 +168,6 @@ def _next(worker: Worker, numbers: Iterator[int], busy: list[Worker]) -> None:
         busy.append(worker)
 
 
-def processors() -> int:
-    """Return how many processes can run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def main(args: Sequence[str]) -> None:
     """Try the programs whose numbers are read from standard input."""
     seed, subjects, folder = args
