@@ -20,8 +20,8 @@ from relex.dialects.upstream.verifier import verify_module
 from relex.passes.activity import doing
 from relex.passes.numerics import Numerics, exact
 from relex.passes.running import running, watched
-from relex.passes.trace import RulesStopped
 from relex.passes.tracing import current_trace
+from relex.passes.tracing.trace import RulesStopped
 
 Level = Literal["graph", "loops", "core", "llvm"]
 """A level of the IR, named after what its functions consist of."""

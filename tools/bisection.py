@@ -14,9 +14,9 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError
 from relex.passes.base import apply_pass, verify_after
-from relex.passes.trace import RulesStopped, Trace
-from relex.passes.trace_records import Application
 from relex.passes.tracing import observe
+from relex.passes.tracing.records import Application
+from relex.passes.tracing.trace import RulesStopped, Trace
 from relex.tools.checking import CheckOptions
 from relex.tools.diagnostics import Source, stage
 from relex.tools.reproducer import write_reproducer

@@ -15,8 +15,8 @@ from relex.tools.arguments import JSON, REFUSED, TEXT
 from relex.tools.diagnostics import ToolError, print_diagnostic, write_bytes
 
 if TYPE_CHECKING:
-    from relex.passes.trace import Trace
-    from relex.passes.trace_records import Application, PassRecord, Remark
+    from relex.passes.tracing.records import Application, PassRecord, Remark
+    from relex.passes.tracing.trace import Trace
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Observing:
     def trace(self) -> Trace:
         """What has been observed."""
         # Imported with the first pass.
-        from relex.passes.trace import Trace
+        from relex.passes.tracing.trace import Trace
 
         return Trace(
             with_texts=self.trace_rules is not None,

@@ -185,7 +185,7 @@ class ProgramRun:
 
     def _apply(self, p: ModulePass, module: ModuleOp) -> bool:
         from relex.passes.base import apply_pass
-        from relex.passes.trace import RulesStopped
+        from relex.passes.tracing.trace import RulesStopped
 
         show = self._warn
         if self._args.explain_schedule or self._report is not None:

@@ -31,8 +31,8 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.table import Table, find
-from relex.passes.trace import Trace
 from relex.passes.tracing import current_trace
+from relex.passes.tracing.trace import Trace
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -21,9 +21,9 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, describe
 from relex.dialects.relex import CallDpsPackedOp
 from relex.passes.base import steps_of, verify_after
-from relex.passes.trace import RulesStopped, Trace
-from relex.passes.trace_records import Application
 from relex.passes.tracing import observe
+from relex.passes.tracing.records import Application
+from relex.passes.tracing.trace import RulesStopped, Trace
 from relex.reference.equivalence.check import Checker
 from relex.reference.equivalence.differences import Difference, explain
 from relex.reference.equivalence.interface import find_function

@@ -27,8 +27,9 @@ ONLY_SPEED = {
 ONLY_SHOWN = {
     "passes/activity.py": "what the compiler is doing, on a terminal",
     "passes/progress.py": "a bar on a terminal",
-    "passes/trace_records.py": "what rules did, for people",
-    "passes/tracing.py": "what rules did, for people",
+    "passes/tracing/__init__.py": "what rules did, for people",
+    "passes/tracing/records.py": "what rules did, for people",
+    "passes/tracing/trace.py": "what rules did, for people",
     "passes/crashes.py": "what is said when the compiler fails",
     "runtime/call_log.py": "calls, for people",
 }

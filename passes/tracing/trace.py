@@ -13,10 +13,10 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
 from relex.dialects.errors import Diagnostic, diagnose
-from relex.passes.trace_records import Application, Attempt, PassRecord, Remark
+from relex.passes.tracing.records import Application, Attempt, PassRecord, Remark
 
 if TYPE_CHECKING:
-    from relex.passes.support.op_texts import OpTexts
+    from relex.passes.tracing.texts import OpTexts
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class Trace:
         outer = self._open, self._texts
         self._open = []
         if self.with_texts:
-            from relex.passes.support.op_texts import OpTexts
+            from relex.passes.tracing.texts import OpTexts
 
             self._texts = OpTexts(module)
         try:

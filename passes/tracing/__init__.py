@@ -21,10 +21,10 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
 from xdsl.utils.symbol_table import get_name_if_symbol
 
-from relex.passes.trace import Trace as Trace
-from relex.passes.trace_records import Application as Application
-from relex.passes.trace_records import Attempt
-from relex.passes.watched_patterns import WatchedPatterns
+from relex.passes.tracing.patterns import WatchedPatterns
+from relex.passes.tracing.records import Application as Application
+from relex.passes.tracing.records import Attempt
+from relex.passes.tracing.trace import Trace as Trace
 
 Message = str | Callable[[], str]
 """A text, or a function that makes it if somebody wants to read it."""
