@@ -18,12 +18,12 @@ from relex.dialects.parser import verify_module
 from relex.dialects.signature import Signature
 from relex.dialects.table import entered_by_others, is_own
 from relex.dialects.target import Target, set_target
+from relex.lowering.kernels.loop_kernels import NotKnownError
 from relex.lowering.llvm.interface import entry_signatures
 from relex.lowering.llvm.parts import compile_each, compile_parts
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.relex_pipeline import pipeline
-from relex.lowering.support.loop_kernels import NotKnownError
 from relex.lowering.support.signatures import refusals
 from relex.passes.activity import doing
 from relex.passes.base import Level, apply_pass, verify_each

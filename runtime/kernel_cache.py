@@ -18,10 +18,10 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.features import module_target
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.machine import ObjectCode
+from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
+from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels
+from relex.lowering.kernels.sketches import Outline, Sketches
 from relex.lowering.llvm.parts import compile_each
-from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels
-from relex.lowering.support.loop_kernels import LoopFunction, LoopKernels, root_of
-from relex.lowering.support.sketches import Outline, Sketches
 from relex.passes.support.remembered import remembering
 from relex.runtime.compile_cache import FOLDER_VARIABLE, OFF, CacheOption, CompileCache, default_folder
 from relex.runtime.container import pack, unpack

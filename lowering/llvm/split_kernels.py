@@ -20,8 +20,8 @@ from relex.dialects.fingerprint import fingerprint
 from relex.dialects.machine import EXTERNAL_CONSTANT_BYTES
 from relex.dialects.symbols import erase_unreachable
 from relex.dialects.walks import walk
+from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, Part, Symbols, is_internal, local_names
 from relex.lowering.llvm.c_interface import call
-from relex.lowering.support.kernels import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, Part, Symbols, is_internal, local_names
 from relex.passes.base import RelexPass
 
 PREFIX = "relex.k_"

@@ -16,9 +16,9 @@ from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import CallOp, ForOp, PrimFuncOp
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
+from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
 from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
-from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs, recipe_of
 from relex.passes.analysis.dependence import Meeting, Place
 from relex.passes.analysis.instances import comes_first, scopes_around
 from relex.passes.analysis.sharing import is_understood

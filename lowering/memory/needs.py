@@ -15,7 +15,7 @@ from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import walk
-from relex.lowering.support.kernels import CompiledAs
+from relex.lowering.kernels.marks import CompiledAs
 
 
 class BufferSizes:

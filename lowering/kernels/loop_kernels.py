@@ -24,12 +24,12 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
+from relex.lowering.kernels.sketches import Sketches, needed_sketches
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
 from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.plan_memory import PlanMemoryPass
-from relex.lowering.support.kernels import RECIPE_ATTR, CompiledAs, recipe_of
-from relex.lowering.support.sketches import Sketches, needed_sketches
 from relex.passes.analysis.constant_inputs import known_calls
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.graph.fuse_tir import FuseTirPass

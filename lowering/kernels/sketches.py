@@ -27,8 +27,8 @@ from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import CallOp, OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, set_op_pattern
 from relex.dialects.walks import walk
+from relex.lowering.kernels.marks import RECIPE_ATTR, recipe_of
 from relex.lowering.llvm.reserved import RESERVED
-from relex.lowering.support.kernels import RECIPE_ATTR, recipe_of
 
 PREFIX = "relex.sketch."
 """The prefix of the symbol in a sketch, before the recipe of its operator."""
