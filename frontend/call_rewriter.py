@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.functions import stated_dims
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallDpsPackedOp, CallOp, CallTirOp, Operator
 from relex.frontend.block_builder import BlockBuilder
@@ -100,9 +99,8 @@ class _Place(FunctionBody):
         self._call = call
         self._rewriter = rewriter
         for i, argument in enumerate(function.args):
-            dims = argument_attr(function, i, DIMS_ATTR)
-            if isa(dims, ArrayAttr[StringAttr]):
-                self._declare_sizes(argument, [size.data if size.data.isidentifier() else None for size in dims])
+            if dims := stated_dims(function, i):
+                self._declare_sizes(argument, [size if size.isidentifier() else None for size in dims])
 
     def insert(self, op: Operation, place: FileLineColLoc) -> None:
         op.location = self._call.location

@@ -120,6 +120,12 @@ def keep_argument_names(function: Operation, names: Sequence[str | None]) -> Non
         hints.add(argument.name_hint)
 
 
+def stated_dims(function: Operation, index: int) -> tuple[str, ...]:
+    """Return the sizes of an argument that a function states as `relex.dims`; none if it does not."""
+    dims = argument_attr(function, index, DIMS_ATTR)
+    return tuple(dim.data for dim in dims) if isa(dims, ArrayAttr[StringAttr]) else ()
+
+
 def state_dims(function: Operation, index: int, dims: Sequence[str]) -> None:
     """State the sizes of an argument as `relex.dims`, unless its type says all of them."""
     if any(dims):

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
-    StringAttr,
     TensorType,
     i1,
     i64,
@@ -22,7 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import DIMS_ATTR, argument_attr, arguments
+from relex.dialects.functions import arguments, stated_dims
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.frontend.script.functions import (
@@ -87,8 +85,7 @@ class ExpressionPrinter:
 
     def argument_sizes(self, function: Operation, position: int, t: MemRefType | TensorType) -> list[str]:
         """Return the sizes of an argument. Each dynamic one takes a name; those declared equal share it."""
-        declared = argument_attr(function, position, DIMS_ATTR)
-        given = [dim.data for dim in declared] if isa(declared, ArrayAttr[StringAttr]) else [""] * len(t.get_shape())
+        given = stated_dims(function, position) or [""] * len(t.get_shape())
         sizes = list(map(str, t.get_shape()))
         for place, size in enumerate(t.get_shape()):
             if size == DYNAMIC_INDEX:

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     IndexType,
     MemRefType,
     ModuleOp,
     NoneAttr,
-    StringAttr,
     TensorType,
     VectorType,
 )
@@ -24,7 +22,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import DTypeError
-from relex.dialects.functions import DIMS_ATTR, argument_attr, argument_names
+from relex.dialects.functions import argument_names, stated_dims
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.interpreter.memory import signless
 
@@ -154,7 +152,8 @@ def _spec(function: Operation, index: int | None, name: str, t: Attribute) -> Sp
         if isinstance(t, MemRefType) and not isinstance(t.layout, NoneAttr):
             raise NotComparable(f"it has an argument of type {t}")
         shape = tuple(t.get_shape())
-        dims = _dims(function, index, len(shape))
+        dims = stated_dims(function, index) if index is not None else ()
+        dims = dims if len(dims) == len(shape) else ("",) * len(shape)
         spec = Spec(name, _dtype(t.element_type), shape, dims, is_buffer=isinstance(t, MemRefType))
         return replace(spec, is_index=isinstance(t.element_type, IndexType))
     return Spec(name, _dtype(t), None, is_index=isinstance(t, IndexType))
@@ -167,10 +166,3 @@ def _dtype(t: Attribute) -> np.dtype[Any]:
         return signless(numpy_dtype(t))
     except DTypeError:
         raise NotComparable(f"it takes or gives {t}, which NumPy does not have") from None
-
-
-def _dims(function: Operation, index: int | None, rank: int) -> tuple[str, ...]:
-    attr = argument_attr(function, index, DIMS_ATTR) if index is not None else None
-    if not isa(attr, ArrayAttr[StringAttr]) or len(attr) != rank:
-        return ("",) * rank
-    return tuple(name.data for name in attr)

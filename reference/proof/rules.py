@@ -51,9 +51,9 @@ def make_term(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make
     return (TERMS.find(op) or make_application)(op, terms, function)
 
 
-def make_application(op: Operation, terms: Terms, function: Callable[..., Any], name: str | None = None) -> Make:
+def make_application(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
     """Apply an op of which nothing more is known."""
-    return terms.make(head_for(op, function, name))
+    return terms.make(head_for(op, function))
 
 
 def head_for(op: Operation, function: Callable[..., Any], name: str | None = None) -> Head:
@@ -112,18 +112,13 @@ def _sum_head(op: Operation, dtype: Any) -> Head:
     return head_of("arith.addf", dtype, flags(op, *_OPEN))
 
 
-@TERMS.rule(*MODULAR_FUNCTIONS, *SIGNED_FUNCTIONS, *UNSIGNED_FUNCTIONS)
-def make_integer_op(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Apply a function of integers, as one step of a chain if it may be applied in any order."""
-    return terms.make(Head(op.name, element_dtype(op, op.results[0].type), "", function))
-
-
 _EXTREMES: tuple[type[Operation], ...] = (arith.MaximumfOp, arith.MinimumfOp)
 
 
-@TERMS.rule(*_EXTREMES)
-def make_extreme(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Choose the larger or smaller number, as one step of a chain."""
+@TERMS.rule(*MODULAR_FUNCTIONS, *SIGNED_FUNCTIONS, *UNSIGNED_FUNCTIONS, *_EXTREMES)
+def make_exact_op(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
+    """Apply a function of integers, or choose the larger or smaller float: as one step of a chain if it may be applied
+    in any order."""
     return terms.make(Head(op.name, element_dtype(op, op.results[0].type), "", function))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.functions import stated_dims
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import Access, variables_in
 from relex.dialects.tir.blocks import BlockOp, IterKind, IterVar, loops_around
@@ -96,8 +96,8 @@ def stated_name(buffer: SSAValue, dimension: int) -> str | None:
     func = buffer.owner.parent_op() if isinstance(buffer.owner, Block) else None
     if not isinstance(buffer, BlockArgument) or not isinstance(func, PrimFuncOp):
         return None
-    dims = argument_attr(func, buffer.index, DIMS_ATTR)
-    return dims.data[dimension].data or None if isa(dims, ArrayAttr[StringAttr]) and dimension < len(dims) else None
+    dims = stated_dims(func, buffer.index)
+    return dims[dimension] or None if dimension < len(dims) else None
 
 
 def sizes_of(buffer: SSAValue) -> list[Hashable]:

@@ -47,21 +47,21 @@ def determinant(node: Node, x: Tensor) -> Operand:
     rest = node.reshape(x, [count(batch), rows, rows])
     result = node.full([count(batch)], 1, x.element_type)
     for left in range(rows, 1, -1):
-        place = op.argmax(op.abs(_column(rest, 0)), 1)
+        place = op.argmax(op.abs(_first_column(rest)), 1)
         order = Known(np.arange(left))
         chosen = op.expand_dims(place, 1)
         # The pivot's row comes first, and the first row takes its place.
         order = op.where(op.equal(order, 0), chosen, op.where(op.equal(order, chosen), 0, order))
         rest = op.gather_nd(rest, op.expand_dims(order, 2), 1)
-        pivot = op.squeeze(op.strided_slice(_column(rest, 0), [1], [0], [1]), 1)
+        pivot = op.squeeze(op.strided_slice(_first_column(rest), [1], [0], [1]), 1)
         moved = op.where(op.equal(place, 0), pivot, op.negative(pivot))
         result = op.multiply(result, moved)
         rest = _eliminated(node, rest, op.where(op.equal(pivot, node.like(0, x)), node.like(1, x), pivot))
     return node.reshape(op.multiply(result, op.squeeze(rest, [1, 2])) if rows else result, batch)
 
 
-def _column(matrices: Operand, place: int) -> Operand:
-    return op.squeeze(op.strided_slice(matrices, [2], [place], [place + 1]), 2)
+def _first_column(matrices: Operand) -> Operand:
+    return op.squeeze(op.strided_slice(matrices, [2], [0], [1]), 2)
 
 
 def _eliminated(node: Node, matrices: Operand, pivot: Operand) -> Operand:
