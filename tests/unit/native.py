@@ -140,3 +140,15 @@ def run_case(code: LoadedCode, name: str, inputs: list[str], result: str) -> Arr
     out = np.empty(len(arrays[0]), DTYPES[result])
     call(code, name, *arrays, out)
     return out
+
+
+def agree(text: str, calls: list[list[Array | int]]) -> None:
+    """Check that relex and MLIR make the same of a program, whose function @f writes to the last of its arguments."""
+    ours, theirs = compile_core(text), compile_core_by_mlir(text)
+    for arguments in calls:
+        results: list[list[bytes]] = []
+        for code in (ours, theirs):
+            copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+            call(code, "f", *copies)
+            results.append([bits(a) for a in copies if isinstance(a, np.ndarray)])
+        assert results[0] == results[1], arguments

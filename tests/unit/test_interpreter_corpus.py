@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import native
 import numpy as np
 import pytest
 import test_llvm_corpus as corpus
+import test_llvm_programs as programs
+import test_llvm_vectors as vectors
 from native import Array
 from native import call as call_native
 from xdsl.traits import SymbolTable
@@ -51,8 +54,9 @@ def instead_of_mlir(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     def interpreted(text: str) -> Interpreted:
         return Interpreted(text, checked=request.param)
 
-    monkeypatch.setattr(corpus, "compile_core_by_mlir", interpreted)
-    monkeypatch.setattr(corpus, "call", call)
+    for module in (corpus, native):
+        monkeypatch.setattr(module, "compile_core_by_mlir", interpreted)
+        monkeypatch.setattr(module, "call", call)
 
 
 def test_arith_on_vectors() -> None:
@@ -62,34 +66,34 @@ def test_arith_on_vectors() -> None:
 
 @pytest.mark.parametrize(("kind", "length"), [("i8", 7), ("index", 4), ("f32", 1)])
 def test_reductions(kind: str, length: int) -> None:
-    corpus.test_reductions(kind, length)
+    vectors.test_reductions(kind, length)
 
 
 @pytest.mark.parametrize("kind", ["i16", "index", "f32", "f64"])
 def test_elements_of_vectors(kind: str) -> None:
-    for name in corpus.ELEMENTS:
-        corpus.test_elements_of_vectors(name, kind)
+    for name in vectors.ELEMENTS:
+        vectors.test_elements_of_vectors(name, kind)
 
 
-@pytest.mark.parametrize("kind", corpus.CONSTANTS)
+@pytest.mark.parametrize("kind", vectors.CONSTANTS)
 def test_constant_vectors(kind: str) -> None:
-    corpus.test_constant_vectors(kind)
+    vectors.test_constant_vectors(kind)
 
 
 @pytest.mark.parametrize("kind", ["i8", "index", "f64"])
 def test_transfers_and_masks(kind: str) -> None:
-    corpus.test_transfers_and_masks(kind)
+    vectors.test_transfers_and_masks(kind)
 
 
-@pytest.mark.parametrize("case", corpus.BITCASTS)
+@pytest.mark.parametrize("case", vectors.BITCASTS)
 def test_bitcasts(case: tuple[str, str, str, str]) -> None:
-    corpus.test_bitcasts(*case)
+    vectors.test_bitcasts(*case)
 
 
-@pytest.mark.parametrize("name", corpus.VIEWS)
+@pytest.mark.parametrize("name", programs.VIEWS)
 def test_views(name: str) -> None:
-    corpus.test_views(name)
+    programs.test_views(name)
 
 
 def test_loops_and_branches() -> None:
-    corpus.test_loops_and_branches()
+    programs.test_loops_and_branches()
