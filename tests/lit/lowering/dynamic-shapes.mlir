@@ -1,6 +1,6 @@
 // One compilation of a perceptron for batches of every size, stage by stage.
-// RUN: relex-opt %s -p relex-pipeline{to=graph} | filecheck %s --check-prefix=GRAPH
-// RUN: relex-opt %s -p infer-sizes,legalize-ops | filecheck %s --check-prefix=LOOPS
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p relex-pipeline{to=graph} | filecheck %s --check-prefix=GRAPH
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p infer-sizes,legalize-ops | filecheck %s --check-prefix=LOOPS
 // RUN: relex-opt %s -p infer-sizes,legalize-ops,lower-call-tir,convert-tir-to-scf | filecheck %s --check-prefix=CORE
 // RUN: relex-opt %s -p relex-pipeline{to=llvm} -t obj -o %t.o
 

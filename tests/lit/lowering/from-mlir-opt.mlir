@@ -1,7 +1,7 @@
 // REQUIRES: mlir-opt
 // What mlir-opt prints of our stages is read back, and becomes the same code.
 
-// RUN: relex-opt %S/../../../examples/digits/mlp.mlir -p relex-pipeline{to=core} | mlir-opt-22 | relex-opt | filecheck %s
+// RUN: env RELEX_OPT_FLAGS= relex-opt %S/../../../examples/digits/mlp.mlir -p relex-pipeline{to=core} | mlir-opt-22 | relex-opt | filecheck %s
 
 // Loops that are shared by threads, vectors, and a size that is known at run time.
 

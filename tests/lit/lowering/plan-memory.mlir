@@ -1,6 +1,6 @@
 // RUN: relex-opt %s -p plan-memory | filecheck %s
-// RUN: relex-opt %s -p plan-memory | relex-opt | filecheck %s
-// RUN: relex-opt %s -p plan-memory --print-op-generic | relex-opt | filecheck %s
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p plan-memory | relex-opt | filecheck %s
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p plan-memory --print-op-generic | relex-opt | filecheck %s
 // RUN: relex-opt %s -p plan-memory --check-each -o /dev/null 2>&1 | filecheck %s --check-prefix=SKIPPED
 // SKIPPED-NOT: plan-memory':
 

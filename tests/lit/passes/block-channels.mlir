@@ -1,7 +1,7 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},block-channels" | filecheck %s
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},block-channels,block-channels" | filecheck %s
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},block-channels" | filecheck %s --check-prefix=AVX2
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},block-channels" --check-each -o /dev/null
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},block-channels" --check-each -o /dev/null
 // RUN: relex-opt %s -p block-channels | filecheck %s --check-prefix=NONE
 
 // NONE-NOT: blocked

@@ -1,5 +1,5 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},legalize-ops,fuse-tir,block-rows" --split-input-file | filecheck %s
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},legalize-ops,fuse-tir,block-rows" --split-input-file --check-each > /dev/null
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},legalize-ops,fuse-tir,block-rows" --split-input-file --check-each > /dev/null
 // RUN: relex-opt %s -p "legalize-ops,fuse-tir,block-rows" --split-input-file | filecheck %s --check-prefix=ANY
 
 // A number of rows that blocks fill: buffers have a dimension for blocks, and the second product writes one.

@@ -1,8 +1,8 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu" --split-input-file | filecheck %s
 // RUN: relex-opt %s -p "set-target{triple=riscv64-unknown-linux-gnu},schedule-cpu" --split-input-file | filecheck %s --check-prefix=OTHER
 
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu" --split-input-file --explain-schedule 2>&1 >/dev/null | filecheck %s --check-prefix=EXPLAIN
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu{explain=true}" --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=EXPLAIN
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu" --split-input-file --explain-schedule 2>&1 >/dev/null | filecheck %s --check-prefix=EXPLAIN
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},schedule-cpu{explain=true}" --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=EXPLAIN
 
 // OTHER-NOT: vectorized
 

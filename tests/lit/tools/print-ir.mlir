@@ -46,7 +46,7 @@
 // STEPS:     IR Dump After SetTargetPass (set-target)
 // STEPS:     IR Dump After ConvertTirToScfPass (convert-tir-to-scf)
 // STEPS-NOT: relex-pipeline
-// RUN: relex-opt %s -p relex-pipeline{to=core} --print-ir-after=relex-pipeline 2>&1 >%t | filecheck %s --check-prefix=WHOLE
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p relex-pipeline{to=core} --print-ir-after=relex-pipeline 2>&1 >%t | filecheck %s --check-prefix=WHOLE
 // WHOLE: IR Dump After RelexPipelinePass (relex-pipeline)
 // WHOLE-NOT: IR Dump
 
