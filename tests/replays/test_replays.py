@@ -142,7 +142,7 @@ def check_module(replay: Replay, module: ModuleOp) -> None:
     check(replay, build(after), given)
 
 
-@pytest.fixture(scope="module")
+@cache
 def graphs() -> tuple[ModuleOp, Mapping[str, Any], Mapping[str, Any]]:
     """All graphs, interpreted and compiled."""
     module = parse_module("\n".join(replay.text for replay in replays("graphs.mlir")), "graphs.mlir")
@@ -150,8 +150,8 @@ def graphs() -> tuple[ModuleOp, Mapping[str, Any], Mapping[str, Any]]:
 
 
 @pytest.mark.parametrize("replay", cases("graphs.mlir"))
-def test_graphs(replay: Replay, graphs: tuple[ModuleOp, Mapping[str, Any], Mapping[str, Any]]) -> None:
-    module, interpreted, compiled = graphs
+def test_graphs(replay: Replay) -> None:
+    module, interpreted, compiled = graphs()
     given = arguments(replay, module)
     check(replay, interpreted, given)
     check(replay, compiled, given)

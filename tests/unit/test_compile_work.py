@@ -76,7 +76,7 @@ def test_equal_layers_cost_one(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_work_for_each_operator_does_not_grow():
-    few, many = 4, 24
+    few, many = 3, 15
     small, large = (count_calls(lambda n=n: compilation.lower_program(layers(n))) for n in (few, 2 * few))
     largest = count_calls(lambda: compilation.lower_program(layers(many)))
     a_layer = (large - small) / few

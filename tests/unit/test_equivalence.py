@@ -55,7 +55,7 @@ def spreads_of(text: str, *arguments: Any) -> Array:
     return Runner(module).spreads("main", interface, arguments, [spec.shape or () for spec in interface.outputs])[0]
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=12)
 @pytest.mark.parametrize(("make", "operands"), CASES)
 def test_the_default_compilation_is_right(make: MakeOperator, operands: list[Array]) -> None:
     report = check_pass(RelexPipelinePass(), parse_module(operator_program(make, operands)), samples=1)

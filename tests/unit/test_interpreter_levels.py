@@ -97,7 +97,7 @@ def trained_model() -> dict[str, Array]:
         return dict(weights)
 
 
-@pytest.mark.parametrize("file", ["mlp.mlir", "mlp_tir.mlir"])
+@pytest.mark.parametrize("file", ["mlp.mlir", pytest.param("mlp_tir.mlir", marks=pytest.mark.full)])
 def test_digits(file: str) -> None:
     text = (DIGITS / file).read_text()
     weights, image = trained_model(), random_array(np.random.default_rng(3), "float32", (1, 784))

@@ -105,6 +105,8 @@ def positive(operator: type[Operator], x: Array) -> Array:
     return abs(x) if operator in (SqrtOp, RsqrtOp, LogOp) else x
 
 
+# Every fifth operator, so that each shape is met: they all have one legalization.
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("operator", ULPS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_function_shapes(operator: type[Operator], shape: tuple[int, ...]) -> None:
@@ -278,10 +280,12 @@ def test_where(dtype: str) -> None:
 @pytest.mark.parametrize("target", [f32, f64, i1, i8, i32, i64], ids=str)
 def test_astype(source: str, target: Attribute) -> None:
     make = partial(AstypeOp, dtype=target)
-    x = np.array(EXTREMES[source], source)
-    check(make, x)
-    check(make, random_array(np.random.default_rng(4), source, (3, 0, 2)))
-    check(make, random_array(np.random.default_rng(5), source, (200,)))
+    check(
+        make,
+        np.concatenate([np.array(EXTREMES[source], source), random_array(np.random.default_rng(5), source, (200,))]),
+    )
+    if source == "float32":
+        check(make, random_array(np.random.default_rng(4), source, (3, 0, 2)))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -95,7 +95,7 @@ def test_results_stay_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(tiled, plain, rtol=1e-4, atol=1e-2)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("target", [AVX512, SSE], ids=lambda target: target.cpu)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_tiles_use_memory_rightly(name: str, target: Target) -> None:

@@ -24,6 +24,7 @@ pytest.importorskip("ml_dtypes")
 
 NAMES = ("i2", "i4", "ui2", "ui4")
 OTHERS = ("i1", "i8", "ui8", "i64", "ui64", "f16", "bf16", "f32", "f64", "i4", "ui4")
+FEW_OTHERS = ("i1", "ui8", "f32", "i4", "ui4")
 FLOATS = [-1e20, -100.7, -9, -8.5, -2.5, -1, -0.5, 0, 0.99, 1.5, 3, 3.5, 7.9, 8, 15.5, 16, 100, 1e20, np.nan, np.inf]
 
 
@@ -65,7 +66,9 @@ def wrapped(x: Array, name: str) -> list[float]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_conversions(name: str) -> None:
-    pairs = dict.fromkeys(pair for other in OTHERS for pair in ((name, other), (other, name)))
+    # The number of bits is a parameter of what converts them.
+    others = OTHERS if ELEMENTS[name].digits > 2 else FEW_OTHERS
+    pairs = dict.fromkeys(pair for other in others for pair in ((name, other), (other, name)))
     text = "\n".join(conversion(*pair) for pair in pairs)
     functions, *at_levels = compiled(text), *(interpreted(text, level) for level in LEVELS)
     for old, new in pairs:

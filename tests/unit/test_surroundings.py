@@ -49,7 +49,7 @@ def run_stress(script: str, *arguments: str) -> None:
 
 
 def test_interrupts() -> None:
-    run_stress("interrupts.py", "--moments=3", "--imports=1")
+    run_stress("interrupts.py", "--moments=2", "--imports=1")
 
 
 @pytest.mark.full

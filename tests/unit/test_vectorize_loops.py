@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -316,7 +317,7 @@ CASES.update({f"guarded_{name}": reduction(*how, guard=True) for name, how in RE
 CASES["any_order"] = reduction("arith.addf %y, %x fastmath<reassoc>", "0.0", "f32", exact=False, n=33)
 
 
-@pytest.fixture(scope="module")
+@cache
 def program() -> Executable:
     functions = [
         case.function(f"{name}_{kind}", kind) for name, case in CASES.items() for kind in ("serial", "vectorized")
@@ -345,8 +346,8 @@ def example(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int) -> Array:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_computes_what_the_loop_computes(program: Executable, name: str) -> None:
-    serial, vectorized = program[f"{name}_serial"], program[f"{name}_vectorized"]
+def test_computes_what_the_loop_computes(name: str) -> None:
+    serial, vectorized = program()[f"{name}_serial"], program()[f"{name}_vectorized"]
     specs = serial.signature.inputs
     for seed in range(3):
         inputs = [example(without_names(s.shape), s.dtype, 3 * seed + i) for i, s in enumerate(specs)]
