@@ -111,7 +111,9 @@ class GraphPrinter(ExpressionPrinter):
     def _block(self, block: Block) -> None:
         inlined = inlined_ops(block)
         for op in block.ops:
-            if not (isinstance(op, arith.ConstantOp | tensor.DimOp) or (op in inlined and _is_scalar(op))):
+            # Graph functions give no names to sizes that they compute.
+            is_size = isinstance(op, tensor.DimOp) or op.dialect_name() == arith.Arith.name
+            if not (is_size or (op in inlined and _is_scalar(op))):
                 self._statement(op)
 
     def _statement(self, op: Operation) -> None:

@@ -171,6 +171,24 @@ def test_random_graphs(data: st.DataObject) -> None:
     assert_comes_back(read_back(LegalizeOpsPass(strict=data.draw(st.booleans()))(module)))
 
 
+def test_a_size_of_two_results() -> None:
+    """It has no name of its own: it is printed in the shapes of both."""
+    module = LegalizeOpsPass()(
+        parse_module("""
+        func.func @main(%x: tensor<1x1x?xf32>) -> tensor<1x1x?xi64> {
+          %0, %1 = relex.max_pool1d_with_indices %x pool_size = [3]
+              : (tensor<1x1x?xf32>) -> (tensor<1x1x?xf32>, tensor<1x1x?xi64>)
+          func.return %1 : tensor<1x1x?xi64>
+        }""")
+    )
+    text = print_script(module)
+    assert text.count("R.Tensor((1, 1, x_d2 + -2), dtype=") == 2
+    again = parse_script(text)
+    assert_comes_back(parse_script(print_script(again)))
+    x = np.float32([[[1, 3, 2, 0, 5]]])
+    np.testing.assert_array_equal(interpret(again)["main"](x), np.array([[[1, 1, 4]]]))
+
+
 def test_constants_do_not_take_the_names_of_values() -> None:
     module = parse_module("""
         func.func @main(%x: tensor<17xi32>) -> tensor<17xi32> {
