@@ -5,9 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:
+    # Importing them takes longer than all else here, and Python asks for the methods only.
+    class Loader: ...
+
+    class MetaPathFinder: ...
+
 
 MOVED = {
     "relex.lowering.emit_te": "relex.lowering.te.emit",
@@ -39,6 +48,9 @@ class _Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if fullname.startswith("relex.") and new_path(fullname) else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Python makes the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__

@@ -3,10 +3,10 @@ package, programs can still be parsed, rewritten and interpreted."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.exceptions import MissingPackageError
+from relex.lazy import import_uncollected
 
 
 class _OnFirstUse:
@@ -17,7 +17,7 @@ class _OnFirstUse:
 
     def __getattr__(self, attribute: str) -> Any:
         try:
-            module = import_module(self._name)
+            module = import_uncollected(self._name)
         except ImportError as e:
             raise MissingPackageError(
                 f"native code needs the package llvmlite, which cannot be imported ({e}); "

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
-from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +102,8 @@ def _reraising(entry: Entry) -> Entry:
             _run.error = outer
         if error is None:
             return
+        from traceback import clear_frames
+
         for e in _chain(error, handled=sys.exception()):
             # The memory of the arrays in these frames may be gone, and debuggers print such variables.
             clear_frames(e.__traceback__)

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
 from typing import TypeVar, cast
-from uuid import uuid4
 from weakref import finalize
 
 from relex.dialects.exceptions import RelexError, expect_kind
@@ -122,6 +121,8 @@ def as_path(path: object, kind: str = "file") -> Path:
 
 def write_file(path: Path, chunks: Sequence[Buffer]) -> None:
     """Write a file atomically: concurrent readers see the old contents or the new ones. Raises `RelexError`."""
+    from uuid import uuid4
+
     # Processes that have mapped an earlier file of this name keep it.
     try:
         temporary = path.with_name(f".{path.name}.{uuid4().hex}")

@@ -7,15 +7,17 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import count
 from string import Template
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from relex.dialects.exceptions import RelexError, UnknownNameError
 from relex.dialects.llvm_binding import llvm
 from relex.runtime.own_code import initialize, machine_code
 
-Buffer = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Buffer = npt.NDArray[np.uint8]
 
 _library_numbers = count()
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import ALLOC, CONSTANT_ALIGNMENT, FREE, PARALLEL_ENTRY, ObjectCode, Target
-from relex.dialects.processors import baseline_of
 from relex.runtime.arenas import Arenas
-from relex.runtime.linking import Buffer, LoadedCode, link
+from relex.runtime.linking import LoadedCode, link
 from relex.runtime.once import once
+
+if TYPE_CHECKING:
+    from relex.runtime.linking import Buffer
 
 
 def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCode:
@@ -59,6 +62,8 @@ def check_runs_here(code: ObjectCode) -> None:
     target, host = code.target, Target.host()
     if target == host:
         return
+    from relex.dialects.processors import baseline_of
+
     if _platform(target) != _platform(host):
         raise RelexError(f"code for '{target.triple}' cannot run on '{host.triple}'")
     if missing := code.needs - host.enabled:

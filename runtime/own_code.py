@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 
-from relex.dialects.code_generator import Source, optimize, parsed_ir
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Plain
 from relex.dialects.llvm_binding import llvm
@@ -37,6 +36,9 @@ def machine_code(text: str) -> bytes:
 
 def compiled(text: str, target: Target | None = None) -> bytes:
     """Compile LLVM IR to an object file, for a target or for any processor of this kind."""
+    # Most processes find the code in the cache.
+    from relex.dialects.code_generator import Source, optimize, parsed_ir
+
     initialize()
     with parsed_ir(text) as module:
         machine = _machine() if target is None else Source(text, target, LEVEL).machine()

@@ -10,7 +10,6 @@ import time
 from relex.dialects.exceptions import RelexError
 from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import usable_processors
-from relex.dialects.processors import baseline_of
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once
 
@@ -98,6 +97,8 @@ def _compile() -> LoadedCode:
 def pool_text(triple: str, *more: str, clock: int = time.CLOCK_MONOTONIC, online: int = _ONLINE) -> str:
     """Return the pool in LLVM IR for a triple, with `more` of these files. Other systems than this one have other
     numbers for the clock, and for `sysconf` to count processors."""
+    from relex.dialects.processors import baseline_of
+
     system = "linux.ll" if "linux" in triple else "elsewhere.ll"
     values = {"clock": clock, "online": online, "awake": WORTH_SHARING, "asleep": WORTH_WAKING, "most": MAX_THREADS}
     text = "\n".join(read_ir("relex.runtime.threads", file, **values) for file in (system, "pool.ll", *more))

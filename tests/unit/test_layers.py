@@ -1,6 +1,7 @@
 """The floors of the house: who may import whom, and what the tools load when they start."""
 
 import ast
+import gc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from relex.lazy import import_uncollected
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.moved import MOVED, new_path
 from relex.passes import PASSES
@@ -209,3 +211,31 @@ def test_executables_run_without_the_compiler():
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout.split() == ["relex", "relex.dialects", "relex.lazy", "relex.moved", "relex.runtime"]
+
+
+def test_saved_programs_are_run_without_what_compiles(tmp_path: Path):
+    """A process that finds relex's own code in the cache needs nothing that makes code."""
+    file = tmp_path / "saved.relex"
+    build("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { func.return %x : tensor<2xf32> }").save(file)
+    run = "import sys, numpy as np; from relex import load; load(sys.argv[1])['main'](np.ones(2, np.float32))"
+    modules = [imported(run, str(file)) for _ in range(2)][-1]
+    own = {name for name in modules if name.startswith("relex.")}
+    assert not {"relex.dialects.code_generator", "relex.dialects.processors", "numpy.typing", "uuid"} & modules
+    assert len(own) <= 40, sorted(own)
+
+
+def test_the_garbage_collector_is_off_while_modules_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "collected.py").write_text("import gc\nIS_ON = gc.isenabled()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert gc.isenabled()
+    assert not import_uncollected("collected").IS_ON
+    assert gc.isenabled()
+    with pytest.raises(ImportError):
+        import_uncollected("collected.nonsense")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        import_uncollected("collected")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
