@@ -108,7 +108,7 @@ def fuzz_pass(
     a program and are no mistakes.
 
     Equal arguments give equal programs. `samples` is how often each kind of numbers is drawn, as for `check_pass`; a
-    run of the pass that takes more than `seconds` counts as endless.
+    run of the pass that takes more than `seconds` of processor time counts as endless.
 
     ```python
     def test_my_pass():

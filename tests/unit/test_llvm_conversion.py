@@ -15,7 +15,6 @@ from effort import count_calls
 from xdsl.context import Context
 from xdsl.dialects import arith, llvm, test
 from xdsl.dialects.builtin import FileLineColLoc, IndexType, MemRefType, ModuleOp, StringAttr, i64
-from xdsl.passes import ModulePass
 from xdsl.transforms.reconcile_unrealized_casts import ReconcileUnrealizedCastsPass
 
 from relex.dialects import make_context, parse_module
@@ -29,7 +28,7 @@ from relex.lowering.llvm.convert_math_to_llvm import ConvertMathToLlvmPass
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.finalize_memref_to_llvm import FinalizeMemrefToLlvmPass
 from relex.lowering.llvm.types import LLVM_TYPES
-from relex.passes.base import run_pass
+from relex.passes.base import RelexPass, run_pass
 
 needs_mlir = pytest.mark.skipif(
     not all(shutil.which(tool) for tool in ("mlir-opt-22", "mlir-translate-22")), reason="needs mlir-opt-22"
@@ -113,7 +112,7 @@ def test_a_pass_leaves_its_input_alone():
     assert str(module) == before
 
 
-def test_partial_passes_in_any_order(some: Callable[..., list[tuple[ModulePass, ...]]]):
+def test_partial_passes_in_any_order(some: Callable[..., list[tuple[RelexPass, ...]]]):
     for order in some(permutations(PARTIAL_PASSES), 5):
         module = parse_module(PROGRAM)
         for p in order:
