@@ -185,8 +185,8 @@ def test_a_size_of_two_results() -> None:
     assert text.count("R.Tensor((1, 1, x_d2 + -2), dtype=") == 2
     again = parse_script(text)
     assert_comes_back(parse_script(print_script(again)))
-    x = np.float32([[[1, 3, 2, 0, 5]]])
-    np.testing.assert_array_equal(interpret(again)["main"](x), np.array([[[1, 1, 4]]]))
+    x = np.array([[[1, 3, 2, 0, 5]]], np.float32)
+    np.testing.assert_array_equal(interpret(again)["main"](x), [[[1, 1, 4]]])
 
 
 def test_constants_do_not_take_the_names_of_values() -> None:
