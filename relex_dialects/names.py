@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.utils.symbol_table import get_name_if_symbol
+
+
+def identifier(name: str) -> str:
+    """Convert a name to ASCII letters, digits and underscores, as names of sizes are."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return plain if plain.isidentifier() else f"_{plain}"
 
 
 def name_value(value: SSAValue, name: str) -> None:

@@ -6,7 +6,6 @@ the sizes of a run can be stated, and checked, at function entry.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.functions import argument_names, arguments
 from relex.dialects.index.expr import name_of_size, named, names_in
 from relex.dialects.index.values import substitute
-from relex.dialects.names import Names
+from relex.dialects.names import Names, identifier
 from relex.dialects.sizes.attributes import (
     FunctionSizes,
     signature_of,
@@ -178,7 +177,7 @@ class SizeAnalysis:
     def _first_size(self, names: Names, base: str, known: int, stated: Size | None) -> Size:
         if stated is not None or known != DYNAMIC_INDEX:
             return known if stated is None else stated
-        return self._solver.name(names.fresh(_identifier(base)))
+        return self._solver.name(names.fresh(identifier(base)))
 
     def _results(self) -> list[Sizes]:
         region = self._function.regions[0]
@@ -190,9 +189,3 @@ class SizeAnalysis:
         if not isinstance(self._op, func.ReturnOp):
             return []
         return [self.sizes(value) for value in self._op.arguments]
-
-
-def _identifier(name: str) -> str:
-    """Convert a name to ASCII letters, digits and underscores."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return plain if plain.isidentifier() else f"_{plain}"
