@@ -10,14 +10,20 @@ from math import ceil, floor
 import numpy as np
 
 from relex.dialects.arrays import Array
+from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
-from relex.frontend.compositions.indexing import along
+from relex.frontend.compositions.indexing import LAST, along
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, refuse
 
 Taps = list[tuple[list[int], list[float]]]
 """For each position of the result, positions in the data and their weights."""
+
+PERIODIC = ("asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
+"""Transformations by which a whole factor moves all elements alike."""
+MOST_FACTOR = 64
+"""The largest factor that is looked for between two open sizes."""
 
 
 @dataclass(frozen=True)
@@ -97,29 +103,87 @@ def resized(
     site: Site,
     x: Operand,
     axes: Sequence[int],
-    sizes: Sequence[int],
+    sizes: Sequence[Size],
     scales: Sequence[float],
     settings: Settings,
     region: Sequence[float],
 ) -> Operand:
-    """Resize one dimension after another."""
-    shape = site.static_shape(x)
+    """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor."""
+    shape = site.shape(x)
     outside: list[Array] = []
     for i, (axis, new, scale) in enumerate(zip(axes, sizes, scales, strict=True)):
         old = shape[axis]
+        if new == old and scale == 1 and not region:
+            continue
+        if isinstance(old, IndexExpr) or isinstance(new, IndexExpr):
+            x = _multiplied(site, x, axis, new, scale, settings)
+            continue
         edges = (region[i], region[i + len(axes)]) if region else (0.0, 1.0)
-        same = new == old and scale == 1 and not region
         positions = [settings.position(place, scale, old, new, edges) for place in range(new)]
         column = np.array([not 0 <= position <= old - 1 for position in positions], bool)
         outside.append(along(column, axis, len(shape)))
-        if not same:
-            x = _along(site, x, axis, old, [settings.taps(p, scale) for p in positions], settings.exclude)
+        x = _along(site, x, axis, old, [settings.taps(p, scale) for p in positions], settings.exclude)
     if settings.transformation != "tf_crop_and_resize":
         return x
     mask = np.zeros([1] * len(shape), bool)
     for column in outside:
         mask = mask | column
     return op.where(Known(mask), site.like(settings.outside, x), x)
+
+
+def scaled(size: Size, factor: float) -> Size:
+    """Return a size times a factor, rounded down, which of an open size must be a whole number."""
+    if not isinstance(size, IndexExpr):
+        return floor(size * factor)
+    if factor != int(factor):
+        refuse(f"the open size {size} times {factor:g}, which is no whole number; 'shapes' closes it")
+    return size * int(factor)
+
+
+def scale_between(old: Size, new: Size) -> float:
+    """Return the factor from one size to another, which of open sizes must be a whole number."""
+    if isinstance(old, int) and isinstance(new, int):
+        return new / old
+    for factor in range(1, MOST_FACTOR + 1):
+        if old * factor == new:
+            return factor
+    refuse(f"expected a whole multiple of the open size {old}, found {new}; 'shapes' closes it")
+
+
+def _multiplied(site: Site, x: Operand, axis: int, new: Size, scale: float, settings: Settings) -> Operand:
+    """Resize a dimension whose size is open by a whole factor: the same few neighbors count for each element."""
+    shape, factor = site.shape(x), int(scale)
+    if factor != scale or shape[axis] * factor != new or settings.transformation not in PERIODIC or settings.exclude:
+        refuse(
+            f"the open size {shape[axis]} resized to {new} by {settings.transformation}, which is only supported by "
+            f"{', '.join(PERIODIC)} and a whole factor; 'shapes' closes it"
+        )
+    taps = [settings.taps(settings.position(i, scale, 1, factor, ()), scale) for i in range(factor)]
+    weights: dict[int, Array] = {}
+    for i, tap in enumerate(taps):
+        for place, weight in zip(*tap, strict=True):
+            if weight:
+                weights.setdefault(place, np.zeros(factor))[i] = weight
+    result: Operand | None = None
+    for place, column in weights.items():
+        part: Operand = op.expand_dims(_shifted(x, axis, place), axis + 1)
+        if (column != 1).any():
+            part = op.multiply(part, site.like(along(column, axis + 1, len(shape) + 1), x))
+        else:
+            part = site.broadcast_to(part, (*shape[: axis + 1], factor, *shape[axis + 1 :]))
+        result = part if result is None else op.add(result, part)
+    return site.reshape(x if result is None else result, (*shape[:axis], new, *shape[axis + 1 :]))
+
+
+def _shifted(x: Operand, axis: int, places: int) -> Operand:
+    """Return the element so many places on, the last one after the end, the first one before the start."""
+    if places == 0:
+        return x
+    if places > 0:
+        last = op.strided_slice(x, [axis], [-1], [LAST])
+        return op.concat(op.strided_slice(x, [axis], [places], [LAST]), *[last] * places, axis=axis)
+    first = op.strided_slice(x, [axis], [0], [1])
+    return op.concat(*[first] * -places, op.strided_slice(x, [axis], [0], [places]), axis=axis)
 
 
 def _along(site: Site, x: Operand, axis: int, old: int, taps: Taps, exclude: bool) -> Operand:

@@ -249,3 +249,28 @@ def test_the_table_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doubled is IMPORTS["aten.erfinv"]
     module = from_exported(exported(erfinv, torch.ones(3)))
     assert interpret(module)["main"](np.ones(3, np.float32)).tolist() == [2, 2, 2]
+
+
+def test_causal_mask_over_earlier_keys() -> None:
+    """The diagonal of a mask is an open size, the number of keys of earlier calls."""
+
+    def masked(self: Any, queries: Any, keys: Any) -> Any:
+        new, all_ = queries.size(0), keys.size(0)
+        mask = torch.ones(new, all_, dtype=torch.bool).tril(all_ - new)
+        return (queries @ keys.T).masked_fill(~mask, 0.0)
+
+    queries, keys = torch.randn(2, 4), torch.randn(5, 4)
+    program = exported(masked, queries, keys, dynamic=(({}, {0: torch.export.Dim("total", min=3)}),))
+    found = interpret(from_exported(program))["main"](queries.numpy(), keys.numpy())
+    assert np.allclose(found, masked(None, queries, keys).numpy(), atol=1e-6)
+
+
+def test_resize_of_open_sizes() -> None:
+    def larger(self: Any, x: Any) -> Any:
+        y = nn.functional.interpolate(x, scale_factor=2, mode="bilinear")
+        return nn.functional.interpolate(y, size=(2 * y.size(2), 2 * y.size(3)))
+
+    x = torch.randn(2, 3, 3, 5)
+    dims = {i: torch.export.Dim(name) for i, name in ((0, "batch"), (2, "height"), (3, "width"))}
+    found = interpret(from_exported(exported(larger, x, dynamic=((dims,),))))["main"](x.numpy())
+    assert np.allclose(found, larger(None, x).numpy(), atol=1e-6)

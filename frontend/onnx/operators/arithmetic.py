@@ -96,7 +96,8 @@ def identity(node: Node, x: Tensor) -> Operand:
 def equal(node: Node, x: Tensor, y: Tensor) -> Operand:
     """Compare. Sizes that are open are compared at import, where that is possible for all their values."""
     if _any_open(x, y):
-        pairs = np.broadcast(node.known(x, "a shape"), node.known(y, "a shape"))
+        # As Python's numbers, which is what expressions of sizes compute with.
+        pairs = np.broadcast(*(node.known(each, "a shape").astype(object) for each in (x, y)))
         return Known(np.array([_same(*pair) for pair in pairs], bool).reshape(pairs.shape))
     return op.equal(x, y)
 

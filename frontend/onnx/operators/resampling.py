@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from relex.frontend.compositions.resampling import Settings, resized
+from relex.dialects.sizes import Size
+from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
@@ -26,7 +27,7 @@ def upsample(node: Node, x: Tensor, scales: Tensor) -> Operand:
 
 
 def _upsampled(node: Node, x: Tensor, scales: Sequence[float]) -> Operand:
-    sizes = [floor(size * scale) for size, scale in zip(node.static_shape(x), scales, strict=True)]
+    sizes = [scaled(size, scale) for size, scale in zip(node.shape(x), scales, strict=True)]
     mode = node.text("mode", "nearest")
     settings = Settings(mode, "asymmetric", "floor", -0.75, False, False)
     return resized(node, x, list(range(len(sizes))), sizes, scales, settings, [])
@@ -37,20 +38,23 @@ def resize(
     node: Node, x: Tensor, roi: Tensor | None = None, scales: Tensor | None = None, sizes: Tensor | None = None
 ) -> Operand:
     """The data, larger or smaller, or a part of it."""
-    shape = node.static_shape(x)
+    shape = node.shape(x)
     axes = [axis % len(shape) for axis in node.integers("axes") or range(len(shape))]
     old = [shape[axis] for axis in axes]
     if sizes is not None and node.known(sizes, "sizes").size:
-        wanted = node.known_integers(sizes, "sizes")
-        factors = [new / size for new, size in zip(wanted, old, strict=True)]
+        wanted: list[Size] = node.known(sizes, "sizes").tolist()
         policy = node.text("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
+            lengths = node.static_shape(x)
+            factors = [new / lengths[axis] for new, axis in zip(node.known_integers(sizes, "sizes"), axes, strict=True)]
             factor = min(factors) if policy == "not_larger" else max(factors)
             factors = [factor] * len(factors)
-            wanted = [floor(factor * size + 0.5) for size in old]
+            wanted = [floor(factor * lengths[axis] + 0.5) for axis in axes]
+        else:
+            factors = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
     else:
         factors = [float(scale) for scale in node.known(scales, "scales")]
-        wanted = [floor(size * factor) for size, factor in zip(old, factors, strict=True)]
+        wanted = [scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     region = [float(edge) for edge in node.known(roi, "a region")] if mode == "tf_crop_and_resize" else []
     settings = Settings(

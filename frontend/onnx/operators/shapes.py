@@ -117,10 +117,10 @@ def split(node: Node, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
     axis = node.axis(x)
     lengths = node.known_integers(sizes, "sizes") if sizes is not None else node.integers("split")
     if lengths is None:
-        whole = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else None
+        whole = node.shape(x)[axis]
         parts = node.integer("num_outputs") or len(node.proto.output)
-        if whole is None:
-            refuse("expected a dimension to split whose size is known at import; 'shapes' closes them")
+        if not isinstance(whole, int):
+            refuse(f"expected a dimension to split whose size is known at import, found {whole}; 'shapes' closes them")
         length = -(-whole // parts)
         lengths = [min(length, whole - i * length) for i in range(parts)]
     return pieces(x, lengths, axis)

@@ -90,13 +90,14 @@ def linspace(node: Node, start: float, end: float, steps: int, *options: Any) ->
 
 
 @imports("aten.tril", "aten.triu")
-def triangle(node: Node, x: Tensor, diagonal: int = 0) -> Operand:
+def triangle(node: Node, x: Tensor, diagonal: Size = 0) -> Operand:
     """The lower or upper triangle of matrices, and zeros."""
     compare = op.less_equal if "tril" in node.fx.target.__name__ else op.greater_equal
     return op.where(diagonal_mask(node.shape(x), diagonal, compare), x, node.typed(0))
 
 
-def diagonal_mask(shape: Sequence[Size], k: int, compare: Callable[..., Operand]) -> Operand:
+def diagonal_mask(shape: Sequence[Size], k: Size, compare: Callable[..., Operand]) -> Operand:
     """Compare the number of each column of matrices with that of the row plus `k`."""
     below, beside = (op.iota(shape=[_shown(size)], dtype=i64) for size in shape[-2:])
-    return compare(op.expand_dims(beside, 0), op.add(op.expand_dims(below, 1), k))
+    shift = op.reshape(Known([k]), []) if isinstance(k, IndexExpr) else k
+    return compare(op.expand_dims(beside, 0), op.add(op.expand_dims(below, 1), shift))

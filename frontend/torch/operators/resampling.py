@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import floor
 from typing import Any, cast
 
-from relex.dialects.sizes import IndexExpr
-from relex.frontend.compositions.resampling import Settings, resized
+from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
 from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor, refuse
+from relex.frontend.importing.values import Tensor
 from relex.frontend.torch.node import Node
 from relex.frontend.torch.table import IMPORTS
 
@@ -28,15 +26,11 @@ def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callab
     def imported(node: Node, x: Tensor, sizes: Sequence[Any] | None, *options: Any) -> Operand:
         aligned = mode != "nearest" and options[0]
         factors = _factors(options)
-        old = node.static_shape(x)[-rank:]
-        if sizes is None:
-            sizes = [floor(size * factor) for size, factor in zip(old, factors, strict=True)]
-        if any(isinstance(size, IndexExpr) for size in sizes):
-            refuse("data resized to a size that is open; 'shapes' closes them")
-        wanted = [int(size) for size in sizes]
-        scales = factors or [new / size for new, size in zip(wanted, old, strict=True)]
-        if aligned:
-            scales = [new / size for new, size in zip(wanted, old, strict=True)]
+        old = node.shape(x)[-rank:]
+        wanted = sizes or [scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
+        scales = factors
+        if aligned or not factors:
+            scales = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
         settings = Settings(mode, "align_corners" if aligned else transformation, nearest)
         return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings, [])
 
