@@ -20,7 +20,7 @@ from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.memory.in_place import work_in_place
 from relex.lowering.memory.lifetimes import lifetimes
 from relex.lowering.memory.needs import BufferSizes
-from relex.lowering.memory.offsets import Interval, below, meetings, place
+from relex.lowering.memory.offsets import Interval, below, compact, meetings, place
 from relex.lowering.support.signatures import states_memory
 from relex.lowering.support.size_values import SizeValues
 from relex.passes.base import RelexPass
@@ -152,7 +152,10 @@ def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
     sizes = [(size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT for _, _, size in uses]
     guesses = [max(evaluate(size, dict.fromkeys(names_in(size), cost.LIKELY_SIZE)), ALIGNMENT) for size in sizes]
     intervals = [Interval(first, last, guess) for (first, last, _), guess in zip(uses, guesses, strict=True)]
-    order, near = place(intervals), meetings(intervals)
+    order = place(intervals)
+    if all(isinstance(size, int) for size in sizes):
+        return [*compact(intervals, order)]
+    near = meetings(intervals)
     found: dict[int, Size] = {}
     for i in sorted(range(len(uses)), key=lambda i: order[i]):
         found[i] = reduce(larger, (found[j] + sizes[j] for j in below(intervals, order, i, near)), 0)

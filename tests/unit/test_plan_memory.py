@@ -6,6 +6,7 @@ import itertools
 import operator
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from relex.dialects.errors import CompileRemark
 from relex.dialects.sizes import Size, evaluate, named
 from relex.dialects.tir import CallOp, PrimFuncOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass, PlanMemoryPass
-from relex.lowering.memory.offsets import Interval, end, most_in_use, place
+from relex.lowering.memory import offsets as offsets_module
+from relex.lowering.memory.offsets import Interval, Timeline, compact, end, most_in_use, place
 from relex.lowering.plan_memory import ALIGNMENT, offsets_of
 from relex.lowering.support.signatures import signatures
 from relex.passes import InferSizesPass, run_pass
@@ -59,6 +61,54 @@ def test_little_more_is_needed_than_is_in_use(seed: int) -> None:
         apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
         assert apart or a.last < b.first or b.last < a.first or 0 in (a.size, b.size)
     assert most_in_use(intervals) <= end(intervals, offsets) <= 1.1 * most_in_use(intervals)
+
+
+def meet(a: Interval, b: Interval) -> bool:
+    return a.first <= b.last and b.first <= a.last
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_intervals_that_meet_share_nodes(seed: int) -> None:
+    """One consists of a node that the other consists of, or that contains one of its."""
+    intervals = random_intervals(seed)
+    nodes = Timeline(intervals).nodes
+    for i, j in itertools.combinations(range(len(intervals)), 2):
+        a, b = nodes[i], nodes[j]
+        shared = {*a.own} & {*b.own, *b.above} or {*a.above} & {*b.own}
+        assert bool(shared) == meet(intervals[i], intervals[j])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_intervals_go_as_low_as_those_below_allow(seed: int) -> None:
+    intervals = [replace(interval, size=interval.size or 64) for interval in random_intervals(seed)]
+    offsets = place(intervals)
+    expected: dict[int, int] = {}
+    for i in sorted(range(len(intervals)), key=lambda i: offsets[i]):
+        lower = [j for j in expected if offsets[j] < offsets[i] and meet(intervals[i], intervals[j])]
+        expected[i] = max((expected[j] + intervals[j].size for j in lower), default=0)
+    assert compact(intervals, offsets) == [expected[i] for i in range(len(intervals))]
+
+
+LASTS: dict[str, Callable[[int], int]] = {
+    "together": lambda i: 4000,
+    "first in, last out": lambda i: 4000 - i,
+    "one by one": lambda i: i + 2,
+}
+
+
+@pytest.mark.parametrize("last", LASTS)
+def test_buffers_that_are_live_at_once_are_not_compared_in_pairs(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    intervals = [Interval(i, LASTS[last](i), 64 + 64 * (i % 7)) for i in range(2000)]
+    looked_at: list[int] = []
+    find_gap = offsets_module.find_gap
+
+    def counting(taken: Sequence[tuple[int, int]], size: int) -> int:
+        looked_at.append(len(taken))
+        return find_gap(taken, size)
+
+    monkeypatch.setattr(offsets_module, "find_gap", counting)
+    place(intervals)
+    assert sum(looked_at) < 60 * len(looked_at)
 
 
 def test_places_for_nothing() -> None:
