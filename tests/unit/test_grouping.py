@@ -47,7 +47,7 @@ def test_post_dominators(nodes: list[Node]) -> None:
         assert found == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(graphs())
 def test_groups_are_sound(nodes: list[Node]) -> None:
     groups = find_groups(nodes, MAX_SIZE)
@@ -67,7 +67,7 @@ def test_groups_are_sound(nodes: list[Node]) -> None:
         assert not any(sums & set(nodes[i].operands) for i in group)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(graphs())
 def test_groups_do_not_group_again(nodes: list[Node]) -> None:
     groups = find_groups(nodes, MAX_SIZE)

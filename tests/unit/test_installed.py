@@ -162,18 +162,15 @@ def test_new_pass(installation: Installation, tmp_path: Path, monkeypatch: pytes
     assert {str(file.relative_to(tmp_path)) for file in folder.rglob("*") if file.is_file()} == {*written}
     assert not any("my-rule" in text or "my_rule" in text or "MyRule" in text for text in map(read, written_in(folder)))
 
-    def test() -> None:
+    if not installation.editable:
         installation.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
         installation.run("python", "-m", "lit.main", "-q", "tests", cwd=folder)
-
-    if not installation.editable:
-        test()
         # pyright does not execute the finder of an editable install.
         pytest.importorskip("pyright")
         installation.run("python", "-m", "pyright", "--pythonpath", str(installation.python), cwd=folder)
         pip_install(installation.python, str(folder))
         assert "hoist-bias" in installation.run("relex-opt", "--list-passes", cwd=tmp_path)
-        test()
+        installation.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
 
 
 def written_in(folder: Path) -> list[Path]:

@@ -52,7 +52,7 @@ def test_models(model: str) -> None:
     expect_same_at_all_levels(MODELS[model]())
 
 
-@pytest.mark.parametrize("index", range(6, len(CASES), 35))
+@pytest.mark.parametrize("index", range(6, len(CASES), 50))
 def test_operators(index: int) -> None:
     expect_same_at_all_levels(operator(index))
     expect_same_at_all_levels(open_operator(index))
