@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
+from relex.dialects.index.expr import atom_of, constant_of, factors_of, terms_of
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend.importing.values import refuse
 
@@ -25,6 +27,7 @@ def without_minus_one(old: Sequence[Size], new: Sequence[Size]) -> list[Size]:
 
 def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
     """Return a quotient of products, in which factors may be sizes that are open."""
+    numerator, divisor = _factors(numerator), _factors(divisor)
     for size in [size for size in divisor if isinstance(size, IndexExpr)]:
         if size not in numerator:
             refuse(f"a size of -1 that is {count(numerator)} divided by {size}; 'shapes' closes them")
@@ -37,3 +40,17 @@ def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
     if not is_number(whole % known, 0):
         refuse(f"expected a shape that {whole} elements fit, found {known} elements beside its -1")
     return whole // known
+
+
+def _factors(sizes: Sequence[Size]) -> list[Size]:
+    """Return sizes whose product is that of others: the numbers and names that each is a product of."""
+    found: list[Size] = []
+    for size in sizes:
+        if not isinstance(size, IndexExpr):
+            found.append(size)
+            continue
+        common = gcd(constant_of(size), *terms_of(size).values())
+        rest = size // common
+        atom = atom_of(rest)
+        found += [common, *([rest] if atom is None else map(IndexExpr.of, factors_of(atom)))]
+    return found

@@ -74,6 +74,31 @@ def test_split_of_an_open_size() -> None:
         from_onnx(m)
 
 
+def test_tile_by_an_open_size() -> None:
+    nodes = [
+        node("Shape", "x", "batch", end=1),
+        node("Concat", "batch one", "repeats", axis=0),
+        node("Tile", "row repeats", "rows"),
+        node("Add", "x rows", "y"),
+    ]
+    constants = [constant("one", np.array([1], np.int64)), constant("row", np.array([[1, 2, 3]], np.float32))]
+    check(model(nodes, [value("x", FLOAT, ["batch", 3])], ["y"], constants), images(4, 3))
+
+
+def test_reshape_that_divides_open_sizes() -> None:
+    """Parts of images become sequences: the size that is left is no multiple of the batch."""
+    shapes = [constant("parts", np.array([-1, 8], np.int64)), constant("four", np.array([4], np.int64))]
+    nodes = [
+        node("Shape", "x", "batch", end=1),
+        node("Reshape", "x parts", "rows"),
+        node("Mul", "batch four", "wide"),
+        node("Concat", "wide minus", "shape", axis=0),
+        node("Reshape", "rows shape", "y"),
+    ]
+    shapes.append(constant("minus", np.array([-1], np.int64)))
+    check(model(nodes, [value("x", FLOAT, ["batch", 4, 16])], ["y"], shapes), images(3, 4, 16))
+
+
 MODES = [
     {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
     {"mode": "nearest", "coordinate_transformation_mode": "half_pixel"},

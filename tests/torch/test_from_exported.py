@@ -274,3 +274,30 @@ def test_resize_of_open_sizes() -> None:
     dims = {i: torch.export.Dim(name) for i, name in ((0, "batch"), (2, "height"), (3, "width"))}
     found = interpret(from_exported(exported(larger, x, dynamic=((dims,),))))["main"](x.numpy())
     assert np.allclose(found, larger(None, x).numpy(), atol=1e-6)
+
+
+def test_quotients_of_floats_rounded() -> None:
+    def rounded(self: Any, x: Any, y: Any) -> Any:
+        return [torch.div(x, y, rounding_mode="floor"), torch.div(x, y, rounding_mode="trunc"), x // y, x // 2]
+
+    x = torch.tensor([1.0, -1.0, 7.5, -7.5, 1.0, 0.0, -6.0])
+    y = torch.tensor([0.1, 0.1, 2.0, 2.0, 0.0, 3.0, 3.0])
+    found = interpret(from_exported(exported(rounded, x, y)))["main"](x.numpy(), y.numpy())
+    for one, wanted in zip(found, rounded(None, x, y), strict=True):
+        assert (one == wanted.numpy()).all()
+
+
+def test_pools_and_views_beside_an_open_batch() -> None:
+    """Only the sizes that an operator computes with must be known."""
+
+    def pooled(self: Any, x: Any) -> Any:
+        y = nn.functional.max_pool2d(x, 3, 2, ceil_mode=True)
+        y = nn.functional.adaptive_avg_pool2d(y, 2)
+        y[..., 0] = 1.0
+        return y.reshape(x.size(0) * 3, 2, 2).reshape(x.size(0), -1)
+
+    x = torch.randn(2, 3, 8, 8)
+    found = interpret(from_exported(exported(pooled, x, dynamic=(({0: torch.export.Dim("batch")},),))))["main"](
+        x.numpy()
+    )
+    assert np.allclose(found, pooled(None, x).numpy(), atol=1e-6)

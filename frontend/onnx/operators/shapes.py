@@ -97,7 +97,7 @@ def _as_sizes(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[
 @imports("Tile", since=6)
 def tile(node: Node, x: Tensor, repeats: Tensor) -> Operand:
     """The tensor repeated along each dimension."""
-    times = node.known_integers(repeats, "repeats")
+    times: list[Size] = node.known(repeats, "repeats").tolist()
     sizes = node.shape(x)
     repeated = [size for pair in zip(times, sizes, strict=True) for size in pair]
     parts = op.expand_dims(x, list(range(0, 2 * len(sizes), 2))) if sizes else x

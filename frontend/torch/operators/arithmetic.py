@@ -24,7 +24,6 @@ IN_RESULT_TYPE: dict[str, Callable[[Operand, Operand], Operand]] = {
     "aten.mul": op.multiply,
     "aten.fmod": op.mod,
     "aten.remainder": op.floor_mod,
-    "aten.floor_divide": op.floor_divide,
     "aten.maximum": op.maximum,
     "aten.max.other": op.maximum,
     "aten.clamp_min": op.maximum,
@@ -113,7 +112,26 @@ def divide(node: Node, x: Value, y: Value, rounding_mode: str | None = None) -> 
     a, b = node.typed(x), node.typed(y)
     if rounding_mode is None:
         return op.divide(a, b)
-    return op.floor_divide(a, b) if rounding_mode == "floor" else op.trunc_divide(a, b)
+    if rounding_mode == "floor":
+        return _floor_quotient(node, a, b)
+    return op.trunc(op.divide(a, b)) if node.is_float(a) else op.trunc_divide(a, b)
+
+
+@imports("aten.floor_divide")
+def floor_divide(node: Node, x: Value, y: Value) -> Operand:
+    """The quotient, rounded down."""
+    return _floor_quotient(node, node.typed(x), node.typed(y))
+
+
+def _floor_quotient(node: Node, a: Operand, b: Operand) -> Operand:
+    """Return a quotient rounded down, of floats without the error of the division: of 1 by 0.1 it is 9."""
+    if not node.is_float(a):
+        return op.floor_divide(a, b)
+    rest = node.tensor(op.mod(a, b))
+    is_between = op.logical_and(op.not_equal(rest, 0.0), op.not_equal(op.less(b, 0.0), op.less(rest, 0.0)))
+    quotient = op.round(op.divide(op.subtract(a, rest), b))
+    down = op.where(is_between, op.subtract(quotient, 1.0), quotient)
+    return op.where(op.equal(b, 0.0), op.divide(a, b), down)
 
 
 @imports("aten.addcmul", "aten.addcdiv")

@@ -61,7 +61,9 @@ def slice_scatter(
 
 def _stored(node: Node, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axis: int) -> Operand:
     """Return a tensor with other parts at known positions along a dimension."""
-    size = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else 0
+    size = node.shape(x)[axis]
+    if isinstance(size, IndexExpr):
+        refuse(f"a part at positions along a dimension that is open: {size}; 'shapes' closes it")
     if len(places) == size and (places == np.arange(size)).all():
         return y
     if len(places) and (np.diff(places) == 1).all():
@@ -77,8 +79,10 @@ def _stored(node: Node, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axi
 def select_scatter(node: Node, x: Tensor, y: Tensor, axis: int, place: int) -> Operand:
     """A tensor in which the part at a position along a dimension is another one."""
     axis = node.dimension(axis, x)
-    place += node.static_shape(x)[axis] if place < 0 else 0
     shape = [*node.shape(x)]
+    size = shape[axis]
+    if place < 0 and isinstance(size, int):
+        place += size
     shape[axis] = 1
     new = node.broadcast_to(op.expand_dims(node.typed(y), axis), shape)
     return _stored(node, x, np.array([place]), new, axis)

@@ -100,7 +100,7 @@ def layer_norm(
         y: Operand = normal if scale is None else op.multiply(normal, scale)
         y = y if bias is None else op.add(y, bias)
     else:
-        gamma = Known(np.ones(node.static_shape(x)[-len(sizes) :], x.dtype)) if scale is None else scale
+        gamma = Known(np.ones(node.static_shape(x, first=-len(sizes)), x.dtype)) if scale is None else scale
         beta = Known(np.zeros(node.static_shape(gamma), x.dtype)) if bias is None else bias
         y = op.layer_norm(x, gamma, beta, axes, epsilon)
     return [y] if node.name.startswith("native") else y

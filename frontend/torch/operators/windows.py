@@ -99,7 +99,7 @@ def max_pool(
     """The maximum of each window, and where it is if that is asked for."""
     rank = _rank(node)
     windows = _windows(numbers(size, rank), stride, padding, dilation)
-    windows = windows.with_ceiling(node.static_shape(x)[-rank:]) if ceil_mode else windows
+    windows = windows.with_ceiling(node.static_shape(x, first=-rank)) if ceil_mode else windows
     data = _batched(node, x, rank)
     if not node.name.endswith("_with_indices"):
         return _as_given(node, maxima(node, data, windows), x, rank)
@@ -134,7 +134,7 @@ def average_pool(
     if divisor is None:
         return _as_given(node, averages(node, data, windows, count_include_pad, ceil_mode), x, rank)
     if ceil_mode:
-        windows = windows.with_ceiling(node.static_shape(x)[-rank:])
+        windows = windows.with_ceiling(node.static_shape(x, first=-rank))
     y = op.multiply(averages(node, data, windows, True), prod(windows.size) / divisor)
     return _as_given(node, y, x, rank)
 
@@ -146,7 +146,7 @@ def _adaptive(reduce: Callable[..., Operand], pool: Callable[..., Operand]) -> C
         rank = len(wanted)
         if all(count == 1 for count in wanted):
             return reduce(x, list(range(-rank, 0)), True)
-        sizes = node.static_shape(x)[-rank:]
+        sizes = node.static_shape(x, first=-rank)
         if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
             size = [size // count for size, count in zip(sizes, wanted, strict=True)]
             return _as_given(node, pool(node, _batched(node, x, rank), _windows(size, size, 0, 1)), x, rank)
