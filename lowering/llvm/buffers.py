@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from operator import add, mul
 
 from xdsl.dialects import llvm
@@ -88,10 +88,15 @@ class Buffer:
         # Only static strides are known not to be negative.
         positive = all(stride is not None and stride >= 0 for stride in strides)
         no_wrap = MAY_WRAP if not inside else NO_WRAP if positive else NO_SIGNED_WRAP
-        position: Number = 0
-        for dim, (index, stride) in enumerate(zip(conversion.values(indices), strides, strict=True)):
+        places = conversion.values(indices)
+        parts: list[Number] = []
+        for dim, (index, stride) in enumerate(zip(places, strides, strict=True)):
             factor = self.descriptor.known(stride_at(dim)) if stride is None else stride
-            position = total(conversion, position, product(conversion, known(index), factor, no_wrap), no_wrap)
+            parts.append(product(conversion, known(index), factor, no_wrap))
+        if any(isinstance(index.owner, llvm.URemOp | llvm.SRemOp) for index in places[:-1]):
+            # LLVM folds `x % a + x / a % b * a` to `x % (a * b)`: the indices of a reshape to no division at all.
+            parts.reverse()
+        position = reduce(lambda first, part: total(conversion, first, part, no_wrap), parts, 0)
         if position == 0:
             return pointer
         if isinstance(position, int) and not 0 < position <= MOST_IN_ADDRESS:

@@ -32,6 +32,28 @@ func.func @load(%x: memref<4x8xf32>, %i: index, %j: index) -> f32 {
   func.return %0 : f32
 }
 
+// Digits of a number, as of a reshape, are added up from the last one, as LLVM folds them.
+// CHECK-LABEL: llvm.func @digits
+// ALONE-LABEL: func.func @digits
+func.func @digits(%x: memref<5x7x3xf32>, %i: index) -> f32 {
+  %c3 = arith.constant 3 : index
+  %c7 = arith.constant 7 : index
+  %c21 = arith.constant 21 : index
+  // CHECK:      [[FIRST:%.+]] = llvm.udiv
+  // CHECK:      [[ROW:%.+]] = llvm.urem
+  // CHECK:      [[LAST:%.+]] = llvm.urem
+  // CHECK:      [[SLICES:%.+]] = llvm.mul [[FIRST]],
+  // CHECK:      [[ROWS:%.+]] = llvm.mul [[ROW]],
+  // CHECK-NEXT: [[INSIDE:%.+]] = llvm.add [[LAST]], [[ROWS]] overflow<nsw,nuw> : i64
+  // CHECK-NEXT: llvm.add [[INSIDE]], [[SLICES]] overflow<nsw,nuw> : i64
+  %0 = arith.divui %i, %c21 : index
+  %1 = arith.divui %i, %c3 : index
+  %2 = arith.remui %1, %c7 : index
+  %3 = arith.remui %i, %c3 : index
+  %4 = memref.load %x[%0, %2, %3] : memref<5x7x3xf32>
+  func.return %4 : f32
+}
+
 // Constant indices are no arithmetic.
 // CHECK-LABEL: llvm.func @constant_places
 func.func @constant_places(%near: memref<4x8xf32>, %place: index) {
