@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import terms_of, values_in
+from relex.dialects.index.expr import Index, terms_of, values_in
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.buffers import buffers_written, statement_of
 from relex.passes.analysis.dependence import BlockAccess, Element, block_accesses
@@ -124,6 +124,18 @@ def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
     """Return whether a block accesses neighbouring elements in consecutive iterations of a loop."""
     *outer, last = access.element or (0,)
     return terms_of(last).get(loop.variable) == 1 and not any(loop.variable in values_in(form) for form in outer)
+
+
+def position_of(access: BlockAccess) -> Index | None:
+    """Return how many elements of the buffer come before the one that is accessed; None if that depends on dynamic
+    sizes."""
+    shape = access.access.shape
+    if DYNAMIC_INDEX in shape[1:]:
+        return None
+    position: Index = 0
+    for size, form in zip(shape, access.element, strict=True):
+        position = position * size + form
+    return position
 
 
 def uses(access: BlockAccess, loop: ForOp) -> bool:

@@ -9,6 +9,7 @@ from relex.passes.cpu.rules.columns import columns
 from relex.passes.cpu.rules.digits import digits
 from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
+from relex.passes.cpu.rules.joined_rows import joined_rows
 from relex.passes.cpu.rules.partial_rows import partial_rows
 from relex.passes.cpu.rules.pieces import pieces
 from relex.passes.cpu.rules.short_rows import short_rows
@@ -45,6 +46,7 @@ for rule in (
     columns,
     transpose,
     pieces,
+    joined_rows,
     short_rows,
     bordered_rows,
     digits,

@@ -235,11 +235,21 @@ def divide_factors(index: Index, divisor: int) -> Index:
 def _sum(constant: int, terms: dict[Atom, int]) -> Index:
     """Return the `combination`, with `d * (x // d) + x % d` folded to `x`."""
     for atom in [atom for atom in terms if isinstance(atom, Remainder)]:
-        factor, quotient = terms[atom], Quotient(atom.dividend, atom.divisor)
+        factor, quotient = terms[atom], _quotient_beside(atom)
         if factor and terms.get(quotient, 0) == factor * atom.divisor:
             left = {other: f for other, f in terms.items() if other not in (atom, quotient)}
             return combination(constant, left) + atom.dividend * factor
     return combination(constant, terms)
+
+
+def _quotient_beside(remainder: Remainder) -> Quotient:
+    """Return the quotient of the division that gives a remainder. That of `x // a % b` is `x // (a * b)`."""
+    dividend, divisor = remainder.dividend, remainder.divisor
+    match [*dividend.terms.items()]:
+        case [(Quotient() as inner, 1)] if dividend.constant == 0:
+            return Quotient(inner.dividend, inner.divisor * divisor)
+        case _:
+            return Quotient(dividend, divisor)
 
 
 @dataclass(frozen=True)

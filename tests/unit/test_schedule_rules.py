@@ -147,6 +147,24 @@ def concatenation(a: str, b: str, result: str) -> str:
     }}"""
 
 
+def sum_and_relu(a: str, b: str) -> str:
+    return f"""
+    func.func @main(%a: tensor<{a}>, %b: tensor<{b}>) -> tensor<{a}> {{
+      %0 = relex.add %a, %b : (tensor<{a}>, tensor<{b}>) -> tensor<{a}>
+      %1 = relex.relu %0 : (tensor<{a}>) -> tensor<{a}>
+      func.return %1 : tensor<{a}>
+    }}"""
+
+
+FLATTENED = """
+func.func @main(%a: tensor<7x21x11xf32>) -> tensor<1617xf32> {
+  %0 = relex.reshape %a shape = [1617] : (tensor<7x21x11xf32>) -> tensor<1617xf32>
+  %1 = relex.relu %0 : (tensor<1617xf32>) -> tensor<1617xf32>
+  func.return %1 : tensor<1617xf32>
+}
+"""
+
+
 REPEATED = """
 func.func @main(%a: tensor<30x70xf32>) -> tensor<60x210xf32> {
   %0 = relex.expand_dims %a axis = [0, 2] : (tensor<30x70xf32>) -> tensor<1x30x1x70xf32>
@@ -212,6 +230,11 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "concatenation of rows": (concatenation("31x32xf32", "31x128xf32", "31x192xf32"), "pieces", "pieces"),
     "concatenation of primes": (concatenation("67x31xf32", "67x17xf32", "67x79xf32"), "bordered-rows", "bordered-rows"),
     "repeated rows": (REPEATED, "digits", "digits"),
+    "small images and a number for each": (sum_and_relu("40x7x7xf32", "40x1x1xf32"), "joined-rows", "joined-rows"),
+    "small images and a row": (sum_and_relu("40x7x7xf32", "7xf32"), "short-rows", "short-rows"),
+    "rows of three": (sum_and_relu("400x3xf32", "3xf32"), None, None),
+    "long rows": (sum_and_relu("40x70xf32", "40x70xf32"), None, None),
+    "flattened images": (FLATTENED, None, None),
     "one": (reduction("sum", "1x1xf32", "[0]", "1xf32"), None, None),
 }
 """A program, the rule for its reduction, and the rule if the reduction is strict."""
@@ -259,6 +282,9 @@ def test_rules(name: str) -> None:
         (convolution(5, 33, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 16 and 1 elements"),
         (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), AVX2, "5 of 8 iterations of @i11"),
         (REPEATED, AVX512, "loops of 2x30, 3x70 iterations"),
+        (sum_and_relu("40x7x7xf32", "40x1x1xf32"), AVX512, "one loop of @i11, @i21"),
+        (sum_and_relu("40x7x7xf32", "40x7x7xf32"), AVX512, "one loop of @i01, @i11, @i21"),
+        (sum_and_relu("?x7x7xf32", "?x7x7xf32"), AVX512, "one loop of @i01, @i11, @i21"),
         (pool("max_pool2d", 37, 2), AVX512, "3 vectors of 16 elements"),
         (convolution(68, 14, 68, 2, 1), AVX512, "12 and 10 by 1 vectors of 16 elements"),
         # 3 vectors would be as fast, but 24 does not divide the columns, or a panel fills the first-level cache.

@@ -8,10 +8,10 @@ from relex.dialects.errors import fail
 from relex.dialects.index.expr import IndexExpr, Quotient, Remainder, atoms_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, IterKind
-from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, loops_alone, named
+from relex.passes.cpu.reductions import check_at_least, count, loops_alone, named, position_of
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 
@@ -42,9 +42,10 @@ def digits(block: BlockOp, processor: Processor) -> Plan:
 
 
 def _factors(block: BlockOp, loop: ForOp) -> list[int]:
-    """Return the extents of loops that together replace a loop; none if its variable is not divided, or not evenly."""
+    """Return the extents of loops that together replace a loop; none if its variable is not divided, or not evenly, or
+    if quotients and remainders add up to a place in memory without any."""
     variable, extent = IndexExpr.of(loop.variable), loop.extent
-    forms = [form for access in block_accesses(block) for form in access.element]
+    forms = [form for access in block_accesses(block) if not _is_linear(access) for form in access.element]
     atoms = {atom for form in forms for atom in atoms_in(form) if isinstance(atom, Quotient | Remainder)}
     if not isinstance(extent, int):
         return []
@@ -54,6 +55,11 @@ def _factors(block: BlockOp, loop: ForOp) -> list[int]:
     if len(steps) < 3 or any(large % small for small, large in pairwise(steps)):
         return []
     return [large // small for small, large in pairwise(steps)][::-1]
+
+
+def _is_linear(access: BlockAccess) -> bool:
+    place = position_of(access)
+    return place is not None and not any(isinstance(atom, Quotient | Remainder) for atom in atoms_in(place))
 
 
 def _schedule(schedule: Schedule, factors: dict[Loop, list[int]]) -> None:
