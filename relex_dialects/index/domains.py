@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from relex.dialects.index.expr import Atom
@@ -29,9 +30,17 @@ def constant_value(value: SSAValue) -> int | None:
     if isinstance(value, BlockArgument):
         return None
     owner = value.owner
-    # Most constants are of `arith`: asking for the trait takes ten times as long.
+    if not _may_be_constant(type(owner)):
+        return None
+    # Most constants are of `arith`: asking the trait takes ten times as long.
     attr = owner.value if type(owner) is arith.ConstantOp else ConstantLike.get_constant_value(value)
     return attr.value.data if type(attr) is IntegerAttr else None
+
+
+@cache
+def _may_be_constant(kind: type[Operation | Block]) -> bool:
+    # Ops are of few classes, and most values are no constants.
+    return issubclass(kind, Operation) and kind.has_trait(ConstantLike)
 
 
 def is_same_value(a: SSAValue, b: SSAValue) -> bool:
