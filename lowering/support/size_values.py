@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefT
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from relex.dialects.index.expr import Atom, IndexExpr
+from relex.dialects.index.atoms import Atom
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.names import name_value

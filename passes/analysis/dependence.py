@@ -19,21 +19,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.errors import fail
+from relex.dialects.index.atoms import Atom, Quotient, Remainder
 from relex.dialects.index.constraints import System, different, same
 from relex.dialects.index.domains import domain_of
 from relex.dialects.index.elimination import Contradiction, TooHardError
-from relex.dialects.index.expr import (
-    Atom,
-    Index,
-    IndexExpr,
-    Quotient,
-    Remainder,
-    constant_of,
-    span_of,
-    span_of_atom,
-    terms_of,
-    values_in,
-)
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, span_of_atom, terms_of, values_in
 from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.index.solve import find_point
 from relex.dialects.index.span import Span

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from relex.dialects.index.atoms import Atom
 from relex.dialects.index.bounds import range_of
 from relex.dialects.index.expr import (
-    Atom,
     Index,
     IndexExpr,
     combination,

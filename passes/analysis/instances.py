@@ -19,9 +19,10 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of
+from relex.dialects.index.atoms import Atom, Extreme, Origin, Quotient, Remainder, Variable
 from relex.dialects.index.constraints import Constraint, System, less, limits_of, same, within
 from relex.dialects.index.domains import constant_value
-from relex.dialects.index.expr import Atom, Extreme, Index, IndexExpr, Origin, Quotient, Remainder, Variable
+from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import EXPRESSIONS
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around

@@ -9,8 +9,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import name_of
+from relex.dialects.index.atoms import Origin
 from relex.dialects.index.constraints import Point, at
-from relex.dialects.index.expr import Index, Origin
+from relex.dialects.index.expr import Index
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.instances import Instance, scopes_around
 

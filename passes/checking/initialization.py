@@ -24,9 +24,10 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import name_of
+from relex.dialects.index.atoms import Origin
 from relex.dialects.index.constraints import Constraint, Point, System, different, less, same, unknowns, within
 from relex.dialects.index.elimination import TooHardError, inner_projection
-from relex.dialects.index.expr import Index, IndexExpr, Origin, combination, constant_of
+from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of
 from relex.dialects.index.solve import find_point
 from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
 from relex.passes.analysis.instances import Instance, comes_first, idle_loops, scopes_around

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from relex.dialects.index.atoms import Origin
 from relex.dialects.index.constraints import Point, System, same
 from relex.dialects.index.elimination import TooHardError
-from relex.dialects.index.expr import IndexExpr, Origin
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.index.solve import find_point
 from relex.passes.analysis.touches import Touch
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir.affine import AffineMap
 
 from relex.dialects.errors import CompileError, fail
-from relex.dialects.index.expr import IndexExpr, Remainder, atom_of, terms_of
+from relex.dialects.index.atoms import Remainder
+from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
 from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses

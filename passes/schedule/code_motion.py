@@ -10,7 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Atom, Index, IndexExpr, span_of, terms_of
+from relex.dialects.index.atoms import Atom
+from relex.dialects.index.expr import Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
 from relex.dialects.walks import ancestors

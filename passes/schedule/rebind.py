@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.index.expr import Atom, Index, IndexExpr, terms_of
+from relex.dialects.index.atoms import Atom
+from relex.dialects.index.expr import Index, IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
 from relex.dialects.walks import walk

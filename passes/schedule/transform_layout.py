@@ -17,7 +17,8 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Index, IndexExpr, Quotient, Remainder, constant_of, terms_of, values_in
+from relex.dialects.index.atoms import Quotient, Remainder
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.span import ANYTHING, Span
 from relex.dialects.schedule.blocks import TransformLayoutOp

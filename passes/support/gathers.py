@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 
-from relex.dialects.index.expr import Atom, Index, Quotient, Remainder, constant_of, terms_of, values_in
+from relex.dialects.index.atoms import Atom, Quotient, Remainder
+from relex.dialects.index.expr import Index, constant_of, terms_of, values_in
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -12,21 +12,9 @@ from math import inf
 
 from xdsl.ir import SSAValue
 
+from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol, Variable
 from relex.dialects.index.domains import domain_of
-from relex.dialects.index.expr import (
-    Atom,
-    Extreme,
-    Index,
-    IndexExpr,
-    Product,
-    Quotient,
-    Remainder,
-    Symbol,
-    Variable,
-    constant_of,
-    terms_of,
-    values_in,
-)
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable, constant_of, span_of, terms_of
+from relex.dialects.index.atoms import Origin, Variable
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of
 
 Point = Mapping[Variable, int]
 """Values of variables; missing ones do not matter."""

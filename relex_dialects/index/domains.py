@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
-from relex.dialects.index.expr import Atom
+from relex.dialects.index.atoms import Atom
 from relex.dialects.index.span import ANYTHING, Span
 
 

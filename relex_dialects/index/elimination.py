@@ -17,8 +17,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import gcd
 
+from relex.dialects.index.atoms import Origin, Variable
 from relex.dialects.index.constraints import Constraint, multiple, same, unknowns
-from relex.dialects.index.expr import Index, IndexExpr, Origin, Variable, combination, constant_of, divide_factors
+from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of, divide_factors
 
 MOST_INEQUALITIES = 600
 """A limit on the inequalities, whose number elimination may square with each variable."""

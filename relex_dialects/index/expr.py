@@ -1,8 +1,8 @@
 """Integer expressions in normal form: indices of loops, blocks and buffers, and dynamic sizes.
 
-An `Index` is a number or an `IndexExpr`: a constant plus atoms with factors. An atom is a value of the program, a named
-size, or a nonlinear term: a product, a quotient, a remainder, a minimum or a maximum. Expressions are simplified on
-construction, so that `n + m == m + n`, and `(4 * i + j) // 4 == i` if `j` is in 0..3.
+An `Index` is a number or an `IndexExpr`: a constant plus atoms with factors; `relex.dialects.index.atoms` says what
+these are. Expressions are simplified on construction, so that `n + m == m + n`, and `(4 * i + j) // 4 == i` if `j` is
+in 0..3.
 
 Named sizes are never negative. Two expressions that are not `==` may still have the same value. The runtime evaluates
 sizes, too, so that xDSL is imported only for expressions that contain values of a program.
@@ -10,12 +10,12 @@ sizes, too, so that xDSL is imported only for expressions that contain values of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from math import gcd, inf, prod
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
+from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol, Variable, factors_of
 from relex.dialects.index.span import Span
 
 if TYPE_CHECKING:
@@ -105,91 +105,6 @@ Index: TypeAlias = int | IndexExpr
 """A number, or an expression whose value is known only at run time."""
 
 
-@dataclass(frozen=True)
-class Symbol:
-    """A named size."""
-
-    name: str
-
-
-class Origin(Enum):
-    """The origin of a variable, and so what it means if different values of it make a difference."""
-
-    COUNTER = auto()
-    """The variable of a loop that takes all its values in every run, or something computed from such variables."""
-    SIZE = auto()
-    """A number that is fixed during a run: a size of a buffer or an argument."""
-    DATA = auto()
-    """A number that depends on data, or whose computation is not understood."""
-
-
-@dataclass(frozen=True, eq=False)
-class Variable:
-    """An unknown integer from `low` to `high`, both inclusive."""
-
-    name: str
-    origin: Origin
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
-class Product:
-    """A product of two or more atoms, none of them a product, in an order that does not matter."""
-
-    factors: tuple[Atom, ...]
-
-    @classmethod
-    def of(cls, factors: Iterable[Atom]) -> Product:
-        """Return the product of atoms in canonical order."""
-        from relex.dialects.index.text import text_of_atom
-
-        return cls(tuple(sorted(factors, key=text_of_atom)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Product) and self._counts == other._counts
-
-    def __hash__(self) -> int:
-        return hash(self._counts)
-
-    @property
-    def _counts(self) -> frozenset[tuple[Atom, int]]:
-        return frozenset((atom, self.factors.count(atom)) for atom in self.factors)
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """An expression divided by a positive number, rounded down."""
-
-    dividend: IndexExpr
-    divisor: int
-
-
-@dataclass(frozen=True)
-class Remainder:
-    """The remainder of that division."""
-
-    dividend: IndexExpr
-    divisor: int
-
-
-@dataclass(frozen=True)
-class Extreme:
-    """The minimum or the maximum of two indices, in an order that does not matter."""
-
-    which: Literal["min", "max"]
-    operands: tuple[Index, Index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Extreme) and self.which == other.which and {*self.operands} == {*other.operands}
-
-    def __hash__(self) -> int:
-        return hash((self.which, frozenset(self.operands)))
-
-
-Atom: TypeAlias = "SSAValue | Symbol | Variable | Product | Quotient | Remainder | Extreme"
-
-
 AtomT = TypeVar("AtomT", bound="Atom")
 
 
@@ -214,11 +129,6 @@ def atom_of(index: Index) -> Atom | None:
         return None
     ((atom, factor),) = index.terms.items()
     return atom if factor == 1 else None
-
-
-def factors_of(atom: Atom) -> tuple[Atom, ...]:
-    """Return the factors of a product; any other atom is its own factor."""
-    return atom.factors if isinstance(atom, Product) else (atom,)
 
 
 def combination(constant: int, terms: Mapping[AtomT, int]) -> Index:

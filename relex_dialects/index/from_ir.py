@@ -9,18 +9,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.index.atoms import Quotient
 from relex.dialects.index.domains import constant_value, extent_of
-from relex.dialects.index.expr import (
-    Index,
-    IndexExpr,
-    Quotient,
-    has_values,
-    larger,
-    never_negative,
-    smaller,
-    span_of,
-    terms_of,
-)
+from relex.dialects.index.expr import Index, IndexExpr, has_values, larger, never_negative, smaller, span_of, terms_of
 from relex.dialects.table import Table
 
 Lookup: TypeAlias = Callable[[SSAValue], Index | None]

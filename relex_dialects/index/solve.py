@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from relex.dialects.index.atoms import Variable
 from relex.dialects.index.constraints import Constraint, Point, System, at, unknowns
 from relex.dialects.index.elimination import (
     Bounds,
@@ -13,7 +14,7 @@ from relex.dialects.index.elimination import (
     eliminate,
     remove_equalities,
 )
-from relex.dialects.index.expr import Index, Variable, combination
+from relex.dialects.index.expr import Index, combination
 
 MOST_STEPS = 3000
 """A limit on the steps of a search, unless it is told another."""

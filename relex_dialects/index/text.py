@@ -5,23 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from relex.dialects.index.expr import (
-    Atom,
-    Extreme,
-    Index,
-    IndexExpr,
-    Product,
-    Quotient,
-    Remainder,
-    Symbol,
-    Variable,
-    constant_of,
-    factors_of,
-    larger,
-    named,
-    smaller,
-    terms_of,
-)
+from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol, Variable, factors_of
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, larger, named, smaller, terms_of
 
 
 def text_of(index: Index) -> str:

@@ -10,17 +10,8 @@ from math import floor, isfinite
 from xdsl.dialects import arith
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from relex.dialects.index.expr import (
-    Atom,
-    Extreme,
-    Index,
-    IndexExpr,
-    Product,
-    Quotient,
-    Remainder,
-    Symbol,
-    span_of,
-)
+from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol
+from relex.dialects.index.expr import Index, IndexExpr, span_of
 
 
 class IndexBuilder(ABC):

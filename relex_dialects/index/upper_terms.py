@@ -6,17 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
-from relex.dialects.index.expr import (
-    Atom,
-    Extreme,
-    Index,
-    Product,
-    Quotient,
-    Remainder,
-    constant_of,
-    factors_of,
-    terms_of,
-)
+from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, factors_of
+from relex.dialects.index.expr import Index, constant_of, terms_of
 
 Bounds: TypeAlias = "Mapping[Atom | None, Fraction]"
 """A sum of products of names with positive factors; the constant is stored under None."""

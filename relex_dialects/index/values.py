@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 
-from relex.dialects.index.expr import (
-    Atom,
-    Extreme,
-    Index,
-    IndexExpr,
-    Product,
-    Quotient,
-    Remainder,
-    Symbol,
-    constant_of,
-    larger,
-    smaller,
-    terms_of,
-)
+from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, larger, smaller, terms_of
 
 
 def replace_atoms(index: Index, replacement: Callable[[Atom], Index | None]) -> Index:

@@ -15,7 +15,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
 from relex.dialects.errors import InferenceError
-from relex.dialects.index.expr import combination, constant_of, factors_of, terms_of
+from relex.dialects.index.atoms import factors_of
+from relex.dialects.index.expr import combination, constant_of, terms_of
 from relex.dialects.relex.operator import Operator
 from relex.dialects.relex.types import SizedType, tensor_type
 from relex.dialects.sizes import Size, at_most, evaluate, names_in, parse_index, substitute

@@ -13,7 +13,8 @@ from math import prod
 from xdsl.dialects import memref
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from relex.dialects.index.expr import Index, IndexExpr, constant_of, factors_of, has_values, never_negative, terms_of
+from relex.dialects.index.atoms import factors_of
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, has_values, never_negative, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, count

@@ -10,7 +10,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import size_in_bytes
-from relex.dialects.index.expr import Product, atoms_in, never_negative, parts_of
+from relex.dialects.index.atoms import Product
+from relex.dialects.index.expr import atoms_in, never_negative, parts_of
 from relex.dialects.index.upper_terms import Bounds, upper_terms
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, count
 from relex.dialects.sizes.requirements import Requirement

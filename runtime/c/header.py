@@ -8,7 +8,8 @@ from importlib.resources import files
 from itertools import accumulate
 
 from relex.dialects.element_types import ELEMENTS
-from relex.dialects.index.expr import Atom, Extreme, Quotient, Remainder, Symbol, constant_of, factors_of
+from relex.dialects.index.atoms import Atom, Extreme, Quotient, Remainder, Symbol, factors_of
+from relex.dialects.index.expr import constant_of
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.machine import Target
 from relex.dialects.names import Names

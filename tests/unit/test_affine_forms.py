@@ -12,17 +12,9 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.index.atoms import Extreme
 from relex.dialects.index.elimination import Contradiction
-from relex.dialects.index.expr import (
-    Extreme,
-    Index,
-    IndexExpr,
-    atom_of,
-    larger,
-    never_negative,
-    smaller,
-    span_of,
-)
+from relex.dialects.index.expr import Index, IndexExpr, atom_of, larger, never_negative, smaller, span_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.span import Span
 from relex.dialects.index.values import replace_atoms

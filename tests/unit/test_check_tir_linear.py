@@ -7,9 +7,10 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relex.dialects.index.atoms import Origin, Variable
 from relex.dialects.index.constraints import Constraint, Point, System, at_least
 from relex.dialects.index.elimination import inner_projection
-from relex.dialects.index.expr import IndexExpr, Origin, Variable, combination
+from relex.dialects.index.expr import IndexExpr, combination
 from relex.dialects.index.solve import find_point
 
 LARGEST = 4

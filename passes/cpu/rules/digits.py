@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from relex.dialects.errors import fail
-from relex.dialects.index.expr import IndexExpr, Quotient, Remainder, atoms_in
+from relex.dialects.index.atoms import Quotient, Remainder
+from relex.dialects.index.expr import IndexExpr, atoms_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
