@@ -134,7 +134,9 @@ def used_features(target: Target) -> frozenset[str]:
 
 def _features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]:
     check_target(target)
-    pairs = [(Target(target.triple, "", f"+{name}"), target) for name in candidates]
+    # Of the same cpu: others have preferences of their own, which AArch64 takes for features.
+    given = f"{target.features}," if target.features else ""
+    pairs = [(replace(target, features=f"{given}+{name}"), target) for name in candidates]
     return frozenset(name for name, found in zip(candidates, _inlines(target.triple, pairs), strict=True) if found)
 
 
