@@ -184,6 +184,16 @@ def conv1d(
     sides, or two (left, right).
     """
 
+def conv1d_packed(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """The convolution, as `relex.conv1d`, of unsigned bytes with signed ones, each packed along the input channels."""
+
 def conv1d_transpose(
     data: Operand,
     weight: Operand,
@@ -229,6 +239,16 @@ def conv2d_blocked(
     right) or four (top, left, bottom, right).
     """
 
+def conv2d_packed(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """The convolution, as `relex.conv2d`, of unsigned bytes with signed ones, each packed along the input channels."""
+
 def conv2d_transpose(
     data: Operand,
     weight: Operand,
@@ -258,6 +278,16 @@ def conv3d(
     `padding` is one number for all sides, three (for both sides of each dimension) or six (before each dimension, then
     after each).
     """
+
+def conv3d_packed(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> Call:
+    """The convolution, as `relex.conv3d`, of unsigned bytes with signed ones, each packed along the input channels."""
 
 def conv3d_transpose(
     data: Operand,
@@ -418,6 +448,12 @@ def matmul(lhs: Operand, rhs: Operand) -> Call:
     operand of rank 1 is a row on the left and a column on the right.
     """
 
+def matmul_packed(lhs: Operand, rhs: Operand) -> Call:
+    """
+    The matrix product, as `relex.matmul`, of unsigned bytes with signed ones, each packed along the dimension that is
+    summed.
+    """
+
 def max(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from."""
 
@@ -539,6 +575,9 @@ def of(kind: type[Operator]) -> Callable[..., Call]:
     Return the function for an operator. It takes the tensors first, then the properties that the operator's class
     takes.
     """
+
+def pack_bytes(data: Operand, axis: int) -> Call:
+    """Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word."""
 
 def pad(operand: Operand, pad_width: Sequence[int], pad_value: float | None = None) -> Call:
     """

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from relex.lowering.annotate_temporaries import AnnotateTemporariesPass as AnnotateTemporariesPass
     from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass as ConvertScfWhileToCfPass
     from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass as ConvertTirToScfPass
+    from relex.lowering.expand_dot4 import ExpandDot4Pass as ExpandDot4Pass
     from relex.lowering.expand_floats import ExpandFloatsPass as ExpandFloatsPass
     from relex.lowering.expand_math import ExpandMathPass as ExpandMathPass
     from relex.lowering.instrument_calls import InstrumentCallsPass as InstrumentCallsPass

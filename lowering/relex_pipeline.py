@@ -13,6 +13,7 @@ from relex.lowering.annotate_signatures import AnnotateSignaturesPass
 from relex.lowering.annotate_temporaries import AnnotateTemporariesPass
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.expand_dot4 import ExpandDot4Pass
 from relex.lowering.expand_floats import ExpandFloatsPass
 from relex.lowering.expand_math import ExpandMathPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
@@ -39,6 +40,7 @@ from relex.passes import (
     InlineBlocksPass,
     LocalizeSizesPass,
     MergeLoopsPass,
+    PackBytesPass,
     RemoveUnusedPass,
     RewriteLayoutPass,
     ScheduleCpuPass,
@@ -59,11 +61,11 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,remove-unused,fold-constants{strict=true},cancel-transposes,fold-batch-norm,block-channels,
+    // set-target,remove-unused,fold-constants{strict=true},cancel-transposes,pack-bytes,fold-batch-norm,block-channels,
     // infer-sizes,localize-sizes,fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,
     // block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
     // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
-    // outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
+    // expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
     // convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
@@ -98,7 +100,7 @@ def pipeline(
 ) -> list[tuple[Level, list[ModulePass]]]:
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
-    folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict)]
+    folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict), PackBytesPass()]
     layers = [FoldBatchNormPass(), BlockChannelsPass()]
     sizes = [InferSizesPass(), LocalizeSizesPass()]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
@@ -108,7 +110,7 @@ def pipeline(
     levels: list[tuple[Level, list[ModulePass]]] = [
         ("graph", [SetTargetPass(), RemoveUnusedPass(), *folding, *layers, *sizes, FuseAttentionPass()]),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
-        ("core", [*buffers, *loops, ExpandMathPass(), *outline]),
+        ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.fuse_tir import FuseTirPass as FuseTirPass
     from relex.passes.graph.infer_sizes import InferSizesPass as InferSizesPass
     from relex.passes.graph.localize_sizes import LocalizeSizesPass as LocalizeSizesPass
+    from relex.passes.graph.pack_bytes import PackBytesPass as PackBytesPass
     from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass

@@ -62,6 +62,9 @@ class Processor:
     rounding_feature: str | None = None
     """The same for `roundeven`, which few C libraries have."""
 
+    dot4_features: tuple[str, ...] = ()
+    """The features, any of which has instructions for `tir.dot4` in vectors; empty strings for what all have."""
+
     assumed: str = ""
     """The features, as in `Target`, of code for a triple with an operating system, unless it is for a certain cpu."""
 
@@ -89,6 +92,7 @@ _X86_64 = Processor(
     f16_feature="f16c",
     f16_rounding_feature="avx512fp16",
     rounding_feature="sse4.1",
+    dot4_features=("",),
     lists_features=True,
     privileged=tuple(
         "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku "
@@ -120,6 +124,7 @@ PROCESSORS.add(
         f16_feature="",
         f16_rounding_feature="",
         rounding_feature="",
+        dot4_features=("dotprod", "i8mm"),
         pause="call void @llvm.aarch64.hint(i32 1)",
     ),
     "AArch64",

@@ -168,6 +168,7 @@ _UNARY: dict[str, str | Scalar | Build] = {
 
 _BINARY: dict[str, str | Scalar | Build] = {
     "atan2": Scalar(math.Atan2Op),
+    "dot4": "dot4",
     "copysign": Scalar(math.CopySignOp),
     "fmod": Scalar(RemFOp),
     "max": "maximum",

@@ -25,6 +25,7 @@ from relex.dialects.relex import (
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size, count
 from relex.lowering.legalizations.indexing import padded
+from relex.lowering.legalizations.linear import times
 from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import (
     Axis,
@@ -65,7 +66,7 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
 
     def element(n: Axis, g: Expr | int, o: Expr | int, *place: Axis) -> Expr:
         source = data[n, _member(g, channels, c), *_inside(windows, place, inner)]
-        return sum(source * w[_member(g, outputs, o), c, *inner], axis=terms)
+        return sum(times(op, source, w[_member(g, outputs, o), c, *inner]), axis=terms)
 
     return _by_group(op, [x, w], groups, outputs, element)
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from relex.dialects.relex import DenseOp, MatmulOp
+from collections.abc import Sequence
+from functools import partial, reduce
+
+from xdsl.dialects.builtin import i32
+
+from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, Operator, PackBytesOp
+from relex.dialects.relex.packed import BYTES, PackedProduct, ui8
 from relex.dialects.relex.types import broadcast
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, compute, reduce_axis, sum
+from relex.lowering.te import Axis, Expr, Tensor, call, cast, compute, if_then_else, reduce_axis, sum
 
 
 @legalizes(DenseOp)
@@ -16,8 +22,8 @@ def dense(op: DenseOp, x: Tensor, w: Tensor) -> Tensor:
     return compute((*x.shape[:-1], w.shape[0]), lambda *i: sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
 
 
-@legalizes(MatmulOp)
-def matmul(op: MatmulOp, a: Tensor, b: Tensor) -> Tensor:
+@legalizes(MatmulOp, MatmulPackedOp)
+def matmul(op: MatmulOp | MatmulPackedOp, a: Tensor, b: Tensor) -> Tensor:
     """Legalize to a sum of products, with NumPy's rules for vectors and broadcast batch dimensions."""
     k = reduce_axis(a.shape[-1])
     batch = len(broadcast(a.shape[:-2], b.shape[:-2]))
@@ -27,6 +33,30 @@ def matmul(op: MatmulOp, a: Tensor, b: Tensor) -> Tensor:
         row = [rest.pop(0)] if a.ndim > 1 else []
         left = a[*broadcast_indices(a.shape[:-2], i[:batch]), *row, k]
         right = b[*broadcast_indices(b.shape[:-2], i[:batch]), k, *rest]
-        return sum(left * right, axis=k)
+        return sum(times(op, left, right), axis=k)
 
     return compute(result_shape(op, a, b), element, name="matmul")
+
+
+def times(op: Operator, lhs: Expr, rhs: Expr) -> Expr:
+    """Return the product of two elements, or of the bytes in them."""
+    return call("dot4", lhs, rhs) if isinstance(op, PackedProduct) else lhs * rhs
+
+
+@legalizes(PackBytesOp)
+def pack_bytes(op: PackBytesOp, x: Tensor) -> Tensor:
+    """Legalize to words made of the bits of bytes; nothing is read after the last byte."""
+    axis, size = op.normal_axis, x.shape[op.normal_axis]
+    is_full = isinstance(size, int) and size % BYTES == 0
+
+    def element(*i: Axis) -> Expr:
+        return reduce(partial(call, "bitwise_or"), (shifted(i, n) for n in range(BYTES)))
+
+    def shifted(i: Sequence[Axis], n: int) -> Expr:
+        place = i[axis] * BYTES + n
+        byte = x[*i[:axis], place, *i[axis + 1 :]]
+        inside = byte if is_full else if_then_else(place < size, byte, 0)
+        word = cast(cast(inside, ui8), i32)
+        return call("left_shift", word, 8 * n) if n else word
+
+    return compute(result_shape(op, x), element, name="words")

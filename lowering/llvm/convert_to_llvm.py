@@ -46,6 +46,7 @@ _REMOVES = {
     "convert-scf-to-cf": "scf.for scf.if scf.index_switch",
     "convert-scf-while-to-cf": "scf.execute_region scf.while",
     "convert-tir-to-scf": "tir",
+    "expand-dot4": "tir.dot4",
     "legalize-ops": "relex",
     "lower-affine": "affine",
     "lower-call-tir": "relex.alloc_tensor relex.call relex.call_dps_packed relex.call_tir relex.constant "

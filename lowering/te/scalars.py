@@ -23,6 +23,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import SUB_BYTE, integer_limits, integer_splat, is_unsigned, record_of, storage_of
 from relex.dialects.table import Table
+from relex.dialects.tir import Dot4Op
 from relex.dialects.upstream.arith import RemFOp
 
 Builder = Callable[..., Operation]
@@ -78,6 +79,7 @@ SCALARS.update(
         "bitwise_xor": Scalar(None, arith.XOrIOp, arith.XOrIOp),
         "left_shift": Scalar(on_integer=arith.ShLIOp),
         "right_shift": Scalar(on_integer=arith.ShRSIOp, on_unsigned=arith.ShRUIOp),
+        "dot4": Scalar(on_integer=Dot4Op),
         "and": Scalar(on_bool=arith.AndIOp),
         "or": Scalar(on_bool=arith.OrIOp),
         "equal": _comparison("oeq", "eq", "eq"),

@@ -18,6 +18,7 @@ from xdsl.utils.hints import isa
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.table import Table
+from relex.dialects.tir import Dot4Op
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import call_intrinsic, mangled
@@ -96,6 +97,12 @@ def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: Emitter
     lhs, rhs = values
     # Both dialects use the same numbers for predicates.
     return out.add(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64))).res
+
+
+@SUBSTITUTES.rule(Dot4Op)
+def _dot4(op: Dot4Op, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+    lhs, rhs = values
+    return out.add(Dot4Op(lhs, rhs)).result
 
 
 @SUBSTITUTES.rule(arith.SelectOp)

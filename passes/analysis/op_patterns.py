@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import BlockArgument, Operation
 
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, Dot4Op, ForOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
 from relex.dialects.tir.indices import is_subsequence, plain_indices, reads_memory, variable_of
 from relex.dialects.tir.op_pattern import OpPattern, widest
 from relex.dialects.walks import walk
 
-_PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp)
+_PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp, Dot4Op)
 
 
 def pattern_of_function(function: PrimFuncOp) -> OpPattern:

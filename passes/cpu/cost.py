@@ -185,6 +185,10 @@ MIN_LANES = 2
 COST_OF_EDGES = 0.02
 """Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
 
+COST_OF_GUARDS = 1.5
+"""Cost of tiles of `tir.dot4` with conditions that keep vectors at the edge in bounds, relative to those without: each
+word of the other operand is loaded twice, once under the condition, for a single instruction."""
+
 COST_OF_A_SCALAR = 1.5
 """Cost of copying an element, in multiplications."""
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, ForOp
+from relex.dialects.tir import BlockOp, Dot4Op, ForOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.dependence import BlockAccess
@@ -174,6 +174,8 @@ class ReductionAxes:
         load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
         products = tile.cost(self.row_count, self.column_count, load)
         total = around * (products if self.row_count else rows * products)
+        if self._multiplies_bytes and not (self.is_packed(tile) or self.has_full_panels(tile)):
+            total *= cost.COST_OF_GUARDS
         if self.is_packed(tile) and not self.has_constant_columns:
             rest = self.column_count % tile.columns
             stores = rest + (self.column_count - rest) / tile.lanes if self.is_unit_stride else self.column_count
@@ -181,6 +183,10 @@ class ReductionAxes:
         if not self.is_stored_in_vectors:
             total += cost.COST_OF_A_SCALAR_STORE * around * rows * self.column_count / terms
         return total
+
+    @cached_property
+    def _multiplies_bytes(self) -> bool:
+        return any(isinstance(op, Dot4Op) for op in self.reduction.block.body.block.ops)
 
     @cached_property
     def _around(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -10,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation
 
 from relex.dialects.errors import stop, unsupported
+from relex.dialects.tir import Dot4Op
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.interpreter.memory import any_of
 from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
@@ -105,6 +107,21 @@ SIGNED_DIVISIONS = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.Ceil
 def interpret_integer_op(op: Operation) -> Run:
     """Apply a function of integers."""
     return integer_function(op, type(op), op.results[0].type)
+
+
+@SCALARS.rule(Dot4Op)
+def interpret_dot4(op: Dot4Op) -> Run:
+    """Multiply bytes, and add up the products of each word."""
+
+    def run(a: Any, b: Any) -> Any:
+        products = (_byte(a, n, np.uint8) * _byte(b, n, np.int8) for n in range(4))
+        return functools.reduce(operator.add, products)
+
+    return run
+
+
+def _byte(words: Any, number: int, dtype: Any) -> Any:
+    return np.right_shift(words, np.int32(8 * number)).astype(dtype).astype(np.int32)
 
 
 def integer_function(op: Operation, kind: type[Operation], t: Attribute) -> Run:

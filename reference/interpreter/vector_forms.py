@@ -1,5 +1,5 @@
-"""Semantics of the ops of `llvm` that `vectorize-loops` writes where xDSL restricts ops of `arith` to scalars: see
-`relex.lowering.vectors.forms`."""
+"""Semantics of the ops of `llvm` that `vectorize-loops` writes where xDSL restricts ops of `arith` to scalars, and of
+the instructions that `expand-dot4` writes: see `relex.lowering.vectors.forms` and `relex.lowering.expand_dot4`."""
 
 from __future__ import annotations
 
@@ -72,5 +72,29 @@ def _is_of_class(value: Any, classes: Any) -> Any:
     return (found & classes) != 0
 
 
-INTRINSICS: dict[str, Callable[..., Any]] = {"llvm.vp.select": _select, "llvm.is.fpclass": _is_of_class}
+def _pairs(a: Any, b: Any) -> Any:
+    """Multiply integers of 16 bits, and add up the products of two neighbours."""
+    return (a.astype(np.int32) * b.astype(np.int32)).reshape(-1, 2).sum(1, np.int32)
+
+
+def _signed_bytes(total: Any, a: Any, b: Any) -> Any:
+    """Multiply signed bytes, and add the products of four neighbours to each total."""
+    return total + (a.astype(np.int32) * b.astype(np.int32)).reshape(-1, 4).sum(1, np.int32)
+
+
+def _mixed_bytes(total: Any, a: Any, b: Any) -> Any:
+    """Multiply unsigned bytes with signed ones, likewise."""
+    return _signed_bytes(total, a.view(np.uint8), b)
+
+
+INTRINSICS: dict[str, Callable[..., Any]] = {
+    "llvm.vp.select": _select,
+    "llvm.is.fpclass": _is_of_class,
+    "llvm.x86.sse2.pmadd": _pairs,
+    "llvm.x86.avx2.pmadd": _pairs,
+    "llvm.x86.avx512.pmaddw.d": _pairs,
+    "llvm.x86.avx512.vpdpbusd": _mixed_bytes,
+    "llvm.aarch64.neon.usdot.v4i32": _mixed_bytes,
+    "llvm.aarch64.neon.sdot.v4i32": _signed_bytes,
+}
 """The functions of intrinsics, by their names without a type."""

@@ -87,6 +87,12 @@ if TYPE_CHECKING:
     from relex.dialects.relex.operator import Exactness as Exactness
     from relex.dialects.relex.operator import Operator as Operator
     from relex.dialects.relex.operator import SeveralResults as SeveralResults
+    from relex.dialects.relex.packed import Conv1dPackedOp as Conv1dPackedOp
+    from relex.dialects.relex.packed import Conv2dPackedOp as Conv2dPackedOp
+    from relex.dialects.relex.packed import Conv3dPackedOp as Conv3dPackedOp
+    from relex.dialects.relex.packed import MatmulPackedOp as MatmulPackedOp
+    from relex.dialects.relex.packed import PackBytesOp as PackBytesOp
+    from relex.dialects.relex.packed import PackedConvolution as PackedConvolution
     from relex.dialects.relex.pooling import AvgPool as AvgPool
     from relex.dialects.relex.pooling import AvgPool1dOp as AvgPool1dOp
     from relex.dialects.relex.pooling import AvgPool2dOp as AvgPool2dOp

@@ -8,11 +8,12 @@ A `tir.prim_func` computes buffers from buffers by loop nests around blocks. Ins
 from xdsl.ir import Dialect
 
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
+from relex.dialects.tir.dot4 import Dot4Op
 from relex.dialects.tir.functions import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallOp, PrimFuncOp
 from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR, OpPattern
 
-Tir = Dialect("tir", [AllocBufferOp, BlockOp, CallOp, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr])
+Tir = Dialect("tir", [AllocBufferOp, BlockOp, CallOp, Dot4Op, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr])
 
 __all__ = [
     "NOALIAS_ATTR",
@@ -21,6 +22,7 @@ __all__ = [
     "BlockOp",
     "BufferConstr",
     "CallOp",
+    "Dot4Op",
     "ForOp",
     "InitOp",
     "IterKind",

@@ -36,11 +36,14 @@ from relex.dialects.relex import (
     ClipOp,
     ConcatOp,
     Conv1dOp,
+    Conv1dPackedOp,
     Conv1dTransposeOp,
     Conv2dBlockedOp,
     Conv2dOp,
+    Conv2dPackedOp,
     Conv2dTransposeOp,
     Conv3dOp,
+    Conv3dPackedOp,
     Conv3dTransposeOp,
     CoshOp,
     CosOp,
@@ -76,6 +79,7 @@ from relex.dialects.relex import (
     LogOp,
     LogSoftmaxOp,
     MatmulOp,
+    MatmulPackedOp,
     MaximumOp,
     MaxOp,
     MaxPool1dOp,
@@ -91,6 +95,7 @@ from relex.dialects.relex import (
     MultiplyOp,
     NegativeOp,
     NotEqualOp,
+    PackBytesOp,
     PadOp,
     PermuteDimsOp,
     PowerOp,
@@ -142,6 +147,10 @@ def _integers(*shape: int) -> Array:
 
 def _unsigned(*shape: int) -> Array:
     return random_array(_RNG, "uint8", shape)
+
+
+def _words(*shape: int) -> Array:
+    return random_array(_RNG, "int32", shape)
 
 
 def _bools(*shape: int) -> Array:
@@ -278,6 +287,12 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
         [_images(1, 2, 7)],
     ),
     (partial(AvgPool3dOp, pool_size=[2, 2, 1], padding=[1, 0, 0]), [_images(1, 2, 2, 3, 2)]),
+    (partial(PackBytesOp, axis=1), [_integers(2, 7, 3)]),
+    (partial(PackBytesOp, axis=-2), [_unsigned(8, 3)]),
+    (MatmulPackedOp, [_words(2, 3, 4), _words(4, 5)]),
+    (partial(Conv1dPackedOp, padding=[2, 1], dilation=[2]), [_words(2, 3, 5), _words(2, 3, 3)]),
+    (partial(Conv2dPackedOp, strides=[2, 1], padding=[1], groups=2), [_words(1, 4, 4, 5), _words(4, 2, 3, 2)]),
+    (partial(Conv3dPackedOp, padding=[1, 0, 1]), [_words(1, 2, 3, 4, 3), _words(3, 2, 2, 2, 3)]),
 ]
 
 NARROW: list[tuple[MakeOperator, list[Array]]] = [

@@ -15,14 +15,15 @@ from relex.passes import AnnotateOpPatternPass
 EXPECTED = {
     OpPattern.ELEMENTWISE: ["expand_dims", "squeeze"],
     OpPattern.BROADCAST: ["broadcast_to"],
-    OpPattern.INJECTIVE: ["concat", "pad", "permute_dims", "reshape", "strided_slice"],
+    OpPattern.INJECTIVE: ["concat", "pack_bytes", "pad", "permute_dims", "reshape", "strided_slice"],
     OpPattern.REDUCTION: ["max", "min", "prod", "sum"],
     OpPattern.OUT_ELEMENTWISE_FUSABLE: [
         *("argmax", "argmin", "dense", "layer_norm", "log_softmax", "matmul", "mean", "softmax"),
         *(f"{kind}{rank}d" for kind in ("avg_pool", "conv", "max_pool") for rank in (1, 2, 3)),
         *(f"max_pool{rank}d_with_indices" for rank in (1, 2, 3)),
         *(f"conv{rank}d_transpose" for rank in (1, 2, 3)),
-        "conv2d_blocked",
+        *(f"conv{rank}d_packed" for rank in (1, 2, 3)),
+        *("conv2d_blocked", "matmul_packed"),
     ],
     OpPattern.OPAQUE: [
         *("argsort", "cumprod", "cumsum", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "sort"),

@@ -1252,3 +1252,11 @@ tir.prim_func @no_block_in_loop() outs(%Y: memref<8xf32>) {
 
 tir.prim_func @pattern() attributes {tir.op_pattern = "easy"} {}
 //< error: 'tir.prim_func' op expected 'tir.op_pattern' to be one of elementwise, broadcast, injective, reduction, out-elementwise-fusable, opaque, found "easy"
+
+// -----
+
+func.func @dot4(%a: i32, %b: vector<4xi32>) {
+  %0 = "tir.dot4"(%a, %b) : (i32, vector<4xi32>) -> i32
+// ^ error: operand at position 1 does not verify
+  func.return
+}

@@ -162,3 +162,13 @@ func.func @calls(%x: memref<8xf32>, %y: memref<8xf32>) {
   tir.call @nothing() {note}
   func.return
 }
+
+// CHECK-LABEL: func.func @dot4
+// CHECK-NEXT:    %0 = tir.dot4 %a, %b : i32
+// CHECK-NEXT:    %1 = tir.dot4 %u, %v : vector<16xi32>
+// GENERIC:       "tir.dot4"(%a, %b) : (i32, i32) -> i32
+func.func @dot4(%a: i32, %b: i32, %u: vector<16xi32>, %v: vector<16xi32>) {
+  %0 = tir.dot4 %a, %b : i32
+  %1 = tir.dot4 %u, %v : vector<16xi32>
+  func.return
+}

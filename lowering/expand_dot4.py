@@ -1,0 +1,180 @@
+"""Expansion of products of four bytes into the instructions of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerType, ModuleOp, VectorType, i8, i16, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
+
+from relex.dialects.features import has_feature, module_target
+from relex.dialects.processors import architecture_of
+from relex.dialects.target import Target
+from relex.dialects.tir import Dot4Op
+from relex.dialects.walks import walk
+from relex.lowering.llvm.intrinsics import call_intrinsic
+from relex.lowering.te.scalars import build_constant
+from relex.passes.base import RelexPass
+
+
+@dataclass(frozen=True)
+class ExpandDot4Pass(RelexPass):
+    """
+    Replaces `tir.dot4`, and the addition of its result to a sum, by the instruction of the target that does both:
+    `vpdpbusd` of VNNI, or `usdot` of AArch64 with `i8mm`. Other processors multiply in two steps: with `pmaddwd`, which
+    adds up products of two numbers of 16 bits, the even bytes and then the odd ones; with `sdot`, which takes signed
+    bytes only, the left bytes minus 128, and then 128 times the right ones. Scalars, and vectors of other lengths, are
+    shifted, multiplied and added up.
+
+    ```mlir
+    %1 = tir.dot4 %a, %b : vector<16xi32>
+    %2 = arith.addi %sum, %1 : vector<16xi32>
+    // expand-dot4, for a target with VNNI
+    %3 = vector.bitcast %a : vector<16xi32> to vector<64xi8>
+    %4 = vector.bitcast %b : vector<16xi32> to vector<64xi8>
+    %2 = llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%sum, %3, %4)
+        : (vector<16xi32>, vector<64xi8>, vector<64xi8>) -> vector<16xi32>
+    ```
+    """
+
+    name = "expand-dot4"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = [o for o in walk(op) if isinstance(o, Dot4Op)]
+        if found:
+            target = module_target(op)
+            for dot4 in found:
+                _expand(dot4, target)
+
+
+def _expand(op: Dot4Op, target: Target) -> None:
+    """Replace an op, and the addition that alone uses its result, if there is one."""
+    multiply = _best(op.result.type, target)
+    use = op.result.get_unique_use()
+    if use is not None and isinstance(addition := use.operation, arith.AddiOp):
+        total = addition.operands[1 - use.index]
+        Rewriter.replace_op(addition, [], [multiply(_Emitter(addition), total, op.lhs, op.rhs)])
+        Rewriter.erase_op(op)
+        return
+    emitter = _Emitter(op)
+    zero = emitter.constant(0, op.result.type)
+    Rewriter.replace_op(op, [], [multiply(emitter, zero, op.lhs, op.rhs)])
+
+
+class _Emitter:
+    """Inserts ops before another one."""
+
+    def __init__(self, before: Operation):
+        self._builder = Builder(InsertPoint.before(before))
+        self._location = before.location
+
+    def add(self, op: Operation) -> SSAValue:
+        op.location = self._location
+        return self._builder.insert(op).results[0]
+
+    def constant(self, number: int, kind: Attribute) -> SSAValue:
+        return self.add(build_constant(number, kind))
+
+    def narrow(self, words: SSAValue, element: IntegerType) -> SSAValue:
+        """Return the bits of a vector of words as integers of fewer bits."""
+        count = _lanes(words.type) * i32.bitwidth // element.bitwidth
+        return self.add(vector.BitcastOp(words, VectorType(element, [count])))
+
+    def call(self, name: str, *arguments: SSAValue, like: SSAValue) -> SSAValue:
+        return self.add(call_intrinsic(name, arguments, [like.type]))
+
+    def apply(self, kind: Callable[[SSAValue, SSAValue], Operation], value: SSAValue, number: int) -> SSAValue:
+        """Apply an op to a value and a number."""
+        return self.add(kind(value, self.constant(number, value.type)))
+
+
+def _lanes(kind: Attribute) -> int:
+    return kind.get_shape()[0] if isa(kind, VectorType) else 1
+
+
+Multiply = Callable[[_Emitter, SSAValue, SSAValue, SSAValue], SSAValue]
+"""Emits the sum of a number and the products of four unsigned bytes with four signed ones."""
+
+
+def _at_once(intrinsic: str) -> Multiply:
+    """Multiply by one instruction, which adds to a sum."""
+
+    def multiply(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return out.call(intrinsic, total, out.narrow(lhs, i8), out.narrow(rhs, i8), like=total)
+
+    return multiply
+
+
+def _even_then_odd(intrinsic: str) -> Multiply:
+    """Multiply by an instruction that adds up the products of two neighbours of 16 bits."""
+
+    def multiply(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        a, b = out.narrow(lhs, i16), out.narrow(rhs, i16)
+        even = out.apply(arith.AndIOp, a, 0xFF), out.apply(arith.ShRSIOp, out.apply(arith.ShLIOp, b, 8), 8)
+        odd = out.apply(arith.ShRUIOp, a, 8), out.apply(arith.ShRSIOp, b, 8)
+        for pair in (even, odd):
+            total = out.add(arith.AddiOp(total, out.call(intrinsic, *pair, like=total)))
+        return total
+
+    return multiply
+
+
+def _of_signed(intrinsic: str) -> Multiply:
+    """Multiply by an instruction for signed bytes: the left ones minus 128, and -128, which is subtracted again."""
+
+    def multiply(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        a, b = out.narrow(lhs, i8), out.narrow(rhs, i8)
+        lowest, zero = out.constant(-128, a.type), out.constant(0, total.type)
+        added = out.call(intrinsic, total, out.add(arith.XOrIOp(a, lowest)), b, like=total)
+        return out.add(arith.SubiOp(added, out.call(intrinsic, zero, lowest, b, like=total)))
+
+    return multiply
+
+
+def _byte_by_byte(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """Multiply words of one byte each."""
+    for last in (24, 16, 8, 0):
+        a = out.apply(arith.ShRUIOp, out.apply(arith.ShLIOp, lhs, last), 24)
+        b = out.apply(arith.ShRSIOp, out.apply(arith.ShLIOp, rhs, last), 24)
+        total = out.add(arith.AddiOp(total, out.add(arith.MuliOp(a, b))))
+    return total
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    """An instruction on vectors of so many words, of the processors with all of some features."""
+
+    architecture: str
+    features: tuple[str, ...]
+    lanes: int
+    multiply: Multiply
+
+
+_INSTRUCTIONS = (
+    _Instruction("x86_64", ("avx512vnni",), 16, _at_once("llvm.x86.avx512.vpdpbusd.512")),
+    _Instruction("x86_64", ("avx512vnni", "avx512vl"), 8, _at_once("llvm.x86.avx512.vpdpbusd.256")),
+    _Instruction("x86_64", ("avx512vnni", "avx512vl"), 4, _at_once("llvm.x86.avx512.vpdpbusd.128")),
+    _Instruction("x86_64", ("avxvnni",), 8, _at_once("llvm.x86.avx512.vpdpbusd.256")),
+    _Instruction("x86_64", ("avxvnni",), 4, _at_once("llvm.x86.avx512.vpdpbusd.128")),
+    _Instruction("x86_64", ("avx512bw",), 16, _even_then_odd("llvm.x86.avx512.pmaddw.d.512")),
+    _Instruction("x86_64", ("avx2",), 8, _even_then_odd("llvm.x86.avx2.pmadd.wd")),
+    _Instruction("x86_64", (), 4, _even_then_odd("llvm.x86.sse2.pmadd.wd")),
+    _Instruction("aarch64", ("i8mm",), 4, _at_once("llvm.aarch64.neon.usdot.v4i32.v16i8")),
+    _Instruction("aarch64", ("dotprod",), 4, _of_signed("llvm.aarch64.neon.sdot.v4i32.v16i8")),
+)
+"""The best ones first."""
+
+
+def _best(kind: Attribute, target: Target) -> Multiply:
+    """Return how a target multiplies words of a type best."""
+    suitable = (
+        i for i in _INSTRUCTIONS if i.lanes == _lanes(kind) and i.architecture == architecture_of(target.triple)
+    )
+    has_all = (i.multiply for i in suitable if all(has_feature(target, feature) for feature in i.features))
+    return next(has_all, _byte_by_byte)

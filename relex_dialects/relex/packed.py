@@ -1,0 +1,166 @@
+"""Products of integers of 8 bits, four to a word."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def
+
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.relex.convolution import Convolution
+from relex.dialects.relex.linear import MatmulOp
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
+from relex.dialects.relex.properties import IntegerConstr, as_integer
+from relex.dialects.relex.types import SizedType, expect_element_type, normalize_axis
+
+BYTES = 4
+"""The number of bytes in a word."""
+
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+
+
+@irdl_op_definition
+class PackBytesOp(AlongAxis):
+    """
+    Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word.
+
+    ```mlir
+    %w = relex.pack_bytes %x axis = 1 : (tensor<3x10xui8>) -> tensor<3x3xi32>
+    ```
+    """
+
+    name = "relex.pack_bytes"
+    EXACTNESS: ClassVar = Exactness.BITS
+
+    data = tensor_operand_def()
+    axis = prop_def(IntegerConstr)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, data: Operand, axis: int): ...
+    else:
+
+        def __init__(self, data: Operand, axis: int):
+            super().__init__(data, properties={"axis": axis})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i8, ui8), "data")
+        shape = list(operands[0].get_shape())
+        axis = normalize_axis(as_integer(properties["axis"]), len(shape))
+        shape[axis] = (shape[axis] + BYTES - 1) // BYTES
+        return SizedType(i32, shape)
+
+    def evaluate(self, data: Array) -> Array:
+        axis, size = self.normal_axis, data.shape[self.normal_axis]
+        filled = np.pad(data, [(0, -size % BYTES * (d == axis)) for d in range(data.ndim)]).astype(np.uint8)
+        parts = filled.reshape([*data.shape[:axis], -(-size // BYTES), BYTES, *data.shape[axis + 1 :]])
+        words = [parts.take(n, axis + 1).astype(np.uint32) << 8 * n for n in range(BYTES)]
+        return np.bitwise_or.reduce(words).astype(np.int32)
+
+
+def unpacked(words: Array, axis: int, dtype: Any) -> Array:
+    """Return the bytes of words along a dimension, as integers of 32 bits."""
+    axis %= words.ndim
+    parts = [(words >> 8 * n).astype(dtype).astype(np.int32) for n in range(BYTES)]
+    shape = [*words.shape[:axis], BYTES * words.shape[axis], *words.shape[axis + 1 :]]
+    return np.stack(parts, axis + 1).reshape(shape)
+
+
+class PackedProduct(Operator, ABC):
+    """An operator that multiplies the unsigned bytes of its first operand with the signed ones of its second operand,
+    and adds up the products as integers of 32 bits."""
+
+    EXACTNESS: ClassVar = Exactness.BITS
+
+
+@irdl_op_definition
+class MatmulPackedOp(PackedProduct):
+    """
+    The matrix product, as `relex.matmul`, of unsigned bytes with signed ones, each packed along the dimension that is
+    summed.
+
+    ```mlir
+    %c = relex.matmul_packed %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xi32>
+    ```
+    """
+
+    name = "relex.matmul_packed"
+
+    lhs = tensor_operand_def()
+    rhs = tensor_operand_def()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, lhs: Operand, rhs: Operand): ...
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i32,), "operands")
+        return MatmulOp.infer(operands, properties)
+
+    @property
+    def terms(self) -> int:
+        return self.lhs.type.get_shape()[-1]
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return unpacked(lhs, -1, np.uint8) @ unpacked(rhs, max(rhs.ndim - 2, 0), np.int8)
+
+
+class PackedConvolution(PackedProduct, Convolution, ABC):
+    """A convolution of unsigned bytes with signed ones, each packed along the input channels of a group."""
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i32,), "operands")
+        return super().infer(operands, properties)
+
+    def evaluate(self, x: Array, weight: Array) -> Array:
+        return super().evaluate(unpacked(x, 1, np.uint8), unpacked(weight, 1, np.int8))
+
+
+@irdl_op_definition
+class Conv1dPackedOp(PackedConvolution):
+    """
+    The convolution, as `relex.conv1d`, of unsigned bytes with signed ones, each packed along the input channels.
+
+    ```mlir
+    %y = relex.conv1d_packed %x, %w padding = [2, 0] : (tensor<1x3x8xi32>, tensor<16x3x3xi32>) -> tensor<1x16x8xi32>
+    ```
+    """
+
+    name = "relex.conv1d_packed"
+    RANK: ClassVar = 1
+
+
+@irdl_op_definition
+class Conv2dPackedOp(PackedConvolution):
+    """
+    The convolution, as `relex.conv2d`, of unsigned bytes with signed ones, each packed along the input channels.
+
+    ```mlir
+    %y = relex.conv2d_packed %x, %w padding = [1] : (tensor<1x3x8x8xi32>, tensor<16x3x3x3xi32>) -> tensor<1x16x8x8xi32>
+    ```
+    """
+
+    name = "relex.conv2d_packed"
+    RANK: ClassVar = 2
+
+
+@irdl_op_definition
+class Conv3dPackedOp(PackedConvolution):
+    """
+    The convolution, as `relex.conv3d`, of unsigned bytes with signed ones, each packed along the input channels.
+
+    ```mlir
+    %y = relex.conv3d_packed %x, %w : (tensor<1x3x8x8x8xi32>, tensor<16x3x3x3x1xi32>) -> tensor<1x16x6x6x8xi32>
+    ```
+    """
+
+    name = "relex.conv3d_packed"
+    RANK: ClassVar = 3

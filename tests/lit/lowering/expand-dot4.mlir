@@ -1,0 +1,50 @@
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},expand-dot4" | filecheck %s --check-prefixes=CHECK,VNNI
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},expand-dot4" | filecheck %s --check-prefixes=CHECK,AVX2
+// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" | filecheck %s --check-prefixes=CHECK,I8MM
+// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n1},expand-dot4" | filecheck %s --check-prefixes=CHECK,DOTPROD
+// Every form of the products computes the same.
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n1},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// SAME-NOT: {{note|error}}
+
+// RUN: not relex-opt %s -p convert-to-llvm 2>&1 | filecheck %s --check-prefix=LEFT
+// LEFT: error: 'tir.dot4' op expected ops of the core level, found 'tir.dot4', which has no form in the LLVM dialect; run expand-dot4 first
+
+// CHECK-LABEL: func.func @sum(
+// VNNI-NEXT:   [[A:%.+]] = vector.bitcast %a : vector<8xi32> to vector<32xi8>
+// VNNI-NEXT:   [[B:%.+]] = vector.bitcast %b : vector<8xi32> to vector<32xi8>
+// VNNI-NEXT:   [[R:%.+]] = llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"(%sum, [[A]], [[B]])
+// VNNI-NEXT:   func.return [[R]]
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// AVX2-NOT:    muli
+func.func @sum(%sum: vector<8xi32>, %a: vector<8xi32>, %b: vector<8xi32>) -> vector<8xi32> {
+  %0 = tir.dot4 %a, %b : vector<8xi32>
+  %1 = arith.addi %sum, %0 : vector<8xi32>
+  func.return %1 : vector<8xi32>
+}
+
+// Without a sum, or with other uses, products are added to 0.
+// CHECK-LABEL: func.func @other_use(
+// VNNI-NEXT:   [[ZERO:%.+]] = arith.constant dense<0> : vector<4xi32>
+// VNNI:        llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.128"([[ZERO]],
+// VNNI:        arith.addi
+// I8MM:        llvm.call_intrinsic "llvm.aarch64.neon.usdot.v4i32.v16i8"
+// DOTPROD-COUNT-2: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
+// DOTPROD:     arith.subi
+func.func @other_use(%sum: vector<4xi32>, %a: vector<4xi32>, %b: vector<4xi32>) -> (vector<4xi32>, vector<4xi32>) {
+  %0 = tir.dot4 %a, %b : vector<4xi32>
+  %1 = arith.addi %sum, %0 : vector<4xi32>
+  func.return %0, %1 : vector<4xi32>, vector<4xi32>
+}
+
+// Scalars byte by byte.
+// CHECK-LABEL: func.func @scalar(
+// CHECK-COUNT-4: arith.muli
+// CHECK-NOT:   muli
+func.func @scalar(%sum: i32, %a: i32, %b: i32) -> i32 {
+  %0 = tir.dot4 %a, %b : i32
+  %1 = arith.addi %0, %sum : i32
+  func.return %1 : i32
+}

@@ -1,0 +1,68 @@
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes" | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes,pack-bytes" | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes" --check-each -o /dev/null
+// RUN: relex-opt %s -p "set-target{triple=riscv64-unknown-linux-gnu},pack-bytes" | filecheck %s --check-prefix=NONE
+// RUN: relex-opt %s -p pack-bytes | filecheck %s --check-prefix=NONE
+
+// NONE-NOT: pack
+
+// A zero point is subtracted after the sum, times the sums of the columns, which are known here.
+// CHECK-LABEL: func.func @weights
+// CHECK-NEXT:    [[X:%.+]] = relex.pack_bytes %x axis = -1 : (tensor<?x64xui8>) -> tensor<?x16xi32>
+// CHECK-NEXT:    [[W:%.+]] = relex.constant dense<50529027> : tensor<16x32xi32>
+// CHECK-NEXT:    [[P:%.+]] = relex.matmul_packed [[X]], [[W]] : (tensor<?x16xi32>, tensor<16x32xi32>) -> tensor<?x32xi32>
+// CHECK-NEXT:    [[S:%.+]] = relex.constant dense<960> : tensor<1x32xi32>
+// CHECK-NEXT:    [[Y:%.+]] = relex.subtract [[P]], [[S]]
+// CHECK-NEXT:    func.return [[Y]]
+func.func @weights(%x: tensor<?x64xui8>) -> tensor<?x32xi32> {
+  %w = relex.constant dense<3> : tensor<64x32xi8>
+  %zero = relex.constant dense<5> : tensor<i32>
+  %0 = relex.astype %x dtype = i32 : (tensor<?x64xui8>) -> tensor<?x64xi32>
+  %1 = relex.subtract %0, %zero : (tensor<?x64xi32>, tensor<i32>) -> tensor<?x64xi32>
+  %2 = relex.astype %w dtype = i32 : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %3 = relex.matmul %1, %2 : (tensor<?x64xi32>, tensor<64x32xi32>) -> tensor<?x32xi32>
+  func.return %3 : tensor<?x32xi32>
+}
+
+// Signs are changed by 128: of the left words, and of the right bytes before zeros fill the last word.
+// CHECK-LABEL: func.func @signs
+// CHECK:         [[X:%.+]] = relex.pack_bytes %x axis = -1 : (tensor<8x30xi8>) -> tensor<8x8xi32>
+// CHECK-NEXT:    [[H:%.+]] = relex.constant dense<-2139062144> : tensor<i32>
+// CHECK-NEXT:    [[U:%.+]] = relex.bitwise_xor [[X]], [[H]]
+// CHECK-NEXT:    [[B:%.+]] = relex.constant dense<128> : tensor<ui8>
+// CHECK-NEXT:    [[V:%.+]] = relex.bitwise_xor %w, [[B]]
+// CHECK-NEXT:    [[W:%.+]] = relex.pack_bytes [[V]] axis = -2 : (tensor<30x16xui8>) -> tensor<8x16xi32>
+// CHECK-NEXT:    relex.matmul_packed [[U]], [[W]]
+func.func @signs(%x: tensor<8x30xi8>, %w: tensor<30x16xui8>) -> tensor<8x16xi32> {
+  %0 = relex.astype %x dtype = i32 : (tensor<8x30xi8>) -> tensor<8x30xi32>
+  %1 = relex.astype %w dtype = i32 : (tensor<30x16xui8>) -> tensor<30x16xi32>
+  %2 = relex.matmul %0, %1 : (tensor<8x30xi32>, tensor<30x16xi32>) -> tensor<8x16xi32>
+  func.return %2 : tensor<8x16xi32>
+}
+
+// Padding is the zero point of the data, here 2, in each byte.
+// CHECK-LABEL: func.func @convolution
+// CHECK:         relex.pad {{.*}} pad_width = [0, 0, 0, 0, 1, 1, 1, 1] pad_value = 33686018 : i32
+// CHECK:         relex.conv2d_packed {{.*}} padding = [0] : (tensor<1x1x10x10xi32>, tensor<4x1x3x3xi32>) -> tensor<1x4x8x8xi32>
+func.func @convolution(%x: tensor<1x3x8x8xui8>, %w: tensor<4x3x3x3xi8>) -> tensor<1x4x8x8xi32> {
+  %zero = relex.constant dense<2> : tensor<i32>
+  %0 = relex.astype %x dtype = i32 : (tensor<1x3x8x8xui8>) -> tensor<1x3x8x8xi32>
+  %1 = relex.subtract %0, %zero : (tensor<1x3x8x8xi32>, tensor<i32>) -> tensor<1x3x8x8xi32>
+  %2 = relex.astype %w dtype = i32 : (tensor<4x3x3x3xi8>) -> tensor<4x3x3x3xi32>
+  %3 = relex.conv2d %1, %2 padding = [1] : (tensor<1x3x8x8xi32>, tensor<4x3x3x3xi32>) -> tensor<1x4x8x8xi32>
+  func.return %3 : tensor<1x4x8x8xi32>
+}
+
+// Nothing is known about the terms, or the zero point differs between them.
+// CHECK-LABEL: func.func @stays
+// CHECK-NOT:     pack
+func.func @stays(%x: tensor<64x?xui8>, %w: tensor<?x64xi8>, %z: tensor<64xi32>, %y: tensor<64x64xui8>)
+    -> (tensor<64x64xi32>, tensor<64x64xi32>) {
+  %0 = relex.astype %x dtype = i32 : (tensor<64x?xui8>) -> tensor<64x?xi32>
+  %1 = relex.astype %w dtype = i32 : (tensor<?x64xi8>) -> tensor<?x64xi32>
+  %2 = relex.matmul %0, %1 : (tensor<64x?xi32>, tensor<?x64xi32>) -> tensor<64x64xi32>
+  %3 = relex.astype %y dtype = i32 : (tensor<64x64xui8>) -> tensor<64x64xi32>
+  %4 = relex.subtract %3, %z : (tensor<64x64xi32>, tensor<64xi32>) -> tensor<64x64xi32>
+  %5 = relex.matmul %4, %3 : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi32>
+  func.return %2, %5 : tensor<64x64xi32>, tensor<64x64xi32>
+}
