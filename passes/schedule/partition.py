@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.names import Names
 from relex.dialects.schedule.loops import PartitionOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.indices import known_size
@@ -26,9 +27,11 @@ from relex.passes.analysis.loop_tree import (
     check_serial,
     check_structure,
     following,
+    function_of,
     is_scalar,
     label_of,
     loops_in,
+    structures_in,
 )
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
@@ -63,9 +66,21 @@ def partition(loops: Sequence[ForOp], multiple: int, names: NewNames) -> list[Bl
         block.block_name = StringAttr(name)
     for loop, label in zip(copy.all_loops, new_loops, strict=True):
         loop.label = StringAttr(label)
+    for block in copy.blocks:
+        _rename_inside(block)
     for alloc in group.own:
         remove_buffer(alloc)
     return copy.blocks
+
+
+def _rename_inside(block: BlockOp) -> None:
+    """Give the blocks inside of a copied one names of their own. Loops inside lose their labels."""
+    names = Names(op.block_name.data for op in structures_in(function_of(block)) if type(op) is BlockOp)
+    for op in block.body.walk():
+        if isinstance(op, ForOp):
+            op.label = None
+        elif isinstance(op, BlockOp):
+            op.block_name = StringAttr(names.fresh(f"{op.block_name.data}_rest"))
 
 
 @dataclass(frozen=True)

@@ -262,6 +262,30 @@ SCHEDULES = {
 }  # fmt: skip
 
 
+def test_partition_copies_what_is_inside_of_blocks() -> None:
+    module = parse_module("""
+    tir.prim_func @f(%X: memref<7x2xf32>) outs(%Y: memref<7x2xf32>) attributes {tir.noalias} {
+      tir.for %i @i in (7) {
+        tir.block @outer (%vi: spatial<7> = %i) {
+          tir.for %j @j in (2) {
+            %x = memref.load %X[%vi, %j] : memref<7x2xf32>
+            memref.store %x, %Y[%vi, %j] : memref<7x2xf32>
+            tir.block @inner (%vj: spatial<2> = %j) {
+            }
+          }
+        }
+      }
+    }
+    schedule.sequence for @f {
+      schedule.partition [@i] by 4 into [@outer_rest, @i_rest]
+    }
+    """)
+    text = str(ApplySchedulePass()(module))
+    verify_module(parse_module(text))
+    x = np.arange(14, dtype=np.float32).reshape(7, 2)
+    np.testing.assert_array_equal(interpret(text, checked=True)["f"](x), x)
+
+
 CALLER = """
 tir.prim_func @main(%X: memref<{n}x5xf32>) outs(%Y: memref<{n}x5xf32>) attributes {{tir.noalias}} {{
   %x = "memref.cast"(%X) : (memref<{n}x5xf32>) -> memref<?x5xf32>
