@@ -114,6 +114,7 @@ def test_the_tuned_schedule_is_the_one_that_is_compiled(program: Path, monkeypat
     assert str(found).splitlines()[1:] == str(expected).splitlines()[1:]
 
 
+@pytest.mark.usefixtures("few")
 def test_the_default_stays(program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(Harness, "times", measured(1e-6, 0.99e-6))
     assert main([str(program)]) == 0
