@@ -67,6 +67,9 @@ class BoundedNumbers(Numbers):
         result["value"] = array
         return result
 
+    def decided(self, value: Any) -> Any:
+        return _decided(value)
+
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(op, Operator):
             return lambda *arrays: self._run_operator(op, function, arrays)

@@ -11,15 +11,15 @@ Bounds of numbers (`equivalence/bounds.py`) are what needs this: they take a hun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
-from xdsl.dialects import arith, memref
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import ExecutionError
 from relex.dialects.index.domains import constant_value, is_same_value
@@ -29,6 +29,9 @@ from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.interpreter.memory import check_bounds, copied, gather, scatter
 from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
 from relex.reference.interpreter.scalars import INDEX, size
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
 
 FEWEST = 16
 """With fewer spatial iterations, running them one by one is faster; a single one would not be an array."""
@@ -40,7 +43,8 @@ class _Dependent(Exception):
 
 @dataclass(frozen=True)
 class Nest:
-    """Nested loops with scalar ops between them, and a block of scalar ops and accesses in the innermost."""
+    """Nested loops with scalar ops between them, and a block of scalar ops, accesses, and choices between values in the
+    innermost."""
 
     loops: Sequence[ForOp]
     between: Sequence[Operation]
@@ -63,7 +67,7 @@ class Nest:
             return None
         nest = cls(loops, between, scope)
         inside = (*nest.body, *nest.init)
-        return nest if all(_is_scalar(op) or isinstance(op, memref.LoadOp | memref.StoreOp) for op in inside) else None
+        return nest if all(_is_simple(op) or isinstance(op, memref.StoreOp) for op in inside) else None
 
     @property
     def init(self) -> list[Operation]:
@@ -94,7 +98,7 @@ class Nest:
         for op in (*self.between, None, *self.body):
             if op is None:
                 varying.update(v.variable for v in self.block.iter_vars if v.binding in varying)
-            elif (isinstance(op, memref.LoadOp) and op.memref in written) or not varying.isdisjoint(op.operands):
+            elif any(_loads_from(inner, written) or not varying.isdisjoint(inner.operands) for inner in op.walk()):
                 varying.update(op.results)
         return varying
 
@@ -103,12 +107,28 @@ class Nest:
         changes."""
         index = {access.buffer: access.indices for access in accesses(self.block) if access.is_write}
         return bool(index) and all(
-            varying.isdisjoint(access.indices)
+            access.op.parent_block() in (self.block.body.block, self._init_block())
+            and varying.isdisjoint(access.indices)
             and not any(_is_made_in(self.block.init, i) for i in access.indices)
             and all(map(is_same_value, access.indices, index[access.buffer]))
             for access in accesses(self.block)
             if access.buffer in index
         )
+
+    def _init_block(self) -> Block | None:
+        return self.block.init.body.block if self.block.init is not None else None
+
+
+def _is_simple(op: Operation) -> bool:
+    """Return whether an op computes numbers, loads one, or chooses between such."""
+    if isinstance(op, scf.IfOp):
+        inside = (inner for region in op.regions for block in region.blocks for inner in block.ops)
+        return bool(op.results) and all(isinstance(inner, scf.YieldOp) or _is_simple(inner) for inner in inside)
+    return _is_scalar(op) or isinstance(op, memref.LoadOp)
+
+
+def _loads_from(op: Operation, buffers: Container[SSAValue]) -> bool:
+    return isinstance(op, memref.LoadOp) and op.memref in buffers
 
 
 def _is_scalar(op: Operation) -> bool:
@@ -215,6 +235,8 @@ def _bind(variable: int, binding: int) -> Step:
 
 def _step(op: Operation, preparation: Preparation) -> Step | None:
     """Return the step of an op on arrays: a load or store accesses many elements."""
+    if isinstance(op, scf.IfOp):
+        return _choice(op, preparation)
     if not isinstance(op, memref.LoadOp | memref.StoreOp):
         return preparation.step(op)
     buffer, indices = preparation.slot(op.memref), preparation.slots(op.indices)
@@ -231,3 +253,61 @@ def _step(op: Operation, preparation: Preparation) -> Step | None:
         scatter(frame[buffer].array, tuple([frame[slot] for slot in indices]), frame[value])
 
     return load if isinstance(op, memref.LoadOp) else store
+
+
+def _choice(op: scf.IfOp, preparation: Preparation) -> Step:
+    """Return the step that runs each region for the iterations that choose it."""
+    decided, condition = preparation.numbers.decided, preparation.slot(op.cond)
+    inside = [inner for region in op.regions for inner in region.walk()]
+    made = {result for inner in inside for result in inner.results}
+    used = preparation.slots(dict.fromkeys(v for inner in inside for v in inner.operands if v not in made))
+    results = preparation.slots(op.results)
+    regions: list[tuple[list[Step], tuple[int, ...]]] = []
+    for region in op.regions:
+        *ops, end = region.block.ops
+        regions.append(
+            (list(filter(None, (_step(inner, preparation) for inner in ops))), preparation.slots(end.operands))
+        )
+
+    def run(frame: Frame, number: int) -> list[Any]:
+        steps, yielded = regions[number]
+        for step in steps:
+            step(frame)
+        return [frame[slot] for slot in yielded]
+
+    def step(frame: Frame) -> None:
+        chosen = np.asarray(decided(frame[condition]))
+        if not chosen.ndim:
+            values = run(frame, 0 if chosen else 1)
+        else:
+            values = _merged(chosen, {slot: frame[slot] for slot in used}, frame, run)
+        for slot, value in zip(results, values, strict=True):
+            frame[slot] = value
+
+    return step
+
+
+def _is_array(value: Any) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray) and cast("Array", value).ndim == 1
+
+
+def _merged(chosen: Array, outer: Mapping[int, Any], frame: Frame, run: Callable[[Frame, int], list[Any]]) -> list[Any]:
+    """Run both regions, each with the values of the iterations that choose it, and return the values of all."""
+    found: list[tuple[Array, list[Any]]] = []
+    for number, places in enumerate((np.flatnonzero(chosen), np.flatnonzero(~chosen))):
+        if not places.size:
+            continue
+        for slot, value in outer.items():
+            frame[slot] = gather(value, (places,)) if _is_array(value) and len(value) == len(chosen) else value
+        found.append((places, run(frame, number)))
+    for slot, value in outer.items():
+        frame[slot] = value
+    results: list[Any] = []
+    for values in zip(*(values for _, values in found), strict=True):
+        if len({value.dtype for value in values}) > 1:
+            raise _Dependent
+        result = np.zeros(chosen.shape, values[0].dtype)
+        for (places, _), value in zip(found, values, strict=True):
+            scatter(result, (places,), value)
+        results.append(result)
+    return results

@@ -54,6 +54,7 @@ class Residues(Terms):
         self._seed = seed
         self._keys: dict[object, np.uint64] = {}
         self._numbers_of: dict[int, Any] = {}
+        self._numbers_known: dict[tuple[str, bytes], Array] = {}
         self._before, self._after = before, after
         self.seen: dict[tuple[str, str, frozenset[str]], Head] = {}
         """The ops that were made, by name, dtype and flags."""
@@ -82,6 +83,14 @@ class Residues(Terms):
         return int(self.constants(np.asarray(value)))
 
     def constants(self, array: Array) -> Array:
+        if array.ndim == 0:
+            key = (array.dtype.str, array.tobytes())
+            if (known := self._numbers_known.get(key)) is None:
+                known = self._numbers_known[key] = self._constants(array)
+            return known
+        return self._constants(array)
+
+    def _constants(self, array: Array) -> Array:
         if is_float_dtype(array.dtype):
             array = where(array == array, array, array.dtype.type(np.nan))
         bits = np.ascontiguousarray(array).reshape(-1)

@@ -159,13 +159,15 @@ class SymbolicNumbers(Numbers):
         if isinstance(op, vector.BitcastOp) and dtypes[0].itemsize != results[0].itemsize:
             raise Unproved("it splits the bits of elements")
 
+        known: dict[tuple[int, ...], Any] = {}
+
         def run(*numbers: Any) -> Any:
             if len(makes) == 1 and not any([number.shape for number in numbers]):
                 if numbers and not any([number.dtype.names for number in numbers]):
                     # Of indices, such as whether one is in bounds.
                     value = np.asarray(function(*numbers)).astype(results[0], copy=False)[()]
                     return packed_one(self.terms.constant(value), results[0])
-                return self._of_one(makes[0], numbers, dtypes, results[0])
+                return self._of_one(makes[0], numbers, dtypes, results[0], known)
             terms = [self.terms_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
             found = [packed(self.terms.map(make, terms), dtype) for make, dtype in zip(makes, results, strict=True)]
             return found[0] if len(found) == 1 else tuple(found)
@@ -173,11 +175,22 @@ class SymbolicNumbers(Numbers):
         return run
 
     def _of_one(
-        self, make: Callable[..., int], numbers: Sequence[Any], dtypes: Sequence[np.dtype[Any]], dtype: np.dtype[Any]
+        self,
+        make: Callable[..., int],
+        numbers: Sequence[Any],
+        dtypes: Sequence[np.dtype[Any]],
+        dtype: np.dtype[Any],
+        known: dict[tuple[int, ...], Any],
     ) -> Any:
-        """Apply a function of terms to single numbers, which most steps of a walk through iterations do."""
+        """Apply a function of terms to single numbers, which most steps of a walk through iterations do. Results for
+        numbers that do not depend on arguments are `known` after the first time."""
         take(1)
-        return packed_one(make(*[int(self.terms_of(n, d)) for n, d in zip(numbers, dtypes, strict=True)]), dtype)
+        terms = tuple([int(self.terms_of(n, d)) for n, d in zip(numbers, dtypes, strict=True)])
+        if (result := known.get(terms)) is None:
+            result = packed_one(make(*terms), dtype)
+            if None not in [self.terms.value(term) for term in terms]:
+                known[terms] = result
+        return result
 
     def _make(self, op: Operation, function: Callable[..., Any], number: int) -> Callable[..., int]:
         if len(op.results) == 1:

@@ -378,3 +378,42 @@ def test_products_run_on_whole_arrays(n: int, taken: list[bool]) -> None:
     np.testing.assert_array_equal(interpreted(text, "loops")["main"](x, w), build(text, strict=True)["main"](x, w))
     assert taken
     assert all(taken)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_choices_between_values_run_on_whole_arrays(taken: list[bool], seed: int) -> None:
+    """Each region runs for the iterations that choose it, so that no element out of bounds is read."""
+    text = """
+    tir.prim_func @main(%x: memref<4x5xf32>) outs(%y: memref<6x7xf32>) attributes {tir.noalias} {
+      tir.for %i @i, %j @j in (6, 7) {
+        tir.block @y (%vi: spatial<6> = %i, %vj: spatial<7> = %j) {
+          %one = arith.constant 1 : index
+          %five = arith.constant 5 : index
+          %six = arith.constant 6 : index
+          %a = arith.cmpi sge, %vi, %one : index
+          %b = arith.cmpi slt, %vi, %five : index
+          %c = arith.cmpi sge, %vj, %one : index
+          %d = arith.cmpi slt, %vj, %six : index
+          %e = arith.andi %a, %b : i1
+          %f = arith.andi %c, %d : i1
+          %g = arith.andi %e, %f : i1
+          %v = scf.if %g -> (f32) {
+            %r = arith.subi %vi, %one : index
+            %s = arith.subi %vj, %one : index
+            %w = memref.load %x[%r, %s] : memref<4x5xf32>
+            %two = arith.constant 2.0 : f32
+            %p = arith.mulf %w, %two : f32
+            scf.yield %p : f32
+          } else {
+            %pad = arith.constant -1.0 : f32
+            scf.yield %pad : f32
+          }
+          memref.store %v, %y[%vi, %vj] : memref<6x7xf32>
+        }
+      }
+    }
+    """
+    x = random_array(np.random.default_rng(seed), "float32", (4, 5))
+    y = interpret(text)["main"](x)
+    assert taken == [True]
+    assert np.array_equal(y, np.pad(x * 2, 1, constant_values=-1))
