@@ -221,7 +221,8 @@ class Checker:
                 retry = partial(call.mismatch, before, after)
                 passes = (*before.unchecked, p)
                 reordered = call.numerics == exact and before.may_be_reordered(given, expected, found)
-                return Difference(passes, before.name, mismatch, sample, tuple(named), retry, reordered)
+                specs = before.interface.inputs
+                return Difference(passes, before.name, mismatch, sample, tuple(named), specs, retry, reordered)
         if len(problems) == len(calls):
             raise problems[0]
         self.report.compared.append((p.name, before.name))

@@ -59,6 +59,7 @@ def find_mismatch(
     """
     if found.error is not None:
         return Mismatch("", "a result", f"that the run stops: {found.error}")
+    specs = (*interface.outputs, *interface.written)
     names = [spec.name for spec in interface.outputs] + [f"%{spec.name}" for spec in interface.written]
     for i, (a, b) in enumerate(zip(expected.results, found.results, strict=True)):
         if (a.dtype, a.shape) != (b.dtype, b.shape):
@@ -75,7 +76,8 @@ def find_mismatch(
             index = tuple(int(n) for n in np.unravel_index(int(np.argmax(wrong)), a.shape))
             place = f"{names[i]}[{', '.join(map(str, index))}]" if index else names[i]
             allowed = "" if spreads is None else _tolerance(np.broadcast_to(spreads[i], a.shape)[index])
-            return Mismatch(place, f"{a[index]!s}{allowed}", str(b[index]))
+            old, new = specs[i].shown(a[index]), specs[i].shown(b[index])
+            return Mismatch(place, f"{old[()]!s}{allowed}", str(new[()]))
     return None
 
 

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError, diagnose
 from relex.passes.numerics import Numerics, exact, together
 from relex.reference.equivalence.comparison import Mismatch
+from relex.reference.equivalence.interface import Spec
 from relex.reference.equivalence.reduction import nonzero, simplify_arguments
 from relex.reference.equivalence.samples import Sample
 from relex.reference.proof.proof import TermDifference
@@ -31,6 +32,8 @@ class Difference:
     sample: Sample | None = None
     arguments: tuple[tuple[str, Any], ...] = ()
     """Arguments by name; none if the function can no longer be called."""
+    specs: tuple[Spec, ...] = ()
+    """What is known about the arguments."""
     retry: Callable[[Sequence[Any]], Mismatch | None] = field(default=lambda arguments: None, compare=False, repr=False)
     """Returns the mismatch for other arguments, if there is one."""
     is_reordered: bool = False
@@ -106,7 +109,8 @@ def explain(difference: Difference) -> Iterator[str]:
     simple = simplify_arguments(values, lambda arguments: difference.retry(arguments) is not None)
     mismatch = difference.retry(simple)
     if mismatch is not None:
-        named = [describe_argument(name, v) for (name, _), v in zip(difference.arguments, simple, strict=True)]
+        shown = [spec.shown(v) for spec, v in zip(difference.specs, simple, strict=True)] or simple
+        named = [describe_argument(name, v) for (name, _), v in zip(difference.arguments, shown, strict=True)]
         yield f"with {'; '.join(filter(None, named)) or 'zeros for all arguments'}: {mismatch}"
 
 

@@ -48,7 +48,8 @@ def find_directed(
             changed = [x if x.ndim else x[()] for x in changed]
             if (mismatch := retry(changed)) is not None:
                 named = tuple(zip(names, changed, strict=True))
-                return Difference((*before.unchecked, p), before.name, mismatch, sample, named, retry, is_directed=True)
+                passes, specs = (*before.unchecked, p), before.interface.inputs
+                return Difference(passes, before.name, mismatch, sample, named, specs, retry, is_directed=True)
         return None
     return None
 

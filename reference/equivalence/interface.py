@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.dtypes import INTEGERS, is_unsigned, numpy_dtype
 from relex.dialects.errors import DTypeError
 from relex.dialects.functions import argument_names, stated_dims
 from relex.dialects.tir import PrimFuncOp
@@ -38,16 +38,24 @@ class Spec:
     """Names of the sizes: sizes of the same name are equal; "" is no name."""
     is_index: bool = False
     is_buffer: bool = False
+    is_unsigned: bool = False
+    """Whether integers, whose bits `dtype` has as those of signed ones, have no sign."""
+
+    def shown(self, value: Any) -> Any:
+        """Return numbers of this type as messages show them."""
+        array = np.asarray(value)
+        return array.view(f"u{array.itemsize}") if self.is_unsigned and array.dtype.kind == "i" else array
 
     def fits(self, other: Spec) -> bool:
         """Return whether two specs are equal except for names. A buffer may take the place of a value."""
         return (self.dtype, self.shape, self.is_index) == (other.dtype, other.shape, other.is_index)
 
     def __str__(self) -> str:
+        dtype = "index" if self.is_index and self.shape is None else f"{'u' * self.is_unsigned}{self.dtype.name}"
         if self.shape is None:
-            return f"{self.name}: {'index' if self.is_index else self.dtype.name}"
+            return f"{self.name}: {dtype}"
         sizes = "x".join("?" if size < 0 else str(size) for size in self.shape)
-        return f"{self.name}: {self.dtype.name}[{sizes}]"
+        return f"{self.name}: {dtype}[{sizes}]"
 
 
 @dataclass(frozen=True)
@@ -155,8 +163,12 @@ def _spec(function: Operation, index: int | None, name: str, t: Attribute) -> Sp
         dims = stated_dims(function, index) if index is not None else ()
         dims = dims if len(dims) == len(shape) else ("",) * len(shape)
         spec = Spec(name, _dtype(t.element_type), shape, dims, is_buffer=isinstance(t, MemRefType))
-        return replace(spec, is_index=isinstance(t.element_type, IndexType))
-    return Spec(name, _dtype(t), None, is_index=isinstance(t, IndexType))
+        return replace(spec, is_index=isinstance(t.element_type, IndexType), is_unsigned=_is_unsigned(t.element_type))
+    return Spec(name, _dtype(t), None, is_index=isinstance(t, IndexType), is_unsigned=_is_unsigned(t))
+
+
+def _is_unsigned(t: Attribute) -> bool:
+    return t in INTEGERS and is_unsigned(t)
 
 
 def _dtype(t: Attribute) -> np.dtype[Any]:

@@ -662,3 +662,18 @@ def test_unsigned_numbers_beside_rounded_ones(operator: str) -> None:
 def test_numbers_of_each_kind_and_type(kind: str, dtype: type[Any]) -> None:
     array = KINDS[kind].draw(np.random.default_rng(0), np.dtype(dtype), (3, 5), 1)
     assert (array.dtype, array.shape) == (np.dtype(dtype), (3, 5))
+
+
+def test_unsigned_integers_in_messages():
+    """Messages show the numbers of the type, not those of the signed integers with the same bits."""
+    text = """
+    func.func @main(%x: tensor<2xui8>, %y: tensor<2xui8>) -> tensor<2xui8> {
+      %0 = relex.subtract OPERANDS : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xui8>
+      func.return %0 : tensor<2xui8>
+    }
+    """
+    before, after = (parse_module(text.replace("OPERANDS", operands)) for operands in ("%x, %y", "%y, %x"))
+    with pytest.raises(NotEquivalentError) as caught:
+        check_equivalent(before, after)
+    (found,) = caught.value.diagnostics
+    assert found.notes[-1] == "with %y[1] = 12: expected 244 for result[1], found 12"
