@@ -18,8 +18,9 @@ class LazyDialect(Dialect):
 
     def __init__(self, name: str, package: str):
         super().__init__(name)
-        homes = declared_imports(package)
-        self._homes = {_key(kind.removesuffix("Op")): (home, kind) for kind, home in homes.items() if kind[-2:] == "Op"}
+        # In the order of their names, whatever the package imports first.
+        homes = sorted(declared_imports(package).items())
+        self._homes = {_key(kind.removesuffix("Op")): (home, kind) for kind, home in homes if kind.endswith("Op")}
 
     @property
     def operations(self) -> Iterator[type[Operation]]:

@@ -226,7 +226,7 @@ def test_saved_programs_are_run_without_what_compiles(tmp_path: Path):
 
 def test_the_garbage_collector_is_off_while_modules_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "collected.py").write_text("import gc\nIS_ON = gc.isenabled()\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     assert gc.isenabled()
     assert not import_uncollected("collected").IS_ON
     assert gc.isenabled()
