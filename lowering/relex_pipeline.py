@@ -61,12 +61,12 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,remove-unused,fold-constants{strict=true},cancel-transposes,pack-bytes,fold-batch-norm,block-channels,
-    // infer-sizes,localize-sizes,fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,
-    // block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
-    // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
-    // expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
-    // convert-scf-to-cf,convert-to-llvm,add-packed-entries
+    // set-target,fold-constants{strict=true},cancel-transposes,pack-bytes,fold-batch-norm,block-channels,infer-sizes,
+    // localize-sizes,remove-unused{keep_functions=true},fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,
+    // fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,
+    // share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
+    // expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,
+    // convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -108,7 +108,10 @@ def pipeline(
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass()]
     levels: list[tuple[Level, list[ModulePass]]] = [
-        ("graph", [SetTargetPass(), RemoveUnusedPass(), *folding, *layers, *sizes, FuseAttentionPass()]),
+        (
+            "graph",
+            [SetTargetPass(), *folding, *layers, *sizes, RemoveUnusedPass(keep_functions=True), FuseAttentionPass()],
+        ),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),

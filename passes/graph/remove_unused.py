@@ -47,6 +47,9 @@ class RemoveUnusedPass(RelexPass):
 
     name = "remove-unused"
 
+    keep_functions: bool = False
+    """Whether private functions stay that no public one needs."""
+
     @overload
     def __call__(self, module: ModuleT) -> ModuleT: ...
 
@@ -64,7 +67,8 @@ class RemoveUnusedPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _remove_unused_ops(op)
-        erase_unused(op, op.ops)
+        if not self.keep_functions:
+            erase_unused(op, op.ops)
 
 
 def _remove_unused_ops(module: ModuleOp) -> None:

@@ -38,7 +38,7 @@ from relex.dialects import relex
 from relex.dialects.dtypes import is_float_dtype, numpy_dtype, record_of
 from relex.dialects.errors import RelexError
 from relex.dialects.parser import verify_module
-from relex.dialects.relex import ConstantOp, Operator
+from relex.dialects.relex import ConstantOp
 from relex.dialects.relex.elementwise import BinaryElementwise, UnaryElementwise
 from relex.passes import run_pass
 from relex.reference import interpret
@@ -67,11 +67,7 @@ class Instance:
         return [t.element_type for t in main.function_type.inputs if isa(t, TensorType)]
 
 
-_OPERATORS: dict[str, type[Any]] = {
-    kind.name.removeprefix("relex."): kind
-    for kind in vars(relex).values()
-    if isinstance(kind, type) and issubclass(kind, Operator) and "name" in vars(kind)
-}
+_OPERATORS: dict[str, type[Any]] = dict(relex.OPERATORS)
 
 
 @dataclass

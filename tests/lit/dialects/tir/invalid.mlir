@@ -1257,6 +1257,6 @@ tir.prim_func @pattern() attributes {tir.op_pattern = "easy"} {}
 
 func.func @dot4(%a: i32, %b: vector<4xi32>) {
   %0 = "tir.dot4"(%a, %b) : (i32, vector<4xi32>) -> i32
-// ^ error: operand at position 1 does not verify
+//     ^ error: 'tir.dot4' op operand 'rhs' at position 1 does not verify: attribute i32 expected from variable 'WORDS', but got vector<4xi32>
   func.return
 }
