@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.relex import BroadcastToOp, ExpandDimsOp, IotaOp, PermuteDimsOp, ReshapeOp, SqueezeOp
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.sizes import Size, count, never_negative
+from relex.dialects.sizes import Size, count
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import Axis, Expr, Tensor, cast, compute
@@ -54,21 +55,16 @@ def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor, *like: Tensor) 
     return compute(new, element, name="reshape")
 
 
-def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[list[Size], list[Axis]]]:
+def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[Sequence[Size], Sequence[Axis]]]:
     """Split the sizes of the old shape and the axes of the new one into the smallest groups with equal numbers of
     elements. Indices of one group do not depend on those of another."""
-    sizes, axes = list(old), list(new)
-    while sizes or axes:
-        group: tuple[list[Size], list[Axis]] = (sizes[:1], axes[:1])
-        del sizes[:1], axes[:1]
-        while (have := count(group[0])) != (want := count([axis.extent for axis in group[1]])):
-            if not sizes and not axes:
-                break  # The counts are equal at run time, though not symbolically.
-            if sizes and (not axes or never_negative(want - have)):
-                group[0].append(sizes.pop(0))
-            else:
-                group[1].append(axes.pop(0))
-        yield group
+    while old or new:
+        ends = product(*(range(min(1, len(dimensions)), len(dimensions) + 1) for dimensions in (old, new)))
+        equal = [(i, j) for i, j in ends if count(old[:i]) == count([axis.extent for axis in new[:j]])]
+        # The counts of the rest may be equal at run time, though not symbolically.
+        i, j = min(equal, key=sum, default=(len(old), len(new)))
+        yield old[:i], new[:j]
+        old, new = old[i:], new[j:]
 
 
 def _flatten(axes: Sequence[Axis]) -> Expr | int:
