@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_names, set_argument_attr
-from relex.dialects.index.expr import name_of_size
+from relex.dialects.index.expr import name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
+from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
 from relex.dialects.relex import CallTirOp
 from relex.dialects.sizes.attributes import has_unknown, sizes_in_type, stated_arguments, stated_requirements
@@ -35,22 +36,43 @@ def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
 
 
 def _name(func: PrimFuncOp, passed: Sequence[Sequence[Sizes]]) -> None:
-    """Give sizes that are equal in all calls the same name, after the first of them."""
-    names: dict[Hashable, str] = {}
+    """Give sizes that are equal in all calls the same name, after the first of them, and state those that are the same
+    expression of named ones in all calls as this expression."""
+    names: dict[tuple[Size, ...], str] = {}
     taken = Names()
-    stated, renamed = stated_arguments(func), dict[str, Size]()
+    stated, renamed, unknown = stated_arguments(func), dict[str, Size](), dict[int, list[tuple[Size, ...] | None]]()
     for i, (arg, name) in enumerate(zip(func.args, argument_names(func), strict=True)):
         shape = sizes_in_type(arg.type)
         if not has_unknown(arg.type) or any(len(sizes[i]) < len(shape) for sizes in passed):
             continue
-        equal = [tuple(sizes[i][d] for sizes in passed) for d in range(len(shape))]
-        for d, (key, size) in enumerate(zip(equal, shape, strict=True)):
-            if size == DYNAMIC_INDEX and key not in names:
+        keys = [tuple(sizes[i][d] for sizes in passed) for d in range(len(shape))]
+        unknown[i] = [key if size == DYNAMIC_INDEX else None for key, size in zip(keys, shape, strict=True)]
+        for d, key in enumerate(unknown[i]):
+            if key is not None and key not in names:
                 names[key] = taken.fresh(identifier(f"{name}_d{d}"))
-        texts = [names[key] if size == DYNAMIC_INDEX else "" for key, size in zip(equal, shape, strict=True)]
+    texts_of = {key: _expression(key, names) or name for key, name in names.items()}
+    for i, keys in unknown.items():
+        texts = ["" if key is None else texts_of[key] for key in keys]
         set_argument_attr(func, i, DIMS_ATTR, ArrayAttr(map(StringAttr, texts)))
         for old, new in zip(stated[i], texts, strict=True):
             if new and old is not None and (name := name_of_size(old)) is not None:
                 renamed.setdefault(name, parse_index(new))
     if requirements := [requirement.substitute(renamed) for requirement in stated_requirements(func)]:
         func.attributes[REQUIRES_ATTR] = ArrayAttr(StringAttr(str(r)) for r in requirements if not r.holds)
+
+
+def _expression(size: tuple[Size, ...], names: Mapping[tuple[Size, ...], str]) -> str | None:
+    """Return the one expression of named sizes that a size, given for each call, is in all calls, if there is one. A
+    size that is a name or a number in some call is none: it is stated by its own name."""
+    if any(isinstance(in_call, int) or name_of_size(in_call) is not None for in_call in size):
+        return None
+    found: set[Size] = set()
+    for i, in_call in enumerate(size):
+        known: dict[str, Size] = {}
+        for key, name in names.items():
+            if (outside := name_of_size(key[i])) is not None:
+                known.setdefault(outside, named(name))
+        if not known.keys() >= set(names_in(in_call)):
+            return None
+        found.add(substitute(in_call, known))
+    return str(found.pop()) if len(found) == 1 else None

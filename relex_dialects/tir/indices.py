@@ -11,6 +11,9 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.functions import stated_dims
 from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, has_values
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.text import parse_index
 from relex.dialects.tir.accesses import Access, variables_in
 from relex.dialects.tir.blocks import BlockOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.functions import AllocBufferOp, PrimFuncOp
@@ -68,16 +71,22 @@ def reduction_loop(block: BlockOp) -> ForOp | None:
 
 def known_size(size: int | SSAValue) -> Hashable:
     """Return a canonical form of a size, the same for sizes that are certainly equal: a number, a dimension of an
-    argument, the name that the function gives to it, or else the value itself."""
+    argument, the name that the function gives to it, the text of an expression of such names, or else the value
+    itself."""
     if isinstance(size, int):
         return size
-    if (constant := constant_value(size)) is not None:
-        return constant
     match size.owner:
         case memref.DimOp(source=buffer, index=index) if (dimension := constant_value(index)) is not None:
             return dimension_of(buffer, dimension) or size
         case _:
-            return size
+            found = index_of(size, _stated_size)
+            return found if isinstance(found, int) else size if has_values(found) else str(found)
+
+
+def _stated_size(value: SSAValue) -> Index | None:
+    """Return the expression that the function states for a dimension of a buffer, if a value asks for one."""
+    size = known_size(value) if isinstance(value.owner, memref.DimOp) else None
+    return parse_index(size) if isinstance(size, str) else size if isinstance(size, int) else None
 
 
 def dimension_of(buffer: SSAValue, dimension: int) -> Hashable | None:
@@ -92,7 +101,8 @@ def dimension_of(buffer: SSAValue, dimension: int) -> Hashable | None:
 
 
 def stated_name(buffer: SSAValue, dimension: int) -> str | None:
-    """Return the name that a function gives to a size of one of its arguments."""
+    """Return the name that a function gives to a size of one of its arguments, or the expression of such names that it
+    says the size is."""
     func = buffer.owner.parent_op() if isinstance(buffer.owner, Block) else None
     if not isinstance(buffer, BlockArgument) or not isinstance(func, PrimFuncOp):
         return None

@@ -9,7 +9,7 @@ import pytest
 from programs import Array
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from relex.dialects import parse_module
 from relex.dialects.processors import processor_of
@@ -455,6 +455,30 @@ def test_open_sizes(name: str) -> None:
             np.testing.assert_array_equal(main(*arrays), compute(a, b))
             if text == OPEN_PRODUCT:
                 np.testing.assert_array_equal(main(b.T, a.T), compute(b.T, a.T))
+
+
+ROWS_OF_TWO_SIZES = """
+func.func @main(%x: tensor<?x?x64xf32>, %w: tensor<64x80xf32>, %c: tensor<80xf32>) -> tensor<?x80xf32> {
+  %0 = relex.reshape %x shape = [-1, 64] : (tensor<?x?x64xf32>) -> tensor<?x64xf32>
+  %1 = relex.matmul %0, %w : (tensor<?x64xf32>, tensor<64x80xf32>) -> tensor<?x80xf32>
+  %2 = relex.add %1, %c : (tensor<?x80xf32>, tensor<80xf32>) -> tensor<?x80xf32>
+  func.return %2 : tensor<?x80xf32>
+}"""
+
+
+def test_rows_that_are_a_product_of_open_sizes() -> None:
+    """The sum is computed in the tiles of the product, since its rows are known to be those of the product."""
+    module = parse_module(ROWS_OF_TWO_SIZES)
+    set_target(module, AVX512)
+    buffers = [op.buffer.type for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, AllocBufferOp)]
+    assert buffers
+    assert all(DYNAMIC_INDEX not in buffer.get_shape() for buffer in buffers)
+    rng = np.random.default_rng(0)
+    w, c = (rng.standard_normal(shape).astype(np.float32) for shape in ((64, 80), 80))
+    main = build(ROWS_OF_TWO_SIZES)["main"]
+    for outer in ((1, 1), (2, 7), (3, 11), (0, 4), (4, 0)):
+        x = rng.standard_normal((*outer, 64)).astype(np.float32)
+        np.testing.assert_allclose(main(x, w, c), x.reshape(-1, 64) @ w + c, rtol=1e-4, atol=1e-4)
 
 
 def test_panels_of_open_sizes_are_packed_without_conditions() -> None:
