@@ -22,7 +22,8 @@ class RowBlocks:
     The rows of an operand in blocks of some tiles, and whether they are copied.
 
     A tile reads one element of each of its rows at a time. Rows whose distance is a power of two share sets of the
-    first-level cache, and evict each other: then they are copied, so that they are `stride` elements apart.
+    first-level cache, and evict each other: then they are copied, so that they are `stride` elements apart. A number of
+    rows that is only known at run time is never divided into blocks.
     """
 
     tiles: int = 0
@@ -41,7 +42,7 @@ class RowBlocks:
 def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBlocks:
     """Return the blocks for the rows of a reduction that is computed in tiles."""
     left, rows = axes.left, axes.row_count
-    if left is None or rows is None or DYNAMIC_INDEX in left.access.shape:
+    if left is None or DYNAMIC_INDEX in left.access.shape[axes.left_dimension + 1 :]:
         return RowBlocks()
     if not function_of(axes.reduction.block).noalias:
         return RowBlocks()  # A copy might miss what the result overwrites.
@@ -52,6 +53,8 @@ def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBloc
     if panels < (cost.MIN_PANELS_FOR_COPIES if is_copied else cost.MIN_PANELS_FOR_BLOCKS):
         return RowBlocks()
     stride = _spread(tile.rows, terms, size, processor) if is_copied else 0
+    if rows is None:
+        return RowBlocks(0, stride)  # Blocks would leave over rows that are not copied, all of them if they are few.
     if rows * terms * size <= (cost.L2_SIZES_OF_ALL_ROWS * processor.l2_bytes if is_copied else processor.l3_bytes):
         return RowBlocks(0, stride)
     fitting = int(cost.L3_SIZES_OF_A_BLOCK * processor.l3_bytes) // (tile.rows * (stride or terms) * size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -35,9 +35,9 @@ from relex.passes.support.buffer_edits import make_buffer, remove_buffer
 def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineMap) -> None:
     """
     Change the layout of a local buffer that a block uses: each element moves to where the map sends its indices. The
-    new buffer is large enough for all these places. Its shape must be known at compile time, unless the map only puts
-    dimensions in another order. Blocks that address it by quotients or remainders of sums of loops are rebound, with
-    one variable per loop, where that eliminates them.
+    new buffer is large enough for all these places. Sizes that are only known at run time must be those of dimensions
+    that the map puts somewhere as they are. Blocks that address it by quotients or remainders of sums of loops are
+    rebound, with one variable per loop, where that eliminates them.
     """
     old = pick_buffer(block, *buffer)
     alloc = local_buffer(old, block)
@@ -46,7 +46,7 @@ def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineM
     if order is not None and len(order) == len(old_sizes):
         sizes = [old_sizes[dimension] for dimension in order]
     else:
-        sizes = _new_sizes(old, list(alloc.buffer.type.get_shape()), block, index_map)
+        sizes = _new_sizes(old, old_sizes, block, index_map)
     users = list(dict.fromkeys(access.block for access in accesses_in(function_of(block), old)))
     new = make_buffer(alloc.buffer.type.element_type, sizes, buffer_name(old), InsertPoint.before(alloc), alloc)
     for user in users:
@@ -61,14 +61,18 @@ def _order(index_map: AffineMap) -> list[int] | None:
     return found if len(found) == len(index_map.results) and sorted(found) == whole else None
 
 
-def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map: AffineMap) -> list[int]:
+def _new_sizes(
+    buffer: SSAValue, old: Sequence[int | SSAValue], block: BlockOp, index_map: AffineMap
+) -> list[int | SSAValue]:
     """Return the shape of the new layout. Fail if the map sends an element to a negative place, or two to the same
     place."""
     name = name_of(buffer)
-    if index_map.num_dims != len(shape):
-        fail(block, f"expected a map of {len(shape)} indices, as {name} has, found {index_map.num_dims}")
-    if DYNAMIC_INDEX in shape:
+    if index_map.num_dims != len(old):
+        fail(block, f"expected a map of {len(old)} indices, as {name} has, found {index_map.num_dims}")
+    kept = {d: place for d in range(len(old)) if (place := _place_of(d, index_map)) is not None}
+    if any(d not in kept for d, size in enumerate(old) if isinstance(size, SSAValue)):
         fail(block, f"expected {name} to have a shape that is known at compile time")
+    shape = [size if isinstance(size, int) else 1 for size in old]
     # A dummy block models all indices of the buffer: its variables range over them.
     everything = BlockOp("all", [IterKind.SPATIAL] * len(shape), shape, [])
     variables = everything.body.block.args
@@ -81,7 +85,20 @@ def _new_sizes(buffer: SSAValue, shape: Sequence[int], block: BlockOp, index_map
     spans = [_room(place, extents) for place in apply_map(index_map, [*map(IndexExpr.of, extents)], block)]
     if any(span.low < 0 for span in spans):
         fail(block, f"expected a map to places from 0 on, found {int(min(span.low for span in spans))}")
-    return [int(span.high) + 1 for span in spans]
+    sizes = list[int | SSAValue](int(span.high) + 1 for span in spans)
+    for d, place in kept.items():
+        sizes[place] = old[d]
+    return sizes
+
+
+def _place_of(dimension: int, index_map: AffineMap) -> int | None:
+    """Return where a map puts a dimension as it is; None if it uses it in another way, or several times."""
+    users = [(place, expr) for place, expr in enumerate(index_map.results) if dimension in expr.used_dims()]
+    match users:
+        case [(place, AffineDimExpr())]:
+            return place
+        case _:
+            return None
 
 
 def _room(place: Index, extents: Mapping[BlockArgument, int]) -> Span:

@@ -481,6 +481,31 @@ def test_rows_that_are_a_product_of_open_sizes() -> None:
         np.testing.assert_allclose(main(x, w, c), x.reshape(-1, 64) @ w + c, rtol=1e-4, atol=1e-4)
 
 
+FAR_ROWS = """
+func.func @main(%a: tensor<?x1024xf32>, %b: tensor<1024x256xf32>) -> tensor<?x256xf32> {
+  %0 = relex.matmul %a, %b : (tensor<?x1024xf32>, tensor<1024x256xf32>) -> tensor<?x256xf32>
+  func.return %0 : tensor<?x256xf32>
+}"""
+
+
+def test_rows_of_any_number_that_evict_each_other_are_copied() -> None:
+    """Rows that are a power of two apart share a set of the first-level cache; the copies have room between them."""
+    module = parse_module(FAR_ROWS)
+    set_target(module, AVX512)
+    buffers = {
+        op.buffer.name_hint: str(op.buffer.type)
+        for op in RelexPipelinePass("loops")(module).walk()
+        if isinstance(op, AllocBufferOp)
+    }
+    assert buffers["a_local"] == "memref<?x1040xf32>"
+    rng = np.random.default_rng(0)
+    b = rng.integers(-3, 4, (1024, 256)).astype(np.float32)
+    main = build(FAR_ROWS)["main"]
+    for rows in (0, 1, 5, 14, 33):
+        a = rng.integers(-3, 4, (rows, 1024)).astype(np.float32)
+        np.testing.assert_array_equal(main(a, b), a @ b)
+
+
 def test_panels_of_open_sizes_are_packed_without_conditions() -> None:
     module = parse_module(OPEN_DENSE)
     set_target(module, AVX512)

@@ -515,6 +515,33 @@ schedule.sequence for @layout_of_argument {
 
 // -----
 
+// A size that is only known at run time is split.
+
+tir.prim_func @layout_of_open_size(%X: memref<?x8xf32>) outs(%Y: memref<?x8xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<?x8xf32>
+  %T = tir.alloc_buffer sizes(%n) : memref<?x8xf32>
+  tir.for %i @i, %j @j in (%n, 8) {
+    tir.block @T (%vi: spatial<%n> = %i, %vj: spatial<8> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<?x8xf32>
+      memref.store %x, %T[%vi, %vj] : memref<?x8xf32>
+    }
+  }
+  tir.for %k @k, %l @l in (%n, 8) {
+    tir.block @Y (%vi: spatial<%n> = %k, %vj: spatial<8> = %l) {
+      %t = memref.load %T[%vi, %vj] : memref<?x8xf32>
+      memref.store %t, %Y[%vi, %vj] : memref<?x8xf32>
+    }
+  }
+}
+schedule.sequence for @layout_of_open_size {
+  schedule.transform_layout @T write 0 by affine_map<(i, j) -> (i, j mod 16)>
+  // expected-error @+1 {{'schedule.transform_layout' op expected %T to have a shape that is known at compile time}}
+  schedule.transform_layout @T write 0 by affine_map<(i, j) -> (i floordiv 2, i mod 2, j)>
+}
+
+// -----
+
 // Two elements at one place, a place before the first, another number of indices.
 
 tir.prim_func @layout_collision(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
