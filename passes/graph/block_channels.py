@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
@@ -33,8 +33,8 @@ class BlockChannelsPass(RelexPass):
 
     This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
     channels or nearly so, and those with a group for each channel of data in blocks; data with rows that are too short
-    for vectors is brought into blocks for them. Sums add up in another order, so `strict` compilation leaves out this
-    pass.
+    for vectors is brought into blocks for them. The number of images may be open. Sums add up in another order, so
+    `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
@@ -109,9 +109,10 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
 
 
 def _is_image(value: SSAValue) -> bool:
-    """Return whether a value has the dimensions of images, with sizes that are known at compile time."""
-    t = tensor_type(value.type)
-    return t.get_num_dims() == 4 and t.has_static_shape()
+    """Return whether a value has the dimensions of images, whose sizes are known at compile time. Their number may be
+    open."""
+    shape = tensor_type(value.type).get_shape()
+    return len(shape) == 4 and DYNAMIC_INDEX not in shape[1:]
 
 
 def _is_worth_it(value: SSAValue) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.arrays import Array, np
@@ -84,7 +84,7 @@ def into_blocks(value: SSAValue, size: int) -> Sequence[Operation]:
     n, channels, *sizes = tensor_type(value.type).get_shape()
     missing = -channels % size
     ops: list[Operation] = [PadOp(value, (0, 0, 0, missing, 0, 0, 0, 0))] if missing else []
-    ops.append(ReshapeOp(ops[-1].results[0] if ops else value, (n, (channels + missing) // size, size, *sizes)))
+    ops.append(_reshape(ops[-1].results[0] if ops else value, (n, (channels + missing) // size, size, *sizes)))
     return [*ops, PermuteDimsOp(ops[-1].results[0], (0, 1, 3, 4, 2))]
 
 
@@ -94,10 +94,15 @@ def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
     n, blocks, *sizes, size = tensor_type(value.type).get_shape()
     # Of one place, the channels are in order already.
     ops: list[Operation] = [] if prod(sizes) == 1 else [PermuteDimsOp(value, (0, 1, 4, 2, 3))]
-    ops.append(ReshapeOp(ops[-1] if ops else value, (n, blocks * size, *shape[2:])))
+    ops.append(_reshape(ops[-1].results[0] if ops else value, (n, blocks * size, *shape[2:])))
     if blocks * size != shape[1]:
         ops.append(StridedSliceOp(ops[-1], [1], [0], [shape[1]]))
     return ops
+
+
+def _reshape(value: SSAValue, shape: Sequence[int]) -> Operation:
+    """Return the op that gives a value a shape, in which the number of images may be open."""
+    return ReshapeOp(value, [-1 if size == DYNAMIC_INDEX else size for size in shape])
 
 
 def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
@@ -222,7 +227,7 @@ def _mean(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Op
     n, channels = tensor_type(op.operands[0].type).get_shape()[:2]
     ops = [mean, *from_blocks(mean.result, (n, channels))]
     shape = tensor_type(op.results[0].type).get_shape()
-    return ops if len(shape) == 2 else [*ops, ReshapeOp(ops[-1], shape)]
+    return ops if len(shape) == 2 else [*ops, _reshape(ops[-1].results[0], shape)]
 
 
 def _over_places(op: Operation) -> Sequence[int] | None:

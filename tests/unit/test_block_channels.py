@@ -30,9 +30,9 @@ def as_list(found: Any) -> list[Any]:
     return list(cast(Sequence[Any], found)) if isinstance(found, list | tuple) else [found]
 
 
-def network(body: Callable[[Any], Any], dtype: str = "float32") -> ModuleOp:
+def network(body: Callable[[Any], Any], dtype: str = "float32", images: int | str = 2) -> ModuleOp:
     builder = BlockBuilder()
-    x = Var("x", (2, 3, 7, 6), dtype)
+    x = Var("x", (images, 3, 7, 6), dtype)
     with builder.function("main", [x]):
         results = [builder.emit(y) for y in as_list(body(x))]
         builder.emit_func_output(results if len(results) > 1 else results[0])
@@ -96,6 +96,21 @@ def test_results_agree_up_to_rounding(name: str) -> None:
     for found in (interpreted(str(blocked), "graph")["main"](x), build(module)["main"](x)):
         for one, other in zip(as_list(found), as_list(wanted), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["residual", "filled with zeros", "groups in the usual order", "mean"])
+def test_the_number_of_images_may_be_open(name: str) -> None:
+    module = network(NETWORKS[name], images="n")
+    set_target(module, AVX2)
+    original, executable = interpreted(str(module), "graph")["main"], build(module)["main"]
+    blocked = BlockChannelsPass()(module)
+    blocked.verify()
+    assert any(isinstance(o, Conv2dBlockedOp) for o in blocked.walk())
+    for images in (3, 1, 0):
+        x = RNG.standard_normal((images, 3, 7, 6)).astype("float32")
+        for found in (interpreted(str(blocked), "graph")["main"](x), executable(x)):
+            for one, other in zip(as_list(found), as_list(original(x)), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-4)
 
 
 def test_doubles_have_narrower_blocks() -> None:

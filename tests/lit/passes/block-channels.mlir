@@ -57,11 +57,11 @@ func.func @meeting(%x: tensor<1x4x4x4xf32>)
 }
 
 // Neither a convolution that only elementwise operators follow, nor channels that fill no vectors, nor weights from
-// outside, nor images of unknown size.
+// outside, nor images whose height or width is open.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:     blocked
-func.func @others(%x: tensor<1x4x4x4xf32>, %w: tensor<32x4x1x1xf32>, %y: tensor<?x4x4x4xf32>)
-    -> (tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<?x32x1x1xf32>) {
+func.func @others(%x: tensor<1x4x4x4xf32>, %w: tensor<32x4x1x1xf32>, %y: tensor<1x4x?x4xf32>)
+    -> (tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<1x32x?x1xf32>) {
   %v = relex.constant dense<0.5> : tensor<32x4x1x1xf32>
   %u = relex.constant dense<0.25> : tensor<12x4x1x1xf32>
   %0 = relex.conv2d %x, %v : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
@@ -70,9 +70,9 @@ func.func @others(%x: tensor<1x4x4x4xf32>, %w: tensor<32x4x1x1xf32>, %y: tensor<
   %3 = relex.max_pool2d %2 pool_size = [4, 4] : (tensor<1x12x4x4xf32>) -> tensor<1x12x1x1xf32>
   %4 = relex.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
   %5 = relex.max_pool2d %4 pool_size = [4, 4] : (tensor<1x32x4x4xf32>) -> tensor<1x32x1x1xf32>
-  %6 = relex.conv2d %y, %v : (tensor<?x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<?x32x4x4xf32>
-  %7 = relex.max_pool2d %6 pool_size = [4, 4] : (tensor<?x32x4x4xf32>) -> tensor<?x32x1x1xf32>
-  func.return %1, %3, %5, %7 : tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<?x32x1x1xf32>
+  %6 = relex.conv2d %y, %v : (tensor<1x4x?x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x?x4xf32>
+  %7 = relex.max_pool2d %6 pool_size = [4, 4] : (tensor<1x32x?x4xf32>) -> tensor<1x32x?x1xf32>
+  func.return %1, %3, %5, %7 : tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<1x32x?x1xf32>
 }
 
 // Data with short rows is brought into blocks for a convolution of each channel; longer rows fill vectors.
@@ -89,4 +89,24 @@ func.func @short_rows(%x: tensor<1x64x5x5xf32>, %y: tensor<1x64x2x34xf32>) -> (t
   %2 = relex.mean %0 axis = [2, 3] : (tensor<1x64x5x5xf32>) -> tensor<1x64xf32>
   %3 = relex.mean %1 axis = [2, 3] : (tensor<1x64x2x34xf32>) -> tensor<1x64xf32>
   func.return %2, %3 : tensor<1x64xf32>, tensor<1x64xf32>
+}
+
+// The number of images may be open: into blocks, in blocks and in the usual order again.
+// CHECK-LABEL: func.func @open_batch
+// CHECK:         [[R:%.+]] = relex.reshape %x shape = [-1, 2, 32, 5, 5] : (tensor<?x64x5x5xf32>) -> tensor<?x2x32x5x5xf32>
+// CHECK-NEXT:    [[B:%.+]] = relex.permute_dims [[R]] axes = [0, 1, 3, 4, 2]
+// CHECK:         [[D:%.+]] = relex.conv2d_blocked [[B]], {{.*}} depthwise : {{.*}} -> tensor<?x2x5x5x32xf32>
+// CHECK-NEXT:    [[S:%.+]] = relex.sigmoid [[D]] : (tensor<?x2x5x5x32xf32>) -> tensor<?x2x5x5x32xf32>
+// CHECK-NEXT:    [[P:%.+]] = relex.permute_dims [[S]] axes = [0, 1, 4, 2, 3]
+// CHECK-NEXT:    [[U:%.+]] = relex.reshape [[P]] shape = [-1, 64, 5, 5] : (tensor<?x2x32x5x5xf32>) -> tensor<?x64x5x5xf32>
+// CHECK-NEXT:    [[M:%.+]] = relex.mean [[S]] axis = [2, 3] : (tensor<?x2x5x5x32xf32>) -> tensor<?x2x32xf32>
+// CHECK-NEXT:    [[F:%.+]] = relex.reshape [[M]] shape = [-1, 64]
+// CHECK-NEXT:    [[K:%.+]] = relex.reshape [[F]] shape = [-1, 64, 1, 1] : (tensor<?x64xf32>) -> tensor<?x64x1x1xf32>
+// CHECK-NEXT:    func.return [[U]], [[K]]
+func.func @open_batch(%x: tensor<?x64x5x5xf32>) -> (tensor<?x64x5x5xf32>, tensor<?x64x1x1xf32>) {
+  %w = relex.constant dense<0.5> : tensor<64x1x3x3xf32>
+  %0 = relex.conv2d %x, %w padding = [1] groups = 64 : (tensor<?x64x5x5xf32>, tensor<64x1x3x3xf32>) -> tensor<?x64x5x5xf32>
+  %1 = relex.sigmoid %0 : (tensor<?x64x5x5xf32>) -> tensor<?x64x5x5xf32>
+  %2 = relex.mean %1 axis = [2, 3] keepdims : (tensor<?x64x5x5xf32>) -> tensor<?x64x1x1xf32>
+  func.return %1, %2 : tensor<?x64x5x5xf32>, tensor<?x64x1x1xf32>
 }
