@@ -33,7 +33,8 @@ class BlockChannelsPass(RelexPass):
 
     This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
     channels or nearly so, and those with a group for each channel of data in blocks; data with rows that are too short
-    for vectors is brought into blocks for them. The number of images may be open. Sums add up in another order, so
+    for vectors is brought into blocks for them, as are operands of a `concat` with others that are in blocks, for a
+    convolution of both. The number of images may be open. Sums add up in another order, so
     `strict` compilation leaves out this pass.
 
     ```mlir
@@ -88,15 +89,14 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
             continue
         operands = [op.operands[i] for i in alike]
         result = op.results[0]
-        if any(value not in values for value in operands):
-            if not entry.enters(op, 8 * processor.line_bytes // _bits([result])):
-                continue
-            operands = []
-        elif not operands and not entry.slides:
+        inside = [value for value in operands if value in values]
+        if len(inside) < len(operands) and not entry.enters(op, 8 * processor.line_bytes // _bits([result])):
+            continue
+        if not inside and not entry.slides:
             continue
         values[result] = None
         regions.add(result)
-        for value in operands:
+        for value in inside:
             regions.union_left(result, value)
     members: dict[SSAValue, list[SSAValue]] = {}
     for value in values:
@@ -125,9 +125,9 @@ def _is_worth_it(value: SSAValue) -> bool:
 def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
     """Return the size of the blocks of some values; None if there is none. It divides their channels, or some zeros
     fill the last block, which no convolution adds up."""
-    types = [tensor_type(value.type) for value in values]
     lanes = processor.lanes(_bits(values))
-    channels = [t.get_shape()[1] for t in types]
+    joined = [part for value in values if isinstance(value.owner, ConcatOp) for part in value.owner.operands]
+    channels = [tensor_type(value.type).get_shape()[1] for value in (*values, *joined)]
     may_fill = not any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values)
     return next((size for size in (2 * lanes, lanes) if all(_fits(count, size, may_fill) for count in channels)), None)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import cast
 
@@ -174,7 +175,9 @@ IN_BLOCKS.add(InBlocks(_elementwise, _all_like_the_result), Elementwise)
 
 
 def _concat(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
-    return [ConcatOp(*operands, axis=1)]
+    parts = [into_blocks(value, size) if rank_of(value) == 4 else () for value in operands]
+    blocked = [part[-1].results[0] if part else value for part, value in zip(parts, operands, strict=True)]
+    return [*chain.from_iterable(parts), ConcatOp(*blocked, axis=1)]
 
 
 def _along_channels(op: Operation) -> Sequence[int] | None:
@@ -183,7 +186,15 @@ def _along_channels(op: Operation) -> Sequence[int] | None:
     return None if constant or op.normal_axis != 1 else range(len(op.operands))
 
 
-IN_BLOCKS.add(InBlocks(_concat, _along_channels), ConcatOp)
+def _joins_whole_blocks(op: Operation, line: int) -> bool:
+    """Return whether all operands are whole blocks, and a convolution to such blocks reads them."""
+    readers = [use.operation for use in op.results[0].uses]
+    convolutions = [r.result for r in readers if isinstance(r, Conv2dOp) and _of_convolution(r) == ()]
+    channels = [tensor_type(value.type).get_shape()[1] % line for value in op.operands]
+    return not any(channels) and any(tensor_type(v.type).get_shape()[1] % line == 0 for v in convolutions)
+
+
+IN_BLOCKS.add(InBlocks(_concat, _along_channels, _joins_whole_blocks), ConcatOp)
 
 
 def _normalization(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:

@@ -68,10 +68,16 @@ def joined(x: Any) -> Any:
     return convolved(op.concat(parts, axis=1), 16, 40, dilation=[2, 1])
 
 
+def joined_with_others(x: Any) -> Any:
+    others = op.concat([x] * 16, axis=1)
+    return op.max_pool2d(convolved(op.concat([others, convolved(x, 32)], axis=1), 16, 80, 1), [2, 2])
+
+
 NETWORKS: dict[str, Callable[[Any], Any]] = {
     "two": two,
     "residual": residual,
     "joined": joined,
+    "joined with others": joined_with_others,
     "normalized": lambda x: convolved(op.relu(normal(convolved(x), 16)), 8, 16, 1),
     "ceil": lambda x: op.max_pool2d(convolved(x), [2, 2], strides=[2, 2], ceil_mode=True),
     "mean": lambda x: op.mean(op.avg_pool2d(convolved(x), [3, 2], padding=[1, 0, 0, 1]), axis=[2, 3], keepdims=True),
@@ -98,7 +104,7 @@ def test_results_agree_up_to_rounding(name: str) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["residual", "filled with zeros", "groups in the usual order", "mean"])
+@pytest.mark.parametrize("name", ["residual", "filled with zeros", "groups in the usual order", "joined with others"])
 def test_the_number_of_images_may_be_open(name: str) -> None:
     module = network(NETWORKS[name], images="n")
     set_target(module, AVX2)

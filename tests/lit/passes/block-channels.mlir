@@ -110,3 +110,28 @@ func.func @open_batch(%x: tensor<?x64x5x5xf32>) -> (tensor<?x64x5x5xf32>, tensor
   %2 = relex.mean %1 axis = [2, 3] keepdims : (tensor<?x64x5x5xf32>) -> tensor<?x64x1x1xf32>
   func.return %1, %2 : tensor<?x64x5x5xf32>, tensor<?x64x1x1xf32>
 }
+
+// What is joined with channels in blocks is brought into such for the convolution of both, not if it ends within one.
+// CHECK-LABEL: func.func @joined
+// CHECK:         [[A:%.+]] = relex.max_pool3d {{.*}} -> tensor<1x1x4x4x16xf32>
+// CHECK:         [[R:%.+]] = relex.reshape %u shape = [1, 2, 16, 4, 4]
+// CHECK-NEXT:    [[B:%.+]] = relex.permute_dims [[R]] axes = [0, 1, 3, 4, 2]
+// CHECK-NEXT:    [[C:%.+]] = relex.concat [[A]], [[B]] axis = 1 {{.*}} -> tensor<1x3x4x4x16xf32>
+// CHECK:         relex.conv2d_blocked [[C]], {{.*}} -> tensor<1x1x4x4x16xf32>
+// CHECK:         [[D:%.+]] = relex.concat {{.*}}, %v axis = 1 {{.*}} -> tensor<1x40x4x4xf32>
+// CHECK:         relex.conv2d_blocked [[D]], {{.*}} -> tensor<1x1x4x4x16xf32>
+func.func @joined(%x: tensor<1x4x4x4xf32>, %u: tensor<1x32x4x4xf32>, %v: tensor<1x24x4x4xf32>)
+    -> (tensor<1x16x2x2xf32>, tensor<1x16x2x2xf32>) {
+  %w0 = relex.constant dense<0.5> : tensor<16x4x1x1xf32>
+  %w1 = relex.constant dense<0.25> : tensor<16x48x1x1xf32>
+  %w2 = relex.constant dense<0.125> : tensor<16x40x1x1xf32>
+  %0 = relex.conv2d %x, %w0 : (tensor<1x4x4x4xf32>, tensor<16x4x1x1xf32>) -> tensor<1x16x4x4xf32>
+  %1 = relex.max_pool2d %0 pool_size = [1, 1] : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  %2 = relex.concat %1, %u axis = 1 : (tensor<1x16x4x4xf32>, tensor<1x32x4x4xf32>) -> tensor<1x48x4x4xf32>
+  %3 = relex.conv2d %2, %w1 : (tensor<1x48x4x4xf32>, tensor<16x48x1x1xf32>) -> tensor<1x16x4x4xf32>
+  %4 = relex.max_pool2d %3 pool_size = [2, 2] strides = [2, 2] : (tensor<1x16x4x4xf32>) -> tensor<1x16x2x2xf32>
+  %5 = relex.concat %1, %v axis = 1 : (tensor<1x16x4x4xf32>, tensor<1x24x4x4xf32>) -> tensor<1x40x4x4xf32>
+  %6 = relex.conv2d %5, %w2 : (tensor<1x40x4x4xf32>, tensor<16x40x1x1xf32>) -> tensor<1x16x4x4xf32>
+  %7 = relex.max_pool2d %6 pool_size = [2, 2] strides = [2, 2] : (tensor<1x16x4x4xf32>) -> tensor<1x16x2x2xf32>
+  func.return %4, %7 : tensor<1x16x2x2xf32>, tensor<1x16x2x2xf32>
+}
