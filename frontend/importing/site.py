@@ -76,7 +76,14 @@ class Site:
         return [int(number) for number in array.flat]
 
     def known_number(self, x: Operand | None, what: str) -> Any:
-        """Return the only element of an input that must be known at import."""
+        """Return the only element of an input that must be known at import, and no size that is open."""
+        number = self.known_size(x, what)
+        if isinstance(number, IndexExpr):
+            refuse(f"expected {what} that is known at import, found {number}; 'shapes' closes open sizes")
+        return number
+
+    def known_size(self, x: Operand | None, what: str) -> Any:
+        """Return the only element of an input that must be known at import, or be a size of the program."""
         array = self.known(x, what)
         if array.size != 1:
             refuse(f"expected {what} of one element, found {array.size}")

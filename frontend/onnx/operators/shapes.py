@@ -162,7 +162,7 @@ def constant(node: Node) -> Operand:
 def numbers(node: Node, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
     """Numbers with equal distances."""
     first, end, step = (
-        node.known_number(x, what) for x, what in ((start, "a start"), (limit, "a limit"), (delta, "a step"))
+        node.known_size(x, what) for x, what in ((start, "a start"), (limit, "a limit"), (delta, "a step"))
     )
     if any(isinstance(number, IndexExpr) for number in (first, end, step)):
         return _open_range(first, end, step)
