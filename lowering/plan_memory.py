@@ -14,6 +14,9 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import CompileRemark, diagnose
+from relex.dialects.index.atoms import Extreme
+from relex.dialects.index.expr import atoms_in
+from relex.dialects.index.upper_terms import without_maxima
 from relex.dialects.sizes import Size, evaluate, larger, names_in
 from relex.dialects.sizes.limits import bytes_of
 from relex.lowering.lower_call_tir import ALIGNMENT
@@ -110,7 +113,7 @@ class _Arena:
         self.sum: Size = sum(needed)
         """The total size of all buffers."""
         ends = (offset + size for offset, size in zip(self._offsets, needed, strict=True))
-        self.size = reduce(larger, ends, 0)
+        self.size = reduce(highest, ends, 0)
 
     def insert(self) -> None:
         """Allocate the arena, and replace the buffers by views of it."""
@@ -158,5 +161,13 @@ def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
     near = meetings(intervals)
     found: dict[int, Size] = {}
     for i in sorted(range(len(uses)), key=lambda i: order[i]):
-        found[i] = reduce(larger, (found[j] + sizes[j] for j in below(intervals, order, i, near)), 0)
+        found[i] = reduce(highest, (found[j] + sizes[j] for j in below(intervals, order, i, near)), 0)
     return [found[i] for i in range(len(uses))]
+
+
+def highest(a: Size, b: Size) -> Size:
+    """Return the larger of two ends, or an upper bound of it: what is above others has their ends in its own, so that
+    expressions would grow from buffer to buffer."""
+    found = larger(a, b)
+    maxima = sum(isinstance(atom, Extreme) for atom in atoms_in(found))
+    return found if maxima <= cost.MAX_MAXIMA_OF_AN_OFFSET else without_maxima(found)

@@ -249,6 +249,10 @@ MAX_BUFFER_ON_STACK = 4096
 MAX_ARENA_ON_STACK = 16 * 1024
 """Bytes of an arena; larger ones, and those of dynamic size, are allocated on the heap."""
 
+MAX_MAXIMA_OF_AN_OFFSET = 8
+"""Maxima in the expression of an offset in an arena; each takes two instructions at the start of a run. For one with
+more, some memory is left free."""
+
 MAX_STEPS_TO_INLINE = 512
 """Steps of a loop function that LLVM may inline into its callers, of which a call takes some nanoseconds. Larger ones
 gain nothing, and copies of them in callers with hundreds of calls take most of the time of a compilation."""

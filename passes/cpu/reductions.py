@@ -114,10 +114,10 @@ def block_named(block: BlockOp) -> Block:
 
 
 def bits_of(buffer: SSAValue) -> int:
-    """Return the size of an element in bits; 0 if it depends on the CPU."""
+    """Return the size of an element in bits, in memory, where it is a byte at least; 0 if it depends on the CPU."""
     kind = buffer.type
     assert isa(kind, MemRefType)
-    return kind.element_type.bitwidth if isinstance(kind.element_type, FixedBitwidthType) else 0
+    return max(kind.element_type.bitwidth, 8) if isinstance(kind.element_type, FixedBitwidthType) else 0
 
 
 def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:

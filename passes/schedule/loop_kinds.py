@@ -10,6 +10,7 @@ from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr
 from relex.passes.analysis.dependence import dependences
 from relex.passes.analysis.loop_tree import check_serial, check_structure, label_of, name_of_block
 from relex.passes.analysis.reductions import order_matters
+from relex.passes.cpu import cost
 from relex.passes.schedule.table import primitive
 
 
@@ -22,8 +23,9 @@ def parallel(loop: ForOp) -> None:
 
 @primitive(VectorizeOp)
 def vectorize(loop: ForOp) -> None:
-    """Mark a loop as vectorized: its iterations become the lanes of vectors. They must be independent, or steps of a
-    reduction that may be reordered and whose init is elsewhere."""
+    """Mark a loop as vectorized: its iterations become the lanes of vectors. Their number must be known, and they must
+    be independent, or steps of a reduction that may be reordered and whose init is elsewhere."""
+    _check_length(loop)
     _check_independent(loop, except_for=_sums_up_lanes)
     loop.kind = LoopKindAttr(LoopKind.VECTORIZED)
 
@@ -33,6 +35,15 @@ def unroll(loop: ForOp) -> None:
     """Mark a loop to be unrolled."""
     check_serial(loop)
     loop.kind = LoopKindAttr(LoopKind.UNROLLED)
+
+
+def _check_length(loop: ForOp) -> None:
+    """Fail if a loop is too long for a vector, or may be."""
+    most = cost.MAX_VECTOR_LENGTH
+    if not isinstance(loop.extent, int):
+        fail(loop, f"expected at most {most} iterations of {label_of(loop)}, found a number known at run time; split it")
+    if loop.extent > most:
+        fail(loop, f"expected at most {most} iterations of {label_of(loop)}, found {loop.extent}; split it")
 
 
 def _sums_up_lanes(block: BlockOp) -> bool:

@@ -271,14 +271,26 @@ def _extreme(which: Literal["min", "max"], lhs: Index, rhs: Index) -> Index:
     return IndexExpr.of(Extreme(which, (first, second)))
 
 
-def never_negative(index: Index) -> bool:
+MAX_CHOICES = 4
+"""Nested extremes that `never_negative` looks into; each doubles the expressions that it considers."""
+
+
+def never_negative(index: Index, choices: int = MAX_CHOICES) -> bool:
     """Return whether an index is certainly 0 or more, whatever its atoms stand for."""
     if span_of(index).low >= 0:
         return True
     for atom, factor in terms_of(index).items():
+        if isinstance(atom, Extreme) and choices:
+            # With a positive factor, a maximum is as good as its best operand, and a minimum as bad as its worst.
+            enough = any if (atom.which == "max") == (factor > 0) else all
+            rest = index - IndexExpr.of(atom) * factor
+            return enough(never_negative(rest + operand * factor, choices - 1) for operand in atom.operands)
         if factor < 0 and isinstance(atom, Quotient):
-            # A quotient is rounded down: no more is subtracted than without rounding.
-            return never_negative((index - IndexExpr.of(atom) * factor) * atom.divisor + atom.dividend * factor)
+            # A quotient is rounded down: no more is subtracted than without rounding. Of a multiple of a number, it is
+            # enough to know that it is more than -1 times that number.
+            step = gcd(constant_of(index), *terms_of(index).values()) * atom.divisor
+            rest = (index - IndexExpr.of(atom) * factor) * atom.divisor + atom.dividend * factor
+            return never_negative(rest + (step - 1), choices)
     return False
 
 
@@ -298,16 +310,15 @@ def parts_of(atom: Atom) -> Iterator[Index]:
 def atoms_in(index: Index) -> Iterator[Atom]:
     """Yield all atoms in an index, each once, nested ones first."""
     seen: set[Atom] = set()
-
-    def visit(index: Index) -> Iterator[Atom]:
-        for atom in terms_of(index):
-            if atom not in seen:
-                seen.add(atom)
-                for part in parts_of(atom):
-                    yield from visit(part)
-                yield atom
-
-    return visit(index)
+    pending = [(atom, False) for atom in reversed(list(terms_of(index)))]
+    while pending:  # Expressions may nest more deeply than Python's calls.
+        atom, is_complete = pending.pop()
+        if is_complete:
+            yield atom
+        elif atom not in seen:
+            seen.add(atom)
+            inner = [nested for part in parts_of(atom) for nested in terms_of(part)]
+            pending += [(atom, True), *((nested, False) for nested in reversed(inner))]
 
 
 def values_in(index: Index) -> Iterator[SSAValue]:

@@ -4,45 +4,63 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TypeAlias
 
 from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol, Variable, factors_of
-from relex.dialects.index.expr import Index, IndexExpr, constant_of, larger, named, smaller, terms_of
+from relex.dialects.index.expr import Index, IndexExpr, atoms_in, constant_of, larger, named, smaller, terms_of
+
+Texts: TypeAlias = dict[Atom, str]
+"""The texts of atoms; each is made once, after those of what it is computed from."""
 
 
 def text_of(index: Index) -> str:
     """Return the text of an index. Products of more atoms come first, the constant last; equal expressions of names
     have equal texts."""
-    parts = [_term_text(*term) for term in _ordered(index)]
+    return _text_of(index, _texts_in(index))
+
+
+def ordered_terms(index: Index) -> list[tuple[Atom, int]]:
+    """Return the atoms of an index with their factors, in an order that is the same for equal expressions of names."""
+    return [(atom, factor) for atom, factor, _ in _ordered(index, _texts_in(index))]
+
+
+def text_of_atom(atom: Atom) -> str:
+    """Return the text of an atom."""
+    return _texts_in(IndexExpr.of(atom))[atom]
+
+
+def _texts_in(index: Index) -> Texts:
+    texts: Texts = {}
+    for atom in atoms_in(index):
+        texts[atom] = _text_of_atom(atom, texts)
+    return texts
+
+
+def _text_of(index: Index, known: Texts) -> str:
+    parts = [_term_text(*term) for term in _ordered(index, known)]
     if constant_of(index) or not parts:
         parts.append(str(constant_of(index)))
     return parts[0] + "".join(f" - {part[1:]}" if part.startswith("-") else f" + {part}" for part in parts[1:])
 
 
-def ordered_terms(index: Index) -> list[tuple[Atom, int]]:
-    """Return the atoms of an index with their factors, in an order that is the same for equal expressions of names."""
-    return [(atom, factor) for atom, factor, _ in _ordered(index)]
-
-
-def _ordered(index: Index) -> list[tuple[Atom, int, list[str]]]:
-    """Return the atoms with their factors, and the texts of what each is a product of: a text that nests deeply is made
-    once, not once on each level to sort and once to print."""
-    terms = [(atom, factor, list(map(text_of_atom, factors_of(atom)))) for atom, factor in terms_of(index).items()]
+def _ordered(index: Index, known: Texts) -> list[tuple[Atom, int, list[str]]]:
+    """Return the atoms with their factors, and the texts of what each is a product of."""
+    terms = [(atom, factor, [known[part] for part in factors_of(atom)]) for atom, factor in terms_of(index).items()]
     return sorted(terms, key=lambda term: (-len(term[2]), term[2]))
 
 
-def text_of_atom(atom: Atom) -> str:
-    """Return the text of an atom."""
+def _text_of_atom(atom: Atom, known: Texts) -> str:
     match atom:
         case Symbol(name=name) | Variable(name=name):
             return name
         case Product(factors=factors):
-            return " * ".join(map(_in_product, factors, map(text_of_atom, factors)))
+            return " * ".join(_in_product(factor, known[factor]) for factor in factors)
         case Quotient(dividend=dividend, divisor=divisor):
-            return f"{_in_division(dividend)} // {divisor}"
+            return f"{_in_division(dividend, known)} // {divisor}"
         case Remainder(dividend=dividend, divisor=divisor):
-            return f"{_in_division(dividend)} % {divisor}"
+            return f"{_in_division(dividend, known)} % {divisor}"
         case Extreme(which=which, operands=(lhs, rhs)):
-            return f"{which}({lhs}, {rhs})"
+            return f"{which}({_text_of(lhs, known)}, {_text_of(rhs, known)})"
         case _:
             return f"%{atom.name_hint or '?'}"
 
@@ -58,8 +76,8 @@ def _in_product(atom: Atom, text: str) -> str:
     return f"({text})" if isinstance(atom, Quotient | Remainder) else text
 
 
-def _in_division(dividend: IndexExpr) -> str:
-    text = text_of(dividend)
+def _in_division(dividend: IndexExpr, known: Texts) -> str:
+    text = _text_of(dividend, known)
     return f"({text})" if " " in text else text
 
 

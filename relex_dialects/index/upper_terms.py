@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, factors_of
-from relex.dialects.index.expr import Index, constant_of, terms_of
+from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of, span_of_atom, terms_of
 
 Bounds: TypeAlias = "Mapping[Atom | None, Fraction]"
 """A sum of products of names with positive factors; the constant is stored under None."""
@@ -38,6 +38,26 @@ def _upper_terms_of(atom: Atom) -> dict[Atom | None, Fraction]:
             return _added(upper_terms(lhs), upper_terms(rhs))
         case _:
             return {atom: Fraction(1)}
+
+
+def without_maxima(index: Index) -> Index:
+    """Return an upper bound of a sum: for a maximum, the sum with the larger one of its operands' factors of each atom.
+    A maximum of operands with atoms that may be negative stays."""
+    total: Index = constant_of(index)
+    for atom, factor in terms_of(index).items():
+        bound: Index | None = None
+        if isinstance(atom, Extreme) and atom.which == "max" and factor > 0:
+            bound = _above_both(*map(without_maxima, atom.operands))
+        total += (IndexExpr.of(atom) if bound is None else bound) * factor
+    return total
+
+
+def _above_both(a: Index, b: Index) -> Index | None:
+    x, y = terms_of(a), terms_of(b)
+    factors = {atom: max(x.get(atom, 0), y.get(atom, 0)) for atom in {**x, **y}}
+    if any(span_of_atom(atom).low < 0 for atom in factors):
+        return None
+    return combination(max(constant_of(a), constant_of(b)), factors)
 
 
 def _added(lhs: Bounds, rhs: Bounds) -> dict[Atom | None, Fraction]:

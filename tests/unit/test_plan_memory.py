@@ -143,6 +143,28 @@ def test_equal_sizes_share_places() -> None:
     assert offsets_of([(0, 1, 4 * N), (1, 2, 4 * N)]) == [0, 64 * ((4 * N + 63) // 64)]
 
 
+def chain(sizes: Sequence[Size], length: int) -> list[tuple[int, int, Size]]:
+    """Buffers as in an unrolled loop, each live for a while."""
+    return [(i, i + 3 + 7 * i % 5, sizes[i * i % 11 % len(sizes)]) for i in range(length)]
+
+
+def test_offsets_of_one_size_are_multiples_of_it() -> None:
+    offsets = offsets_of(chain([4000 * N, 256 * N, 512 * N], 300))
+    assert not any("max" in str(offset) for offset in offsets)
+
+
+@pytest.mark.parametrize("values", [{"n": 1, "m": 1}, {"n": 100, "m": 3}, {"n": 0, "m": 50}])
+def test_offsets_of_many_buffers_are_short(values: dict[str, int]) -> None:
+    """None of the sizes is always the larger one, so that offsets are maxima of maxima."""
+    uses = chain([256 * N, 256 * M, 64 * N * M, 40 * N], 150)
+    offsets = offsets_of(uses)
+    assert max(len(str(offset)) for offset in offsets) < 2000
+    ranges = [(first, last, evaluate(offset, values), evaluate(offset + size, values))
+              for (first, last, size), offset in zip(uses, offsets, strict=True)]  # fmt: skip
+    for a, b in itertools.combinations(ranges, 2):
+        assert a[1] < b[0] or b[1] < a[0] or a[3] <= b[2] or b[3] <= a[2] or 0 in (a[3] - a[2], b[3] - b[2])
+
+
 # Programs
 
 

@@ -147,6 +147,15 @@ def concatenation(a: str, b: str, result: str) -> str:
     }}"""
 
 
+FLAGS = """
+func.func @main(%a: tensor<999x3xi1>, %b: tensor<999x6xi1>) -> tensor<999x9xi1> {
+  %0 = relex.bitwise_not %a : (tensor<999x3xi1>) -> tensor<999x3xi1>
+  %1 = relex.concat %0, %b axis = 1 : (tensor<999x3xi1>, tensor<999x6xi1>) -> tensor<999x9xi1>
+  func.return %1 : tensor<999x9xi1>
+}
+"""
+
+
 def sum_and_relu(a: str, b: str) -> str:
     return f"""
     func.func @main(%a: tensor<{a}>, %b: tensor<{b}>) -> tensor<{a}> {{
@@ -229,6 +238,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "concatenation": (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), "pieces", "pieces"),
     "concatenation of rows": (concatenation("31x32xf32", "31x128xf32", "31x192xf32"), "pieces", "pieces"),
     "concatenation of primes": (concatenation("67x31xf32", "67x17xf32", "67x79xf32"), "bordered-rows", "bordered-rows"),
+    "concatenation of flags": (FLAGS, "bordered-rows", "bordered-rows"),
     "repeated rows": (REPEATED, "digits", "digits"),
     "small images and a number for each": (sum_and_relu("40x7x7xf32", "40x1x1xf32"), "joined-rows", "joined-rows"),
     "small images and a row": (sum_and_relu("40x7x7xf32", "7xf32"), "short-rows", "short-rows"),

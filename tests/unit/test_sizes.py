@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relex.dialects.index.upper_terms import upper_terms
+from relex.dialects.index.upper_terms import upper_terms, without_maxima
 from relex.dialects.sizes import (
     MAX_SIZE,
     Requirement,
@@ -63,6 +63,29 @@ def test_arithmetic_on_sizes_is_that_on_numbers(a: Size, b: Size, values: dict[s
 @given(SIZES)
 def test_sizes_as_text(size: Size) -> None:
     assert parse_index(str(size)) == size
+
+
+def test_texts_of_sizes_that_nest_deeply() -> None:
+    size: Size = n
+    for _ in range(250):
+        size = (size + m) // 2
+    assert str(size) == "(" * 250 + "m + n) // 2" + " + m) // 2" * 249
+
+
+def test_what_is_known_of_extremes_and_quotients() -> None:
+    assert never_negative(larger(n, m) + 3 - n)
+    assert never_negative(n + m - larger(n, m))
+    assert never_negative(n - smaller(n, m))
+    assert not never_negative(smaller(n, m) - n)
+    assert larger(larger(n, m) + 3, n + 1) == larger(n, m) + 3
+    assert never_negative(4096 * n - 64 * ((4000 * n + 63) // 64))
+    assert not never_negative(4096 * n - 64 * ((4000 * n + 64) // 64))
+
+
+@given(SIZES, VALUES)
+def test_bounds_without_maxima(size: Size, values: dict[str, int]) -> None:
+    assert evaluate(without_maxima(size), values) >= evaluate(size, values)
+    assert without_maxima(256 * larger(n + 2 * m, 3 * n) + 1) == 768 * n + 512 * m + 1
 
 
 def test_one_form() -> None:

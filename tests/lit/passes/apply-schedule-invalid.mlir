@@ -371,6 +371,38 @@ schedule.sequence for @reduction {
 
 // -----
 
+tir.prim_func @long(%X: memref<257xf32>) outs(%Y: memref<257xf32>) {
+  tir.for %i @i in (257) {
+    tir.block @Y (%vi: spatial<257> = %i) {
+      %x = memref.load %X[%vi] : memref<257xf32>
+      memref.store %x, %Y[%vi] : memref<257xf32>
+    }
+  }
+}
+schedule.sequence for @long {
+  // expected-error @+1 {{'schedule.vectorize' op expected at most 256 iterations of @i, found 257; split it}}
+  schedule.vectorize @i
+}
+
+// -----
+
+tir.prim_func @open(%X: memref<?xf32>) outs(%Y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %Y, %c0 : memref<?xf32>
+  tir.for %i @i in (%n) {
+    tir.block @Y (%vi: spatial<%n> = %i) {
+      %x = memref.load %X[%vi] : memref<?xf32>
+      memref.store %x, %Y[%vi] : memref<?xf32>
+    }
+  }
+}
+schedule.sequence for @open {
+  // expected-error @+1 {{'schedule.vectorize' op expected at most 256 iterations of @i, found a number known at run time; split it}}
+  schedule.vectorize @i
+}
+
+// -----
+
 // A local buffer that every iteration uses anew.
 
 tir.prim_func @scratch(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
