@@ -41,7 +41,9 @@ def _check_length(loop: ForOp) -> None:
     """Fail if a loop is too long for a vector, or may be."""
     most = cost.MAX_VECTOR_LENGTH
     if not isinstance(loop.extent, int):
-        fail(loop, f"expected at most {most} iterations of {label_of(loop)}, found a number known at run time; split it")
+        fail(
+            loop, f"expected at most {most} iterations of {label_of(loop)}, found a number known at run time; split it"
+        )
     if loop.extent > most:
         fail(loop, f"expected at most {most} iterations of {label_of(loop)}, found {loop.extent}; split it")
 
