@@ -102,7 +102,7 @@ def pipeline(
     are others, each at the place that it asks for; see `extends_pipeline`."""
     folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict), PackBytesPass()]
     layers = [FoldBatchNormPass(), BlockChannelsPass()]
-    sizes = [InferSizesPass(), LocalizeSizesPass()]
+    sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
@@ -110,7 +110,7 @@ def pipeline(
     levels: list[tuple[Level, list[ModulePass]]] = [
         (
             "graph",
-            [SetTargetPass(), *folding, *layers, *sizes, RemoveUnusedPass(keep_functions=True), FuseAttentionPass()],
+            [SetTargetPass(), *folding, *layers, *sizes, FuseAttentionPass()],
         ),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),
