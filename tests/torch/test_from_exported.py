@@ -301,3 +301,13 @@ def test_pools_and_views_beside_an_open_batch() -> None:
         x.numpy()
     )
     assert np.allclose(found, pooled(None, x).numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [2.0, 1.0, float("inf"), 0.0, 3.0])
+def test_distances_between_rows(order: float) -> None:
+    def forward(self: Any, x: Any, y: Any) -> Any:
+        return torch.cdist(x, y, order)
+
+    x, y = torch.randn(2, 1, 3, 4), torch.randn(5, 6, 4)
+    main = interpret(from_exported(exported(forward, x, y)))["main"]
+    assert np.allclose(main(x, y), torch.cdist(x, y, order), atol=1e-5)

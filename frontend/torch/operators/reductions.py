@@ -97,7 +97,18 @@ def vector_norm(
     node: Node, x: Tensor, order: float, axes: Axes = None, keepdim: bool = False, dtype: Any = None
 ) -> Operand:
     """The norm of vectors."""
-    y = node.typed(x)
+    return _norm(node, node.typed(x), order, axes, keepdim)
+
+
+@imports("aten.cdist", "aten._cdist_forward")
+def distances(node: Node, x: Tensor, y: Tensor, order: float = 2.0, mode: int | None = None) -> Operand:
+    """The norms of the differences between each row of one matrix and each of another, whatever way to compute them is
+    asked for."""
+    rows, columns = op.expand_dims(x, node.rank(x) - 1), op.expand_dims(y, node.rank(y) - 2)
+    return _norm(node, node.tensor(op.subtract(rows, columns)), order, -1, keepdim=False)
+
+
+def _norm(node: Node, y: Operand, order: float, axes: Axes, keepdim: bool) -> Operand:
     absolute = op.abs(y)
     if order == 2:
         return op.sqrt(_reduced(node, op.sum, node.tensor(op.multiply(y, y)), axes, keepdim))
@@ -105,9 +116,9 @@ def vector_norm(
         return _reduced(node, op.max if order > 0 else op.min, node.tensor(absolute), axes, keepdim)
     if order == 0:
         return _reduced(node, op.sum, node.typed(op.not_equal(y, 0.0)), axes, keepdim)
-    powers = absolute if order == 1 else op.power(absolute, node.like(order, x))
+    powers = absolute if order == 1 else op.power(absolute, node.like(order, y))
     sums = _reduced(node, op.sum, node.tensor(powers), axes, keepdim)
-    return sums if order == 1 else op.power(sums, node.like(1 / order, x))
+    return sums if order == 1 else op.power(sums, node.like(1 / order, y))
 
 
 @imports("aten.cumsum", "aten.cumprod")
