@@ -107,9 +107,9 @@ class Steps:
     def transform_layout(self, block: Block, buffer: tuple[str, int], index_map: IndexMap) -> None:
         """
         Change the layout of a local buffer that a block uses: each element moves to where the map sends its
-        indices. The new buffer is large enough for all these places. Its shape must be known at compile time,
-        unless the map only puts dimensions in another order. Blocks that address it by quotients or remainders of
-        sums of loops are rebound, with one variable per loop, where that eliminates them.
+        indices. The new buffer is large enough for all these places. Sizes that are only known at run time must
+        be those of dimensions that the map puts somewhere as they are. Blocks that address it by quotients or
+        remainders of sums of loops are rebound, with one variable per loop, where that eliminates them.
         """
 
     def unguard(self, block: Block) -> None:
