@@ -311,3 +311,16 @@ def test_distances_between_rows(order: float) -> None:
     x, y = torch.randn(2, 1, 3, 4), torch.randn(5, 6, 4)
     main = interpret(from_exported(exported(forward, x, y)))["main"]
     assert np.allclose(main(x, y), torch.cdist(x, y, order), atol=1e-5)
+
+
+def test_distances_between_open_numbers_of_rows() -> None:
+    def forward(self: Any, x: Any, y: Any) -> Any:
+        return torch.cdist(x, y)
+
+    n, m = torch.export.Dim("n", min=2, max=25), torch.export.Dim("m", min=2, max=25)
+    x, y = torch.randn(3, 4), torch.randn(6, 4)
+    program = exported(forward, x, y, dynamic={"args": ({0: n}, {0: m})})
+    for e in (program, program.run_decompositions()):
+        main = interpret(from_exported(e))["main"]
+        for a, b in ((x, y), (y, x), (x[:1], x[:2])):
+            assert np.allclose(main(a, b), torch.cdist(a, b), atol=1e-5)
