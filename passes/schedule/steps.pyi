@@ -124,6 +124,6 @@ class Steps:
 
     def vectorize(self, loop: Loop) -> None:
         """
-        Mark a loop as vectorized: its iterations become the lanes of vectors. They must be independent, or steps
-        of a reduction that may be reordered and whose init is elsewhere.
+        Mark a loop as vectorized: its iterations become the lanes of vectors. Their number must be known, and
+        they must be independent, or steps of a reduction that may be reordered and whose init is elsewhere.
         """
