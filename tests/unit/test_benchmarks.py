@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from started import run_python
 
+from relex.dialects.features import VARIABLE
 from relex.tools.limits import fma_text, least_seconds, stream_text, vector_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +65,8 @@ def test_vectors_of_avx2(tmp_path: Path) -> None:
 
 
 def test_limits_are_those_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RELEX_CPU", "x86-64" if platform.machine() == "x86_64" else "generic")
+    assert module("contenders").CPU_VARIABLE == VARIABLE
+    monkeypatch.setenv(VARIABLE, "x86-64" if platform.machine() == "x86_64" else "generic")
     assert vector_bytes() == 16
     assert "<4 x float>" in fma_text("float32")
 
