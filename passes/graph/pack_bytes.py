@@ -147,11 +147,17 @@ class _Factor:
         zero = 0 if least <= low and high <= most else least - low
         if high + zero > most:
             return None
-        return cls(ConstantOp((numbers + np.int32(zero)).astype(np.int8)).result, zero)
+        return cls(ConstantOp((numbers.astype(np.int64) + zero).astype(np.int8)).result, zero)
 
     @property
     def is_unsigned(self) -> bool:
         return tensor_type(self.data.type).element_type == ui8
+
+    @property
+    def has_byte_of_zero(self) -> bool:
+        """Whether the zero point is a known number that a byte can be, so that data can be padded with it."""
+        least, most = integer_limits(tensor_type(self.data.type).element_type)
+        return isinstance(self.zero, int) and least <= self.zero <= most
 
 
 def _is_bytes(value: SSAValue) -> bool:
@@ -308,7 +314,7 @@ def _pack_convolution(op: Convolution) -> None:
         return
     axes, windows = range(1, len(shape)), op.windows(shape)
     a, b = _Factor.of(op.data, range(len(shape))), _Factor.of(op.weight, axes)
-    if a is None or b is None or (any(windows.padding) and not isinstance(a.zero, int)):
+    if a is None or b is None or (any(windows.padding) and not a.has_byte_of_zero):
         return
     if groups > 1 and b.zero != (_HALF if b.is_unsigned else 0):
         return

@@ -139,7 +139,11 @@ def test_zero_point_by_term_stays():
     assert count(module, MatmulPackedOp) == 0
 
 
-@pytest.mark.parametrize("values", [(-128, 127), (0, 255), (-200, 55), (-129, 127)], ids=str)
+@pytest.mark.parametrize(
+    "values",
+    [(-128, 127), (0, 255), (-200, 55), (-129, 127), (2**31 - 256, 2**31 - 1), (-(2**31), 255 - 2**31)],
+    ids=str,
+)
 def test_folded_constants(values: tuple[int, int]):
     """Constants that were converted before are bytes if their range allows it."""
     x, w = random_array(RNG, "uint8", (5, 40)), RNG.integers(*values, (40, 24), dtype=np.int32, endpoint=True)
@@ -205,6 +209,27 @@ def test_padding_with_unknown_zero_stays():
     module = program([x, w, np.asarray(zero)], body(0))
     assert count(module, Conv2dPackedOp) == 1
     np.testing.assert_array_equal(build(module)["main"](x, w, zero), interpret(module)["main"](x, w, zero))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero", "is_packed"),
+    [
+        ("uint8", 0, True),
+        ("uint8", 255, True),
+        ("uint8", 256, False),
+        ("uint8", -1, False),
+        ("uint8", 2**31 - 1, False),
+        ("int8", -128, True),
+        ("int8", 127, True),
+        ("int8", 128, False),
+        ("int8", -129, False),
+    ],
+)
+def test_padding_is_a_byte(dtype: str, zero: int, is_packed: bool):
+    x, w = random_array(RNG, dtype, (1, 4, 8, 8)), random_array(RNG, "int8", (8, 4, 3, 3))
+    module = program([x, w], lambda v: op.conv2d(wide(v[0], const(np.int32(zero))), wide(v[1]), padding=[1]))
+    assert count(module, Conv2dPackedOp) == is_packed
+    np.testing.assert_array_equal(build(module)["main"](x, w), interpret(module)["main"](x, w))
 
 
 def test_small_products_stay():
