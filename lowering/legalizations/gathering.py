@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 
-from xdsl.dialects.builtin import IndexType
-
 from relex.dialects.relex import GatherElementsOp, GatherNdOp, Scatter, ScatterElementsOp, ScatterNdOp
 from relex.dialects.relex.gathering import REDUCTIONS
 from relex.dialects.sizes import Size
+from relex.lowering.legalizations.indexing import as_place
 from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Code, Expr, Tensor, call, cast, compute, maximum, minimum, procedure, select
+from relex.lowering.te import Axis, Code, Expr, Tensor, call, compute, maximum, minimum, procedure, select
 
 
 def _from_front(index: Expr, size: Size) -> Expr:
     """Return an index that counts from the front."""
-    place = cast(index, IndexType())
+    place = as_place(index)
     return select(place < 0, place + size, place)
 
 

@@ -58,13 +58,17 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
 
     def element(*i: Axis) -> Expr:
         after = axis + indices.ndim
-        place = indices[*i[axis:after]]
-        if highest(place.type) > highest(i64):
-            place = minimum(place, highest(i64))  # No index is larger.
-        place = cast(place, IndexType())
+        place = as_place(indices[*i[axis:after]])
         return x[*i[:axis], minimum(maximum(place, 0), last), *i[after:]]
 
     return compute(result_shape(op, x, indices), element, name="take")
+
+
+def as_place(index: Expr) -> Expr:
+    """Return an element of a tensor of indices as an index; one that is too large is the largest, beyond any size."""
+    if highest(index.type) > highest(i64):
+        index = minimum(index, highest(i64))
+    return cast(index, IndexType())
 
 
 @legalizes(PadOp)

@@ -13,6 +13,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.indexing import as_places
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, StringConstr, as_integer, integer
 from relex.dialects.relex.types import (
@@ -53,7 +54,7 @@ def _depth(indices: Sequence[Size], shape: Sequence[Size], first: int = 0) -> in
 
 
 def _from_front(indices: Array, size: int) -> Array:
-    wide = indices.astype(np.int64)
+    wide = as_places(indices)
     return np.where(wide < 0, wide + size, wide)
 
 

@@ -240,11 +240,16 @@ class TakeOp(Movement):
     def evaluate(self, x: Array, indices: Array) -> Array:
         axis = self.normal_axis
         # np.take's mode rejects an empty dimension even if nothing is taken from it.
-        places = np.minimum(indices, min(np.iinfo(indices.dtype).max, np.iinfo(np.int64).max)).astype(np.int64)
-        clipped = np.clip(places, 0, max(x.shape[axis] - 1, 0))
+        clipped = np.clip(as_places(indices), 0, max(x.shape[axis] - 1, 0))
         if x.shape[axis] == 0:
             return np.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
         return np.take(x, clipped, axis=axis)
+
+
+def as_places(indices: Array) -> Array:
+    """Return indices as integers of 64 bits; those that are too large are the largest of these, beyond any size."""
+    largest = min(np.iinfo(indices.dtype).max, np.iinfo(np.int64).max)
+    return np.minimum(indices, largest).astype(np.int64)
 
 
 def only_axis(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:

@@ -236,6 +236,8 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (TakeOp, [_unsigned(5), np.array([0, 2, 2**64 - 1], np.uint64)]),
     (partial(GatherElementsOp, axis=1), [_floats(3, 4), np.array([[0, -1], [9, 2]], np.int64)]),
     (GatherNdOp, [_floats(3, 4, 2), np.array([[0, -1], [9, 2], [1, -7]], np.int32)]),
+    (GatherElementsOp, [_unsigned(5), np.array([0, 2, 2**63, 2**64 - 1], np.uint64)]),
+    (ScatterNdOp, [_unsigned(5), np.array([[1], [2**64 - 1], [2**63]], np.uint64), _unsigned(3)]),
     (partial(GatherNdOp, batch_dims=1), [_floats(2, 3, 2), np.array([[[0]], [[-1]]], np.int64)]),
     *(
         (partial(ScatterElementsOp, axis=axis, reduction=reduction), [_floats(3, 4), _PLACES, _floats(2, 3)])
