@@ -87,6 +87,33 @@ def test_one_row_is_worth_panels() -> None:
     assert "relex.constant}" not in str(module)
 
 
+def transposed(channels: int, outputs: int, window: int, stride: int) -> str:
+    """A transposed convolution of images of 4 by 4 pixels."""
+    side = 3 * stride + window
+    x, w = f"tensor<1x{channels}x4x4xf32>", f"tensor<{channels}x{outputs}x{window}x{window}xf32>"
+    result = f"tensor<1x{outputs}x{side}x{side}xf32>"
+    return f"""
+    func.func @main(%a: {x}, %w: {w}) -> {result} {{
+      %0 = relex.conv2d_transpose %a, %w strides = [{stride}, {stride}] : ({x}, {w}) -> {result}
+      func.return %0 : {result}
+    }}"""
+
+
+@pytest.mark.parametrize(("window", "stride", "phases"), [(4, 2, 2), (6, 3, 3)])
+def test_windows_of_transposed_convolutions_are_contiguous(window: int, stride: int, phases: int) -> None:
+    """The elements of a window that reach the same results are, if as many reach each one."""
+    channels, outputs, part = 5, 64, window // phases
+    w = np.random.default_rng(0).standard_normal((channels, outputs, window, window)).astype(np.float32)
+    program = bound(transposed(channels, outputs, window, stride), w)
+    packed = constants(RelexPipelinePass("loops")(AVX512(program)))[0]
+    assert packed.shape[-1] in (32, 64)
+    wanted = w.reshape(channels, -1, packed.shape[-1], part, phases, part, phases).transpose(4, 6, 1, 0, 3, 5, 2)
+    np.testing.assert_array_equal(packed.reshape(wanted.shape), wanted)
+    a = np.arange(channels * 16, dtype=np.float32).reshape(1, channels, 4, 4)
+    expected = build(transposed(channels, outputs, window, stride), strict=True)["main"](a, w)
+    np.testing.assert_allclose(build(program)["main"](a), expected, rtol=1e-4, atol=1e-3)
+
+
 def test_equal_constants_are_stored_once() -> None:
     t = "tensor<64x64xf32>"
     text = f"""

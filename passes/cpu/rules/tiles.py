@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from relex.dialects.index.expr import terms_of
+from relex.dialects.index.expr import Index, terms_of
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp
+from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import find_block, loops_of
@@ -152,13 +153,16 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 
 def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
     """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores for
-    full panels."""
+    full panels. Elements that terms read at a distance, as in transposed convolutions, become contiguous."""
     copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
     dimension, rank = axes.dimension, len(axes.right.element)
     assert dimension is not None
     indices = list(map(AffineExpr.dimension, range(rank)))
     split = indices.pop(dimension)
-    layout = AffineMap(rank, 0, (split // tile.columns, *indices, split % tile.columns))
+    phases = _phases(axes)
+    first = [index % phases[index] for index in indices if index in phases]
+    inside = [index // phases[index] if index in phases else index for index in indices]
+    layout = AffineMap(rank, 0, (*first, split // tile.columns, *inside, split % tile.columns))
     schedule.transform_layout(copy, ("write", 0), layout)
     loops = schedule.get_loops(copy)
     column = loops.pop(dimension)
@@ -175,6 +179,20 @@ def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: T
     schedule.reorder(panel, *loops, *inner, column)
     if is_in_vectors:
         schedule.vectorize(column)
+
+
+def _phases(axes: ReductionAxes) -> dict[AffineExpr, int]:
+    """Return the dimensions of the operand of the columns of which terms read every n-th element, with these n if they
+    divide the size."""
+    steps = (_step(index, axes.reduction.terms) for index in axes.right.element)
+    found = enumerate(zip(steps, axes.right.access.shape, strict=True))
+    return {AffineExpr.dimension(i): n for i, (n, size) in found if n > 1 and size != DYNAMIC_INDEX and size % n == 0}
+
+
+def _step(index: Index, terms: Sequence[ForOp]) -> int:
+    """Return the distance of the elements that terms read in a dimension; 0 if it is the same one."""
+    factors = terms_of(index)
+    return gcd(*(factors.get(loop.variable, 0) for loop in terms))
 
 
 def _pack_panel(schedule: Schedule, block: Block, tiling: _Tiling, panels: Loop) -> None:
