@@ -19,9 +19,10 @@ from relex.runtime.program import CompiledProgram
 T = TypeVar("T")
 
 FOLDER_VARIABLE = "RELEX_CACHE"
-"""The environment variable that names the cache folder and enables the cache of programs; `OFF` disables all caches."""
+"""The environment variable that names the cache folder and enables the cache of programs; those of `OFF` disable all
+caches."""
 
-OFF = "off"
+OFF = ("off", "0")
 
 LIMIT = 2**30
 """The default capacity of a cache in bytes."""
@@ -103,12 +104,12 @@ CacheOption = CompileCache | str | PathLike[str] | bool | None
 
 def find_cache(option: CacheOption) -> CompileCache | None:
     """Return the cache to use, if any. The default one is the folder in `RELEX_CACHE`, else `relex` in `XDG_CACHE_HOME`
-    or `~/.cache`; `off` in `RELEX_CACHE` disables it."""
+    or `~/.cache`; `off` or `0` in `RELEX_CACHE` disables it."""
     if isinstance(option, CompileCache):
         return option
     if option is None or option is True:
         folder = os.environ.get(FOLDER_VARIABLE)
-        if folder == OFF or (not folder and option is None):
+        if folder in OFF or (not folder and option is None):
             return None
         return CompileCache(Path(folder).expanduser() if folder else default_folder())
     return CompileCache(option) if option is not False else None
@@ -116,7 +117,7 @@ def find_cache(option: CacheOption) -> CompileCache | None:
 
 def usable_cache() -> CompileCache | None:
     """Return the cache of what needs no permission to be kept, or None if it is off or cannot be used."""
-    if os.environ.get(FOLDER_VARIABLE) != OFF:
+    if os.environ.get(FOLDER_VARIABLE) not in OFF:
         with suppress(RelexError, RuntimeError):
             return find_cache(True)
     return None

@@ -244,4 +244,4 @@ def find_folder(option: CacheOption, programs: CompileCache | None) -> CompileCa
 
 def is_off(option: CacheOption) -> bool:
     """Return whether nothing is to be kept, in memory either."""
-    return option is False or (option in (None, True) and os.environ.get(FOLDER_VARIABLE) == OFF)
+    return option is False or (option in (None, True) and os.environ.get(FOLDER_VARIABLE) in OFF)

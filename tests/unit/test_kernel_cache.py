@@ -418,7 +418,7 @@ def test_rules_that_no_file_tells_are_not_cached(folder: Path, monkeypatch: pyte
     assert files(folder) == []
 
 
-@pytest.mark.parametrize("variable", ["RELEX_CACHE=off", "RELEX_VERIFY=1"])
+@pytest.mark.parametrize("variable", ["RELEX_CACHE=off", "RELEX_CACHE=0", "RELEX_VERIFY=1"])
 def test_nothing_is_kept(folder: Path, variable: str, monkeypatch: pytest.MonkeyPatch, compiled: Callable[[], int]):
     name, value = variable.split("=")
     monkeypatch.setenv(name, value)
