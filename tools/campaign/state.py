@@ -34,6 +34,8 @@ class State:
     """Why programs were refused or skipped, and how often."""
     examples: dict[str, int] = field(default_factory=dict[str, int])
     """The number of the first program with each of these reasons: a refusal may hide a mistake."""
+    elements: Counter[str] = field(default_factory=Counter[str])
+    """How many elements of each operator's results were checked, and how many of these a check could decide."""
     findings: list[str] = field(default_factory=list[str])
     """The files of programs that were wrong."""
 
@@ -55,6 +57,7 @@ class State:
             reason = f"{outcome.subject}, {outcome.verdict}: {outcome.message[:160]}"
             self.reasons[reason] += 1
             self.examples.setdefault(reason, outcome.number)
+        self.elements.update(outcome.counts)
         if outcome.path:
             self.findings.append(outcome.path)
 
@@ -80,6 +83,7 @@ class State:
             found = cast("dict[str, Any]", json.loads((folder / FILE).read_text()))
             state = cls(**found)
             state.reasons = Counter(state.reasons)
+            state.elements = Counter(state.elements)
         except (OSError, ValueError, TypeError) as e:
             raise ToolError(f"expected '{folder}' to have a campaign to resume: {e}") from e
         return state
@@ -93,4 +97,22 @@ class State:
         rate = self.programs / self.seconds if self.seconds else 0
         lines.append(f"{self.programs} programs in {self.seconds:.0f} seconds ({rate:.1f} a second), seed {self.seed}")
         lines += [f"{count:6} times {reason}" for reason, count in self.reasons.most_common(5)]
+        lines += self._shares()
         return "\n".join([*lines, *(f"wrong: {path}" for path in self.findings)])
+
+    def shares(self) -> dict[str, float]:
+        """Return the share of decided elements by operator, the smallest first."""
+        names = [
+            key.removesuffix(" elements") for key, count in self.elements.items() if key.endswith(" elements") and count
+        ]
+        found = {name: self.elements[f"{name} decided"] / self.elements[f"{name} elements"] for name in names}
+        return dict(sorted(found.items(), key=lambda item: item[1]))
+
+    def _shares(self) -> list[str]:
+        if not (shares := self.shares()):
+            return []
+        decided, every = (
+            sum(count for key, count in self.elements.items() if key.endswith(end)) for end in (" decided", " elements")
+        )
+        least = ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:4])
+        return [f"decided: {decided / every:.1%} of {every} elements in wider precision; least of {least}"]

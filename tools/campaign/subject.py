@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
@@ -21,6 +24,28 @@ class Case:
 
 class Skip(Exception):
     """Raised for a program of which nothing can be said, with the reason."""
+
+
+COUNTS: ContextVar[Counter[str] | None] = ContextVar("COUNTS", default=None)
+"""What the check of a program counts."""
+
+
+@contextmanager
+def counting() -> Generator[Counter[str]]:
+    """Collect what checks count."""
+    counts = Counter[str]()
+    token = COUNTS.set(counts)
+    try:
+        yield counts
+    finally:
+        COUNTS.reset(token)
+
+
+def count(operator: str, decided: int, elements: int) -> None:
+    """Count elements of an operator's results, and those of them about which a check can say something."""
+    counts = COUNTS.get()
+    if counts is not None:
+        counts.update({f"{operator} decided": decided, f"{operator} elements": elements})
 
 
 class Subject(ABC):

@@ -12,6 +12,7 @@ from relex.tools.campaign.subjects.pass_orders import PassOrdersSubject
 from relex.tools.campaign.subjects.schedules import SchedulesSubject
 from relex.tools.campaign.subjects.scripts import ScriptsSubject
 from relex.tools.campaign.subjects.texts import TextsSubject
+from relex.tools.campaign.subjects.wider import WiderSubject
 
 SUBJECTS = Table[str, Subject]("relex-fuzz")
 """The subjects by name; other packages add theirs."""
@@ -25,5 +26,6 @@ for subject in (
     CallsSubject(),
     TextsSubject(),
     ScriptsSubject(),
+    WiderSubject(),
 ):
     SUBJECTS.add(subject, subject.name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -18,7 +18,7 @@ from relex.dialects.errors import CompileError, InternalError, InvalidOutputErro
 from relex.dialects.parser import parse_module
 from relex.dialects.upstream.printer import as_text
 from relex.reference.equivalence.reduction import reduce_module
-from relex.tools.campaign.subject import Case, Skip
+from relex.tools.campaign.subject import Case, Skip, counting
 from relex.tools.campaign.table import SUBJECTS
 from relex.tools.diagnostics import ToolError, make_folder, read_text, write_bytes
 
@@ -31,13 +31,14 @@ HEADER = "// subject: "
 @dataclass(frozen=True)
 class Outcome:
     """What came of a program. `message` says why it was refused or skipped, or what is wrong; `path` is the file that
-    shows it; `number` is that of the program in its campaign."""
+    shows it; `number` is that of the program in its campaign; `counts` is what its check has counted."""
 
     subject: str
     verdict: Verdict
     message: str = ""
     path: str = ""
     number: int = -1
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def subject_of(seed: int, number: int, subjects: Sequence[str]) -> tuple[str, Random]:
@@ -64,11 +65,13 @@ def try_number(seed: int, number: int, subjects: Sequence[str], folder: Path) ->
 
 def try_case(name: str, case: Case) -> Outcome:
     """Try a program."""
-    try:
-        wrong = SUBJECTS[name].check(Case(case.module.clone(), case.options))
-    except Exception as e:
-        return _outcome_of(name, e)
-    return Outcome(name, "wrong", wrong) if wrong is not None else Outcome(name, "right")
+    with counting() as counts:
+        try:
+            wrong = SUBJECTS[name].check(Case(case.module.clone(), case.options))
+        except Exception as e:
+            return replace(_outcome_of(name, e), counts=dict(counts))
+    verdict = "right" if wrong is None else "wrong"
+    return Outcome(name, verdict, wrong or "", counts=dict(counts))
 
 
 def _outcome_of(name: str, error: Exception) -> Outcome:

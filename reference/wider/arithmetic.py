@@ -1,0 +1,239 @@
+"""Functions of numbers that lie between two others: what any correct implementation may give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relex.reference.equivalence.bounded import Format, quantum_of
+from relex.reference.equivalence.spread_rules import FUNCTION_ULPS
+from relex.reference.wider.numbers import Reals, enclose, unknown_reals, where, wide_dtype
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+ULPS = FUNCTION_ULPS / 2
+"""How far a library may be off in a function, in units in the last place."""
+
+
+def apply(function: Callable[..., Any], *operands: Reals, ulps: Any = 0.0) -> Reals:
+    """Return a function of numbers that is monotonic in each of them."""
+    found = [function(*corner) for corner in product(*(x.ends for x in operands))]
+    return enclose(operands[0].fmt, found, _all_known(operands), ulps)
+
+
+def _all_known(operands: Sequence[Reals]) -> Array:
+    known: Any = operands[0].known
+    for x in operands[1:]:
+        known = known & x.known
+    return known
+
+
+def number(like: Reals, value: float) -> Reals:
+    """Return a number as one of the format of others."""
+    return enclose(like.fmt, [np.asarray(value, wide_dtype(like.fmt))], np.True_)
+
+
+def add(a: Reals, b: Reals) -> Reals:
+    """Return sums, each rounded."""
+    return apply(np.add, a, b)
+
+
+def subtract(a: Reals, b: Reals) -> Reals:
+    """Return differences."""
+    return apply(np.subtract, a, b)
+
+
+def multiply(a: Reals, b: Reals) -> Reals:
+    """Return products."""
+    return apply(np.multiply, a, b)
+
+
+def divide(a: Reals, b: Reals) -> Reals:
+    """Return quotients; nothing is known of one whose divisor may have either sign."""
+    return apply(np.divide, a, b).only(b.is_point | (b.low > 0) | (b.high < 0) | ~b.known)
+
+
+def loosened(x: Reals, ulps: float) -> Reals:
+    """Return numbers that may be off by so many units in the last place, as where a formula has several forms."""
+    return enclose(x.fmt, x.ends, x.known, where(np.isfinite(x.low) & (x.low != 0), ulps, 0.0))
+
+
+def library(function: Callable[[Array], Any], x: Reals, ulps: float = ULPS) -> Reals:
+    """Return a monotonic function from any library; zeros, infinities and what it gives for these are exact."""
+    exact = x.is_point & ((x.low == 0) | ~np.isfinite(x.low))
+    return apply(function, x, ulps=where(exact, 0.0, ulps))
+
+
+def steady(function: Callable[[Array], Any], x: Reals) -> Reals:
+    """Return a function from any library whose slope is at most 1."""
+    middle = where(x.is_point, x.low, x.low / 2 + x.high / 2)
+    radius = where(x.is_point, 0.0, x.high - x.low)
+    found = function(middle)
+    exact = x.is_point & ((x.low == 0) | ~np.isfinite(x.low))
+    return enclose(
+        x.fmt, [found - radius, found + radius] if np.any(radius) else [found], x.known, where(exact, 0.0, ULPS)
+    )
+
+
+def even(function: Callable[[Array], Any], x: Reals, ulps: float) -> Reals:
+    """Return a function that grows with the absolute value."""
+    low, high = np.abs(x.low), np.abs(x.high)
+    straddles = (x.low < 0) & (x.high > 0)
+    least = where(straddles, 0.0, np.minimum(low, high))
+    size = x if x.low is x.high else replace(x, low=least, high=np.maximum(low, high))
+    found = apply(lambda a: function(np.abs(a)), size, ulps=where(np.isfinite(x.low) & (x.low != 0), ulps, 0.0))
+    return found
+
+
+def tangent(x: Reals) -> Reals:
+    """Return the tangent, where no pole may lie between the two numbers."""
+    branches = [np.floor(end / np.pi + 0.5) for end in (x.low, x.high)]
+    return library(np.tan, x).only(x.is_point | (branches[0] == branches[1]))
+
+
+def power(a: Reals, b: Reals) -> Reals:
+    """Return powers; of a number whose sign is not known, nothing is."""
+    exact = (a.is_point & ((a.low == 0) | (a.low == 1) | ~np.isfinite(a.low))) | (
+        b.is_point & ((b.low == 0) | ~np.isfinite(b.low))
+    )
+    found = apply(np.power, a, b, ulps=where(exact, 0.0, ULPS))
+    return found.only((a.is_point & b.is_point) | (a.low > 0) | ~found.known)
+
+
+def error_function(x: Array) -> Array:
+    """Return the error function to the precision of f64."""
+    return np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64)).astype(x.dtype)
+
+
+def erf(x: Reals) -> Reals:
+    """Return the error function."""
+    return library(error_function, x, ULPS + 2)
+
+
+def exp(x: Reals) -> Reals:
+    """Return the exponential function."""
+    return library(np.exp, x)
+
+
+def square_root(x: Reals) -> Reals:
+    """Return square roots, correctly rounded."""
+    return apply(np.sqrt, x)
+
+
+def larger(a: Reals, b: Reals) -> Reals:
+    """Return maxima; NaN where there is one."""
+    return _chosen(np.maximum, a, b)
+
+
+def smaller(a: Reals, b: Reals) -> Reals:
+    """Return minima; NaN where there is one."""
+    return _chosen(np.minimum, a, b)
+
+
+def _chosen(function: Callable[..., Any], a: Reals, b: Reals) -> Reals:
+    low = function(a.low, b.low)
+    high = low if a.low is a.high and b.low is b.high else function(a.high, b.high)
+    return _without_sign_of_zero(Reals(a.fmt, low, high, a.known & b.known), (a, b))
+
+
+def _without_sign_of_zero(x: Reals, operands: Sequence[Reals]) -> Reals:
+    """Return numbers in which zeros may have either sign, unless all zeros that they come from have one."""
+    zeros = (x.low == 0) & (x.high == 0)
+    if not np.any(zeros):
+        return x
+    signs = [np.signbit(end[end == 0]) for operand in operands for end in operand.ends]
+    found = np.concatenate(signs)
+    if found.size and (found.all() or not found.any()):
+        return x
+    return replace(
+        x, low=where(zeros, -0.0, x.low).astype(x.low.dtype), high=where(zeros, 0.0, x.high).astype(x.low.dtype)
+    )
+
+
+def extreme(x: Reals, *, largest: bool) -> Reals:
+    """Return the maximum, or the minimum, along the last dimension."""
+    ufunc = np.maximum if largest else np.minimum
+    start = -np.inf if largest else np.inf
+    low, high = (ufunc.reduce(end, axis=-1, initial=start) for end in (x.low, x.high))
+    low, high = np.asarray(low), np.asarray(high)
+    if x.low is x.high:
+        high = low
+    return _without_sign_of_zero(Reals(x.fmt, low, high, np.asarray(np.all(x.known, axis=-1))), (x,))
+
+
+def total(x: Reals) -> Reals:
+    """Return the sum along the last dimension, in any order."""
+    return _sum(x.fmt, x.ends, x.known, where(x.is_point, quantum_of(x.low), 0.0))
+
+
+def dot(a: Reals, b: Reals) -> Reals:
+    """Return the sum of products along the last dimension, in any order, with FMA or without."""
+    corners = np.broadcast_arrays(*(p * q for p, q in product(a.ends, b.ends)))
+    quanta = where(a.is_point & b.is_point, quantum_of(a.low) * quantum_of(b.low), 0.0)
+    quanta = where(np.isnan(quanta), 0.0, quanta)
+    some, every = (reduce([np.isnan(c) for c in corners], axis=0) for reduce in (np.any, np.all))
+    if len(corners) == 1:
+        return _sum(a.fmt, corners, a.known & b.known, quanta)
+    ends = np.min(corners, axis=0), np.max(corners, axis=0)
+    return _sum(a.fmt, ends, a.known & b.known & (every | ~some), quanta)
+
+
+def _sum(fmt: Format, ends: Sequence[Array], known: Any, quanta: Any) -> Reals:
+    """Return sums of terms between two ends. One of K terms is off by K + 2 roundings of the sum of absolute values, as
+    relex promises, and by none if all partial sums are multiples of one number, and small enough to be represented."""
+    low, high = ends[0], ends[-1]
+    count = low.shape[-1]
+    known = np.all(np.broadcast_to(known, low.shape), axis=-1)
+    is_finite = np.isfinite(low) & np.isfinite(high)
+    sizes = where(is_finite, np.maximum(np.abs(low), np.abs(high)), 0.0)
+    mass = np.sum(sizes, axis=-1)
+    quantum = np.min(np.broadcast_to(quanta, low.shape), axis=-1, initial=np.inf)
+    is_exact = (mass <= quantum * 2.0**fmt.precision) & (quantum >= fmt.tiny)
+    # The roundings of wide arithmetic are a small part of those of the program.
+    slack = 1 + 2 * float(np.finfo(low.dtype).eps) / fmt.roundoff
+    off = where(is_exact, 0.0, slack * (count + 2) * fmt.roundoff * mass + count * fmt.tiny)
+    sums = [np.sum(where(is_finite, end, 0.0), axis=-1) for end in (low, high)]
+    is_zero = is_exact & (sums[0] == 0) & (sums[1] == 0) & (count > 0)
+    first, last = where(is_zero, -0.0, sums[0] - off), where(is_zero, 0.0, sums[1] + off)
+    # Infinite or NaN in any order, because a term is.
+    special = np.sum(where(is_finite, 0.0, low + high), axis=-1)
+    is_special = ~np.all(is_finite, axis=-1)
+    is_nan, is_infinite = is_special & np.isnan(special), is_special & np.isinf(special)
+    certain = np.all(is_finite | (low == high) | (np.isnan(low) & np.isnan(high)), axis=-1)
+    fits = is_nan | (mass + off < fmt.largest)
+    first, last = (where(is_nan, np.nan, where(is_infinite, special, end)) for end in (first, last))
+    ends = [np.asarray(end, low.dtype) for end in (first, last)]
+    return enclose(fmt, ends, known & certain & fits)
+
+
+def multiplied(x: Reals) -> Reals:
+    """Return the product along the last dimension, in any order."""
+    if x.shape[-1] == 0:
+        return Reals.of(x.fmt, np.ones(x.shape[:-1]))
+    ones = where(x.is_point & np.isfinite(x.low) & (x.low != 0), np.abs(x.low), 1.0)
+    # No partial product may overflow or vanish.
+    bits = np.sum(np.abs(np.log2(ones)), axis=-1)
+    whole = np.all(x.is_point & (np.rint(x.low) == x.low) & np.isfinite(x.low), axis=-1)
+    found = x.moved(lambda a: a[..., 0])
+    for i in range(1, x.shape[-1]):
+        found = _product(found, x.moved(lambda a, i=i: a[..., i]))
+    is_exact = (whole & (bits < x.fmt.precision)) | (found.low == 0)
+    is_safe = np.all(x.is_point, axis=-1) & (bits < -np.log2(x.fmt.tiny) - 2 * x.fmt.precision)
+    return enclose(x.fmt, found.ends, found.known & is_safe, where(is_exact, 0.0, float(x.shape[-1])))
+
+
+def _product(a: Reals, b: Reals) -> Reals:
+    """Return products that are not rounded."""
+    value = a.low * b.low
+    return Reals(a.fmt, value, value, a.known & b.known)
+
+
+def unknown_like(x: Reals) -> Reals:
+    """Return numbers of which nothing is known, as many as given."""
+    return unknown_reals(x.fmt, x.shape)

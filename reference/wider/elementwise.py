@@ -1,0 +1,321 @@
+"""What operators on elements compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from relex.dialects import relex
+from relex.dialects.dtypes import FLOATS, numpy_dtype
+from relex.reference.wider import arithmetic as real
+from relex.reference.wider.formulas import FORMULAS, given, stacked
+from relex.reference.wider.numbers import (
+    Integers,
+    Reals,
+    Value,
+    booleans,
+    computed_in,
+    enclose,
+    format_of,
+    objects,
+    value_of,
+    where,
+    wide_dtype,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+
+def element_type(op: Operation, index: int = 0) -> Attribute:
+    """Return the type of the elements of a result."""
+    t = op.results[index].type
+    assert isa(t, TensorType)
+    return t.element_type
+
+
+def _on_integers(function: Callable[..., Any], *operands: Integers) -> Integers:
+    """Return a function of integers that wraps around."""
+    known: Any = np.True_
+    for x in operands:
+        known = known & x.known
+    return wrapped(operands[0].t, np.frompyfunc(function, len(operands), 1)(*(x.value for x in operands)), known)
+
+
+def _enter(kind: type[Operation], on_floats: Callable[..., Value], on_integers: Callable[..., int] | None) -> None:
+    """Enter a function of numbers."""
+
+    def formula(op: Operation, *operands: Any) -> Value:
+        if isinstance(operands[0], Reals):
+            return on_floats(*operands)
+        assert on_integers is not None
+        of_booleans = _ON_BOOLEANS.get(kind) if operands[0].limits == (0, 1) else None
+        return _on_integers(of_booleans or on_integers, *operands)
+
+    FORMULAS.add(formula, kind)
+
+
+def _exact(function: Callable[[Array], Any]) -> Callable[[Reals], Reals]:
+    return lambda x: real.apply(function, x)
+
+
+def _library(function: Callable[[Array], Any]) -> Callable[[Reals], Reals]:
+    return lambda x: real.library(function, x)
+
+
+def sigmoid(x: Reals) -> Reals:
+    """Return 1 / (1 + exp(-x))."""
+    one = real.number(x, 1)
+    return real.divide(one, real.add(one, real.exp(real.apply(np.negative, x))))
+
+
+def silu(x: Reals) -> Reals:
+    """Return x / (1 + exp(-x)), where numerator and denominator depend on each other."""
+    return real.divide(x, real.add(real.number(x, 1), real.exp(real.apply(np.negative, x))))
+
+
+def gelu(x: Reals) -> Reals:
+    """Return x / 2 * (1 + erf(x / sqrt(2)))."""
+    share = real.erf(real.loosened(real.multiply(x, real.number(x, sqrt(0.5))), 1))
+    return real.multiply(real.multiply(x, real.number(x, 0.5)), real.add(real.number(x, 1), share))
+
+
+def whole_power(x: int, y: int) -> int:
+    """Return a power of an integer, wrapped around in 64 bits or less later."""
+    if y >= 0:
+        return pow(x, y, 1 << 64)
+    return {1: 1, -1: 1 if y % 2 == 0 else -1}.get(x, 0)
+
+
+def remainder(x: int, y: int) -> int:
+    """Return what is left of a quotient that is rounded towards zero."""
+    return 0 if y == 0 else x - y * truncated(x, y)
+
+
+def truncated(x: int, y: int) -> int:
+    """Return a quotient rounded towards zero; that by 0 is 0."""
+    return 0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+def _float_remainder(x: Reals, y: Reals) -> Reals:
+    found = real.apply(np.fmod, x, y)
+    return found.only(x.is_point & y.is_point)
+
+
+def _float_floor_remainder(x: Reals, y: Reals) -> Reals:
+    left = _float_remainder(x, y)
+    differs = (left.low != 0) & (np.signbit(left.low) != np.signbit(y.low))
+    added = real.add(left, y)
+    zero = np.copysign(0.0, y.low)
+    ends = [where(left.low == 0, zero, where(differs, end, left.low)) for end in added.ends]
+    return enclose(x.fmt, [np.asarray(end, wide_dtype(x.fmt)) for end in ends], left.known & added.known)
+
+
+def _sign(x: Reals) -> Reals:
+    return real.apply(np.sign, x) if x.low is not x.high else real.apply(lambda a: where(a == 0, a, np.sign(a)), x)
+
+
+_NO_INTEGERS = None
+_ON_BOOLEANS: dict[type[Operation], Callable[..., int]] = {relex.AddOp: max, relex.MultiplyOp: min}
+"""Sums and products of truth values, which do not wrap around."""
+
+for _kind, _on_floats, _whole in (
+    (relex.AddOp, real.add, lambda x, y: x + y),
+    (relex.SubtractOp, real.subtract, lambda x, y: x - y),
+    (relex.MultiplyOp, real.multiply, lambda x, y: x * y),
+    (relex.DivideOp, real.divide, _NO_INTEGERS),
+    (relex.PowerOp, real.power, whole_power),
+    (relex.MaximumOp, real.larger, max),
+    (relex.MinimumOp, real.smaller, min),
+    (relex.ReluOp, lambda x: real.larger(x, real.number(x, 0)), lambda x: max(x, 0)),
+    (relex.NegativeOp, _exact(np.negative), lambda x: -x),
+    (relex.AbsOp, lambda x: real.even(np.abs, x, 0), abs),
+    (relex.SqrtOp, real.square_root, _NO_INTEGERS),
+    (relex.RsqrtOp, lambda x: real.divide(real.number(x, 1), real.square_root(x)), _NO_INTEGERS),
+    (relex.ExpOp, real.exp, _NO_INTEGERS),
+    (relex.LogOp, _library(np.log), _NO_INTEGERS),
+    (relex.TanhOp, _library(np.tanh), _NO_INTEGERS),
+    (relex.ErfOp, real.erf, _NO_INTEGERS),
+    (relex.SigmoidOp, sigmoid, _NO_INTEGERS),
+    (relex.SiluOp, silu, _NO_INTEGERS),
+    (relex.GeluOp, gelu, _NO_INTEGERS),
+    (relex.SinOp, lambda x: real.steady(np.sin, x), _NO_INTEGERS),
+    (relex.CosOp, lambda x: real.steady(np.cos, x), _NO_INTEGERS),
+    (relex.TanOp, real.tangent, _NO_INTEGERS),
+    (relex.AsinOp, _library(np.arcsin), _NO_INTEGERS),
+    (relex.AcosOp, _library(np.arccos), _NO_INTEGERS),
+    (relex.AtanOp, _library(np.arctan), _NO_INTEGERS),
+    (relex.SinhOp, _library(np.sinh), _NO_INTEGERS),
+    (relex.CoshOp, lambda x: real.even(np.cosh, x, real.ULPS), _NO_INTEGERS),
+    (relex.AsinhOp, _library(np.arcsinh), _NO_INTEGERS),
+    (relex.AcoshOp, _library(np.arccosh), _NO_INTEGERS),
+    (relex.AtanhOp, _library(np.arctanh), _NO_INTEGERS),
+    (relex.FloorOp, _exact(np.floor), _NO_INTEGERS),
+    (relex.CeilOp, _exact(np.ceil), _NO_INTEGERS),
+    (relex.TruncOp, _exact(np.trunc), _NO_INTEGERS),
+    (relex.RoundOp, _exact(np.rint), _NO_INTEGERS),
+    (relex.SignOp, _sign, lambda x: (x > 0) - (x < 0)),
+    (relex.FloorDivideOp, real.unknown_like, lambda x, y: x // y if y else 0),
+    (relex.TruncDivideOp, real.unknown_like, truncated),
+    (relex.FloorModOp, _float_floor_remainder, lambda x, y: x % y if y else 0),
+    (relex.ModOp, _float_remainder, remainder),
+    (relex.BitwiseAndOp, real.unknown_like, lambda x, y: x & y),
+    (relex.BitwiseOrOp, real.unknown_like, lambda x, y: x | y),
+    (relex.BitwiseXorOp, real.unknown_like, lambda x, y: x ^ y),
+    (relex.BitwiseNotOp, real.unknown_like, lambda x: ~x),
+    (relex.LogicalAndOp, real.unknown_like, lambda x, y: x and y),
+    (relex.LogicalOrOp, real.unknown_like, lambda x, y: x or y),
+    (relex.LogicalXorOp, real.unknown_like, lambda x, y: int(x != y)),
+    (relex.LogicalNotOp, real.unknown_like, lambda x: 1 - x),
+):
+    _enter(_kind, cast("Callable[..., Value]", _on_floats), cast("Callable[..., int] | None", _whole))
+
+
+@FORMULAS.rule(relex.EwiseFMAOp)
+def ewise_fma(op: Operation, x: Any, y: Any, z: Any) -> Value:
+    """x * y + z, rounded after the product and after the sum."""
+    if isinstance(x, Integers):
+        if x.limits == (0, 1):
+            return _on_integers(lambda a, b, c: (a and b) or c, x, y, z)
+        return _on_integers(lambda a, b, c: a * b + c, x, y, z)
+    own = format_of(element_type(op))
+    return real.add(real.multiply(x, y).rounded_to(own), z.rounded_to(own))
+
+
+@FORMULAS.rule(relex.LeftShiftOp)
+def left_shift(op: Operation, x: Integers, count: Integers) -> Value:
+    """Zeros are filled in; a count out of range leaves none but these."""
+    bits = _bits(x)
+    return _on_integers(lambda a, n: a << n if 0 <= n < bits else 0, x, count)
+
+
+@FORMULAS.rule(relex.RightShiftOp)
+def right_shift(op: Operation, x: Integers, count: Integers) -> Value:
+    """The sign is filled in; a count out of range leaves nothing but it."""
+    bits = _bits(x)
+    return _on_integers(lambda a, n: a >> n if 0 <= n < bits else -(a < 0), x, count)
+
+
+def _bits(x: Integers) -> int:
+    low, high = x.limits
+    return (high - low).bit_length()
+
+
+def _compared(order: Callable[[Any, Any], Any], is_order: bool) -> Callable[..., Value]:
+    def formula(op: Operation, a: Any, b: Any) -> Value:
+        known = a.known & b.known
+        if isinstance(a, Integers):
+            return booleans(np.frompyfunc(order, 2, 1)(a.value, b.value), known)
+        found = [order(p, q) for p in a.ends for q in b.ends]
+        same = np.all(np.broadcast_arrays(*(f == found[0] for f in found)), axis=0)
+        if not is_order:
+            # Two ranges that overlap may have a number in common, whatever their ends are.
+            apart = (a.high < b.low) | (b.high < a.low) | np.isnan(a.low) | np.isnan(b.low)
+            both = (a.low == a.high) & (b.low == b.high)
+            same = same & (apart | both)
+        return booleans(found[0], known & same)
+
+    return formula
+
+
+FORMULAS.add(_compared(lambda a, b: a == b, False), relex.EqualOp)
+FORMULAS.add(_compared(lambda a, b: a != b, False), relex.NotEqualOp)
+FORMULAS.add(_compared(lambda a, b: a < b, True), relex.LessOp)
+FORMULAS.add(_compared(lambda a, b: a <= b, True), relex.LessEqualOp)
+FORMULAS.add(_compared(lambda a, b: a > b, True), relex.GreaterOp)
+FORMULAS.add(_compared(lambda a, b: a >= b, True), relex.GreaterEqualOp)
+
+
+@FORMULAS.rule(relex.IsnanOp)
+def isnan(op: Operation, x: Reals) -> Value:
+    """True for NaN."""
+    return booleans(np.isnan(x.low), x.known)
+
+
+@FORMULAS.rule(relex.IsinfOp)
+def isinf(op: Operation, x: Reals) -> Value:
+    """True for the infinities."""
+    return booleans(np.isinf(x.low), x.known)
+
+
+@FORMULAS.rule(relex.IsfiniteOp)
+def isfinite(op: Operation, x: Reals) -> Value:
+    """True for all but NaN and the infinities."""
+    return booleans(np.isfinite(x.low), x.known)
+
+
+@FORMULAS.rule(relex.WhereOp)
+def select(op: Operation, condition: Integers, x: Any, y: Any) -> Value:
+    """The elements of one array where a condition is true, else those of another."""
+    chosen = np.asarray(condition.value, np.bool_)
+    return stacked([x, y], lambda parts: np.where(chosen, parts[0], parts[1])).only(condition.known)
+
+
+@FORMULAS.rule(relex.ClipOp)
+def clip(op: Operation, x: Any) -> Value:
+    """No less than one bound, then no more than another."""
+    low, high = given(op, "min"), given(op, "max")
+    if isinstance(x, Integers):
+        return _on_integers(lambda a: _between(a, low, high), x)
+    if low is not None:
+        x = real.larger(x, real.number(x, low))
+    return x if high is None else real.smaller(x, real.number(x, high))
+
+
+def _between(x: int, low: Any, high: Any) -> int:
+    x = x if low is None else max(x, int(low))
+    return x if high is None else min(x, int(high))
+
+
+@FORMULAS.rule(relex.AstypeOp)
+def astype(op: Operation, x: Any) -> Value:
+    """Conversions: integers wrap around, floats are rounded towards zero and saturate, NaN is 0."""
+    t = element_type(op)
+    if t in FLOATS:
+        fmt = format_of(t)
+        if isinstance(x, Reals):
+            return x.rounded_to(fmt)
+        # Twice, where processors convert to f32 first.
+        return enclose(computed_in(t), [x.value.astype(wide_dtype(fmt))], x.known).rounded_to(fmt)
+    if isinstance(x, Integers):
+        return booleans(x.value != 0, x.known) if _is_boolean(t) else wrapped(t, x.value, x.known)
+    if _is_boolean(t):
+        never = (x.low > 0) | (x.high < 0) | np.isnan(x.low)
+        return booleans(x.low != 0, x.known & (never | (x.low == x.high)))
+    limits = Integers(t, objects(0), np.True_).limits
+    ends = [np.frompyfunc(lambda a: _saturated(a, limits), 1, 1)(end) for end in (x.low, x.high)]
+    return wrapped(t, ends[0], x.known & np.asarray(ends[0] == ends[1], np.bool_))
+
+
+def _is_boolean(t: Attribute) -> bool:
+    return numpy_dtype(t) == np.bool_
+
+
+def _saturated(x: Any, limits: tuple[int, int]) -> int:
+    if np.isnan(x):
+        return 0
+    if np.isinf(x):
+        return limits[int(x > 0)]
+    return min(max(int(x), limits[0]), limits[1])
+
+
+@FORMULAS.rule(relex.BitcastOp)
+def bitcast(op: Operation, x: Any) -> Value:
+    """The numbers of another type that have the same bits; nothing is known about those of NaN."""
+    t, dtype = element_type(op), numpy_dtype(element_type(op))
+    if isinstance(x, Reals):
+        own = np.asarray(x.low).astype(numpy_dtype(op.operands[0].type.element_type))  # pyright: ignore
+        is_known = x.is_point & ~np.isnan(x.low)
+    else:
+        bits = objects(np.frompyfunc(lambda a: a & (1 << _bits(x)) - 1, 1, 1)(x.value))
+        own, is_known = bits.astype(f"u{dtype.itemsize}"), x.known
+    found = value_of(t, np.ascontiguousarray(own).view(dtype).reshape(own.shape))
+    assert found is not None
+    return found.only(is_known)

@@ -1,0 +1,68 @@
+"""The open table of what operators compute, written from their descriptions and not from their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from relex.dialects.relex.properties import python_value
+from relex.dialects.table import Table
+from relex.reference.wider.numbers import Reals, Value
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+Formula = Callable[..., Value | tuple[Value, ...]]
+"""Maps an operator and what is known about its operands to what is known about its results."""
+
+FORMULAS = Table[type[Operation], Formula]("wider formulas")
+"""The formulas by class of operator."""
+
+
+def given(op: Operation, name: str, default: Any = None) -> Any:
+    """Return a property as a value of Python, or what stands for one that is not given."""
+    attr = op.properties.get(name)
+    return default if attr is None else python_value(attr)
+
+
+def as_list(value: Any) -> list[int]:
+    """Return one number or several as a list."""
+    return [value] if isinstance(value, int) else list(value)
+
+
+def axes_of(op: Operation, name: str, rank: int) -> list[int]:
+    """Return the dimensions in a property, counted from the front; all of them if it is not given."""
+    value = given(op, name)
+    return list(range(rank)) if value is None else [axis % rank for axis in as_list(value)]
+
+
+def in_rows(x: Value, axes: Sequence[int]) -> Any:
+    """Return an array with some dimensions as one, the last."""
+    return x.moved(lambda a: rows(a, axes))
+
+
+def rows(array: Array, axes: Sequence[int]) -> Array:
+    """Return an array with some dimensions as one, the last."""
+    others = [axis for axis in range(array.ndim) if axis not in axes]
+    shape = [array.shape[axis] for axis in others]
+    return array.transpose([*others, *sorted(axes)]).reshape([*shape, prod(array.shape[axis] for axis in axes)])
+
+
+def stacked(x: Sequence[Any], combine: Callable[[Sequence[Array]], Array]) -> Any:
+    """Return arrays that are put together, each of their parts in the same way."""
+    first = x[0]
+    known = combine([part.known for part in x])
+    if isinstance(first, Reals):
+        low = combine([part.low for part in x])
+        high = low if all(part.low is part.high for part in x) else combine([part.high for part in x])
+        return Reals(first.fmt, low, high, known)
+    return type(first)(first.t, combine([part.value for part in x]), known)
+
+
+def beside(x: Value, shape: Sequence[int]) -> Any:
+    """Return an array that is repeated to a shape."""
+    return x.moved(lambda a: np.broadcast_to(a, tuple(shape)))

@@ -1,0 +1,321 @@
+"""What reductions, products of matrices, normalizations, scans and sorts compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, i64
+from xdsl.ir import Operation
+
+from relex.dialects import relex
+from relex.reference.wider import arithmetic as real
+from relex.reference.wider.formulas import FORMULAS, axes_of, given, in_rows, stacked
+from relex.reference.wider.numbers import Integers, Reals, Value, objects, where, wrapped
+
+
+def dot(a: Any, b: Any) -> Any:
+    """Return the sum of products along the last dimension."""
+    if isinstance(a, Reals):
+        return real.dot(a, b)
+    known = np.all(np.broadcast_arrays(a.known & b.known)[0], axis=-1)
+    if a.limits == (0, 1):
+        return Integers(a.t, objects(np.any(np.asarray(a.value * b.value, np.bool_), axis=-1)), known)
+    return wrapped(a.t, np.sum(a.value * b.value, axis=-1, initial=0), known)
+
+
+def total(x: Any) -> Any:
+    """Return the sum along the last dimension."""
+    return real.total(x) if isinstance(x, Reals) else _whole(x, lambda a: np.sum(a, axis=-1, initial=0))
+
+
+def multiplied(x: Any) -> Any:
+    """Return the product along the last dimension."""
+    return real.multiplied(x) if isinstance(x, Reals) else _whole(x, lambda a: np.prod(a, axis=-1, initial=1))
+
+
+def extreme(x: Any, *, largest: bool) -> Any:
+    """Return the maximum or minimum along the last dimension."""
+    if isinstance(x, Reals):
+        return real.extreme(x, largest=largest)
+    return _whole(x, lambda a: np.max(a, axis=-1) if largest else np.min(a, axis=-1))
+
+
+def _whole(x: Integers, function: Callable[[Any], Any]) -> Integers:
+    return wrapped(x.t, function(x.value), np.all(x.known, axis=-1))
+
+
+@FORMULAS.rule(relex.DenseOp)
+def dense(op: Operation, x: Any, weight: Any) -> Value:
+    """Each row of the data with each row of the weight."""
+    return dot(x.moved(lambda a: a[..., None, :]), weight)
+
+
+@FORMULAS.rule(relex.MatmulOp)
+def matmul(op: Operation, a: Any, b: Any) -> Value:
+    """Rows with columns."""
+    ranks = len(a.shape), len(b.shape)
+    a = a if ranks[0] > 1 else a.moved(lambda x: x[None])
+    b = b if ranks[1] > 1 else b.moved(lambda x: x[:, None])
+    found = dot(a.moved(lambda x: x[..., :, None, :]), b.moved(lambda x: np.swapaxes(x, -1, -2)[..., None, :, :]))
+    if ranks[1] == 1:
+        found = found.moved(lambda x: x[..., 0])
+    return found.moved(lambda x: x[..., 0, :] if ranks[1] > 1 else x[..., 0]) if ranks[0] == 1 else found
+
+
+def _reduced(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
+    axes = axes_of(op, "axis", len(x.shape))
+    found = function(in_rows(x, axes))
+    if given(op, "keepdims"):
+        kept = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
+        return found.moved(lambda a: a.reshape(kept))
+    return found
+
+
+@FORMULAS.rule(relex.SumOp)
+def sum_of(op: Operation, x: Any) -> Value:
+    """The sum, which wraps around for integers."""
+    return _reduced(op, x, total)
+
+
+@FORMULAS.rule(relex.ProdOp)
+def product_of(op: Operation, x: Any) -> Value:
+    """The product, which wraps around for integers."""
+    return _reduced(op, x, multiplied)
+
+
+@FORMULAS.rule(relex.MeanOp)
+def mean(op: Operation, x: Reals) -> Value:
+    """The sum divided by the number of elements."""
+    return _reduced(op, x, _mean)
+
+
+def _mean(rows: Reals) -> Reals:
+    return real.divide(real.total(rows), real.number(rows, rows.shape[-1]))
+
+
+@FORMULAS.rule(relex.MaxOp)
+def max_of(op: Operation, x: Any) -> Value:
+    """The maximum."""
+    return _reduced(op, x, lambda rows: extreme(rows, largest=True))
+
+
+@FORMULAS.rule(relex.MinOp)
+def min_of(op: Operation, x: Any) -> Value:
+    """The minimum."""
+    return _reduced(op, x, lambda rows: extreme(rows, largest=False))
+
+
+@FORMULAS.rule(relex.ArgmaxOp)
+def argmax(op: Operation, x: Any) -> Value:
+    """The place of the maximum, the first or the last one."""
+    return _reduced(op, x, lambda rows: _place(rows, 1, bool(given(op, "select_last_index"))))
+
+
+@FORMULAS.rule(relex.ArgminOp)
+def argmin(op: Operation, x: Any) -> Value:
+    """The place of the minimum."""
+    return _reduced(op, x, lambda rows: _place(rows, -1, bool(given(op, "select_last_index"))))
+
+
+def _place(rows: Any, sign: int, last: bool) -> Integers:
+    """Return the place of the largest element of each row, in which NaN counts as larger than all."""
+    shape = rows.shape[:-1]
+    places, known = np.zeros(shape, object), np.zeros(shape, np.bool_)
+    for at in np.ndindex(shape):
+        row = rows.moved(lambda a, at=at: a[at])
+        if row.shape[0] and np.all(row.known):
+            places[at], known[at] = _place_in(row, sign, last)
+    return Integers(i64, objects(places), known)
+
+
+def _place_in(row: Any, sign: int, last: bool) -> tuple[int, bool]:
+    """Return the place of the largest element of a row, and whether it is certain."""
+    if isinstance(row, Reals):
+        nan = np.flatnonzero(np.isnan(row.low))
+        if nan.size:
+            return int(nan[-1 if last else 0]), True
+    ends = [row.value] if isinstance(row, Integers) else list(row.ends)
+    bounds = [[sign * v for v in end] for end in ends]
+    low, high = map(min, zip(*bounds, strict=True)), map(max, zip(*bounds, strict=True))
+    low, high = list(low), list(high)
+    best = max(low)
+    found = [i for i, v in enumerate(low) if v == best]
+    rivals = [i for i, v in enumerate(high) if v >= best]
+    # All that may be the largest are certainly equal to it.
+    return found[-1 if last else 0], len(rivals) == 1 or (rivals == found and all(high[i] == best for i in found))
+
+
+@FORMULAS.rule(relex.SoftmaxOp)
+def softmax(op: Operation, x: Reals) -> Value:
+    """exp(x - max(x)) / sum(exp(x - max(x)))."""
+    return _along(op, x, _softmax)
+
+
+def _softmax(rows: Reals) -> Reals:
+    powers = real.exp(_shifted(rows))
+    return real.loosened(real.divide(powers, _column(real.total(powers))), 1)
+
+
+@FORMULAS.rule(relex.LogSoftmaxOp)
+def log_softmax(op: Operation, x: Reals) -> Value:
+    """x - max(x) - log(sum(exp(x - max(x))))."""
+    return _along(op, x, _log_softmax)
+
+
+def _log_softmax(rows: Reals) -> Reals:
+    shifted = _shifted(rows)
+    return real.subtract(shifted, _column(real.library(np.log, real.total(real.exp(shifted)))))
+
+
+def _shifted(rows: Reals) -> Reals:
+    return real.subtract(rows, _column(real.extreme(rows, largest=True)))
+
+
+def _column(x: Any) -> Any:
+    return x.moved(lambda a: a[..., None])
+
+
+def _along(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
+    """Return a function of rows along the dimension of an operator."""
+    axis = given(op, "axis", -1) % len(x.shape)
+    found = function(x.moved(lambda a: np.moveaxis(a, axis, -1)))
+    return found.moved(lambda a: np.moveaxis(a, -1, axis))
+
+
+@FORMULAS.rule(relex.LayerNormOp)
+def layer_norm(op: Operation, x: Reals, gamma: Reals, beta: Reals) -> Value:
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta."""
+    axes = sorted(axes_of(op, "axes", len(x.shape)))
+    rows = in_rows(x, axes)
+    centred = real.subtract(rows, _column(_mean(rows)))
+    variance = real.divide(real.dot(centred, centred), real.number(rows, rows.shape[-1]))
+    epsilon = real.number(x, given(op, "epsilon", 1e-5))
+    scale = real.divide(_flat(gamma), _column(real.square_root(real.add(variance, epsilon))))
+    scaled = real.loosened(real.multiply(centred, real.loosened(scale, 1)), 1)
+    found = real.add(scaled, _flat(beta))
+    others = [axis for axis in range(len(x.shape)) if axis not in axes]
+    order = [*others, *axes]
+    shape = [x.shape[axis] for axis in order]
+    return found.moved(lambda a: a.reshape(shape).transpose(np.argsort(order)))
+
+
+def _flat(x: Any) -> Any:
+    return x.moved(lambda a: a.reshape(-1))
+
+
+@FORMULAS.rule(relex.BatchNormOp)
+def batch_norm(op: Operation, x: Reals, *parameters: Reals) -> Value:
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, with parameters along a dimension."""
+    axis = given(op, "axis", 1) % len(x.shape)
+    shape = [-1 if d == axis else 1 for d in range(len(x.shape))]
+    gamma, beta, average, variance = (
+        p.moved(lambda a: a.reshape([a.size if n < 0 else n for n in shape])) for p in parameters
+    )
+    deviation = real.square_root(real.add(variance, real.number(x, given(op, "epsilon", 1e-5))))
+    scale = real.loosened(real.divide(gamma, deviation), 1)
+    return real.add(real.loosened(real.multiply(real.subtract(x, average), scale), 1), beta)
+
+
+def _scan(op: Operation, x: Any, function: Callable[[Any], Any]) -> Value:
+    axis = given(op, "axis")
+    axis = 0 if axis is None else axis % len(x.shape)
+    turn = -1 if given(op, "reverse") else 1
+    rows = x.moved(lambda a: np.moveaxis(a, axis, -1)[..., ::turn])
+    size = rows.shape[-1]
+    if not size:
+        return x
+    first = 0 if given(op, "exclusive") else 1
+    parts = [_column(function(rows.moved(lambda a, n=n: a[..., :n]))) for n in range(first, size + first)]
+    found = stacked(parts, lambda arrays: np.concatenate(arrays, axis=-1))
+    return found.moved(lambda a: np.moveaxis(a[..., ::turn], -1, axis))
+
+
+@FORMULAS.rule(relex.CumsumOp)
+def cumsum(op: Operation, x: Any) -> Value:
+    """The sums of the first elements."""
+    return _scan(op, x, total)
+
+
+@FORMULAS.rule(relex.CumprodOp)
+def cumprod(op: Operation, x: Any) -> Value:
+    """The products of the first elements."""
+    return _scan(op, x, multiplied)
+
+
+@FORMULAS.rule(relex.SortOp)
+def sort(op: Operation, x: Any) -> Value:
+    """The elements in order, NaN last of all."""
+    return _along(op, x, lambda rows: _ordered(rows, bool(given(op, "descending")))[0])
+
+
+@FORMULAS.rule(relex.ArgsortOp)
+def argsort(op: Operation, x: Any) -> Value:
+    """The places of the elements in order."""
+    return _along(op, x, lambda rows: _ordered(rows, bool(given(op, "descending")))[1])
+
+
+def _ordered(rows: Any, descending: bool) -> tuple[Any, Integers]:
+    """Return rows in order and the places of their elements: known if no two elements may be in either order."""
+    shape = rows.shape
+    places, known = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+    for at in np.ndindex(shape[:-1]):
+        row = rows.moved(lambda a, at=at: a[at])
+        ends = [row.value, row.value] if isinstance(row, Integers) else [row.low, row.high]
+        low, high = ([_key(v, descending) for v in end] for end in ends)
+        if descending:
+            low, high = high, low
+        order = sorted(range(len(low)), key=low.__getitem__)
+        places[at] = order
+        pairs = pairwise(order)
+        clear = all(high[i] < low[j] or low[i] == high[i] == low[j] == high[j] for i, j in pairs)
+        known[at] = clear and np.all(row.known)
+    found = rows.moved(lambda a: np.take_along_axis(a, places, -1))
+    return found.only(known), Integers(IntegerType(64), objects(places), known)
+
+
+def _key(value: Any, descending: bool) -> tuple[int, Any]:
+    if value != value:
+        return (-1 if descending else 1, 0)
+    return (0, -value if descending else value)
+
+
+@FORMULAS.rule(relex.MatmulPackedOp)
+def matmul_packed(op: Operation, a: Integers, b: Integers) -> Value:
+    """Products of unsigned bytes with signed ones."""
+    return matmul(op, unpacked(a, -1, signed=False), unpacked(b, -2 if len(b.shape) > 1 else -1, signed=True))
+
+
+def unpacked(words: Integers, axis: int, *, signed: bool) -> Integers:
+    """Return the bytes of words along a dimension."""
+    axis %= len(words.shape)
+
+    def byte(word: int, n: int) -> int:
+        found = (word >> 8 * n) & 0xFF
+        return found - 256 if signed and found > 127 else found
+
+    parts = [np.asarray(np.frompyfunc(lambda w, n=n: byte(w, n), 1, 1)(words.value), object) for n in range(4)]
+    shape = [*words.shape[:axis], 4 * words.shape[axis], *words.shape[axis + 1 :]]
+    value = np.stack(parts, axis + 1).reshape(shape)
+    return Integers(words.t, value, np.repeat(words.known, 4, axis))
+
+
+@FORMULAS.rule(relex.PackBytesOp)
+def pack_bytes(op: Operation, x: Integers) -> Value:
+    """Four bytes to a word, the first one in the low bits."""
+    axis = given(op, "axis") % len(x.shape)
+    count = -(-x.shape[axis] // 4)
+
+    def word(n: int) -> Integers:
+        places = np.arange(count) * 4 + n
+        inside = (places < x.shape[axis]).reshape([-1, *[1] * (len(x.shape) - axis - 1)])
+        at = np.minimum(places, max(x.shape[axis] - 1, 0))
+        part = x.moved(lambda a: np.take(a, at, axis))
+        return Integers(x.t, where(inside, objects(part.value) & 0xFF, 0), part.known | ~inside)
+
+    words = [word(n) for n in range(4)] if count else [x] * 4
+    value: Any = reduce(lambda a, b: a + b, [objects(w.value) << 8 * n for n, w in enumerate(words)])
+    return wrapped(IntegerType(32), value, np.all([w.known for w in words], axis=0))

@@ -1,0 +1,119 @@
+"""Operators, and whole programs, compute what they do in wider precision, up to the rounding of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue
+
+from relex.dialects.signature import TensorSpec
+from relex.dialects.sizes import names_in
+from relex.reference import interpret
+from relex.reference.equivalence.samples import KINDS
+from relex.reference.fuzzing.structures import random_program
+from relex.reference.fuzzing.variants import has_unused_sizes, main_of
+from relex.reference.wider.graphs import follow, judge, steps
+from relex.runtime import build
+from relex.tools.campaign.subject import Case, Skip, Subject, count
+
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
+Arrays = Mapping[SSAValue, "Array"]
+
+
+class WiderSubject(Subject):
+    """Random programs beside formulas of their own in wider precision, whose numbers carry error bounds: each operator
+    as it is interpreted, from its own operands, and what compiled code makes of all of them."""
+
+    name = "wider"
+
+    def make(self, random: Random) -> Case:
+        strict = "strict" if random.random() < 0.25 else ""
+        return Case(random_program(random), {"strict": strict, "seed": str(random.randrange(2**31))})
+
+    def check(self, case: Case) -> str | None:
+        if has_unused_sizes(case.module):
+            raise Skip("an unused operator requires something of sizes")
+        executable = build(case.module, strict=bool(case.options["strict"]), cache=False)["main"]
+        interpreted = interpret(with_all_values(case.module))["main"]
+        main = main_of(case.module)
+        assert main is not None
+        rng = np.random.default_rng(int(case.options["seed"]))
+        decided = 0
+        for kind in KINDS:
+            arguments = random_arguments(executable.signature.inputs, rng, kind)
+            try:
+                results = as_list(executable(*arguments))
+            except ValueError as e:
+                raise Skip(f"sizes that do not go together: {e}") from e
+            arrays = dict(zip(values_of(main), as_list(interpreted(*arguments)), strict=True))
+            found = difference_of(main, arguments, arrays, results)
+            if isinstance(found, str):
+                return f"{found} ({KINDS[kind].description})"
+            decided += found
+        if not decided:
+            raise Skip("nothing is decided")
+        return None
+
+
+def difference_of(main: FuncOp, arguments: Sequence[Array], arrays: Arrays, results: Sequence[Array]) -> str | int:
+    """Return where an operator, or compiled code, differs from what is known; else how many elements were decided."""
+    total = 0
+    for op, verdict in steps(main, arrays):
+        if verdict.wrong:
+            return f"'{op.name}' is interpreted in another way than in wider precision: {verdict.wrong}"
+        count(op.name, verdict.decided, verdict.elements)
+        total += verdict.decided
+    known = follow(main, arguments, {v: a.shape for v, a in arrays.items()})
+    returned = main.body.block.last_op
+    assert returned is not None
+    for i, (value, array) in enumerate(zip(returned.operands, results, strict=True)):
+        verdict = judge(known[value], array)
+        if verdict.wrong:
+            return f"compiled code computes something else than in wider precision: {verdict.wrong} of return value {i}"
+        count("compiled code", verdict.decided, verdict.elements)
+        total += verdict.decided
+    return total
+
+
+def values_of(main: FuncOp) -> list[SSAValue]:
+    """Return the values of a graph."""
+    block = main.body.block
+    return [*block.args, *(result for op in block.ops for result in op.results)]
+
+
+def with_all_values(module: ModuleOp) -> ModuleOp:
+    """Return a program that returns all values of its function @main."""
+    module = module.clone()
+    main = main_of(module)
+    assert main is not None
+    returned = main.body.block.last_op
+    assert isinstance(returned, ReturnOp)
+    values = values_of(main)
+    returned.operands = values
+    main.function_type = FunctionType.from_lists(main.function_type.inputs.data, [v.type for v in values])
+    return module
+
+
+def random_arguments(specs: Sequence[TensorSpec], rng: np.random.Generator, kind: str) -> list[Array]:
+    """Return arguments of a kind, in which sizes of one name are equal. Raises `Skip` if a size is negative."""
+    names = {name for spec in specs for size in spec.shape if not isinstance(size, int) for name in names_in(size)}
+    sizes = {name: int(rng.integers(0, 6)) for name in sorted(names)}
+    shapes = [spec.shape_with(sizes) for spec in specs]
+    if min(chain.from_iterable(shapes), default=0) < 0:
+        raise Skip("sizes that do not go together: one of them is negative")
+    draw = KINDS[kind].draw
+    return [draw(rng, spec.dtype, shape, i) for i, (spec, shape) in enumerate(zip(specs, shapes, strict=True))]
+
+
+def as_list(results: Any) -> list[Array]:
+    """Return the results of a call."""
+    several = cast("Sequence[Any]", results if isinstance(results, tuple | list) else [results])
+    return [np.asarray(a) for a in several if a is not None]
