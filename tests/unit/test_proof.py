@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
+import proof_share
 import pytest
 from mistaken_passes import MISTAKES, RIGHT
-from proof_share import cases, share_of
+from proof_share import cases, share_of, shares_of, table
 from wrong_edits import wrong_edits
 from wrong_rewrites import CASES
 from xdsl.context import Context
@@ -279,3 +282,28 @@ def test_share():
     assert total[Kind.PROVED] >= 25
     assert total[Kind.PROVED] > 4 * total[Kind.CHECKED]
     assert not total[Kind.OPEN]
+
+
+def test_share_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What is recorded of a program is not proved again, but for a line that was cut."""
+    record = tmp_path / "record"
+    first = shares_of(["fuzzed:2"], samples=1, record=record)
+    lines = record.read_text().splitlines()
+    assert len(lines) == 2
+    record.write_text(f"{lines[0]}\n{lines[1][:20]}")
+    assert table(shares_of(["fuzzed:2"], samples=1, record=record)) == table(first)
+    assert [json.loads(line)["program"] for line in record.read_text().splitlines()] == [
+        json.loads(line)["program"] for line in lines
+    ]
+    proved: list[object] = []
+    monkeypatch.setattr(proof_share, "_add_to", lambda *entry: proved.append(entry))
+    assert table(shares_of(["fuzzed:2"], samples=1, record=record)) == table(first)
+    assert not proved
+
+
+def test_share_limit():
+    """Where the time is up, functions are checked."""
+    (case,) = cases("fuzzed:1")
+    share = share_of(case, samples=1, limit=0)
+    assert share.total[Kind.CHECKED] >= 5
+    assert all("takes more than 0 seconds" in reason for reason in share.reasons)
