@@ -28,7 +28,7 @@ def index_of(
 ) -> Index:
     """Return the expression of an index value. `lookup` may replace values; `opaque` gives the expression of a value
     that is not computed by sums, products, quotients, remainders and extremes."""
-    return index_reader(lookup, opaque)(value)
+    return _Reader(lookup, opaque)(value)
 
 
 def index_reader(
@@ -36,25 +36,37 @@ def index_reader(
 ) -> Callable[[SSAValue], Index]:
     """Return `index_of` for many values of a program that does not change meanwhile: what they have in common is read
     once."""
-    known: dict[SSAValue, Index] = {}
+    return _Reader(lookup, opaque)
 
-    def read(value: SSAValue) -> Index:
-        if value not in known:  # Expressions share their parts.
-            known[value] = compute(value)
-        return known[value]
 
-    def compute(value: SSAValue) -> Index:
-        if (found := lookup(value)) is not None:
+class _Reader:
+    """Reads values as expressions. It is a class because functions that call each other would be garbage for the
+    collector, and passes make tens of thousands of readers."""
+
+    __slots__ = ("_known", "_lookup", "_opaque")
+
+    def __init__(self, lookup: Lookup, opaque: Callable[[SSAValue], Index]):
+        self._lookup = lookup
+        self._opaque = opaque
+        self._known: dict[int, Index] = {}
+        """The expressions of values, by identity."""
+
+    def __call__(self, value: SSAValue) -> Index:
+        found = self._known.get(id(value))
+        if found is None:  # Expressions share their parts.
+            found = self._known[id(value)] = self._compute(value)
+        return found
+
+    def _compute(self, value: SSAValue) -> Index:
+        if (found := self._lookup(value)) is not None:
             return found
         if not isinstance(value.type, IndexType):
-            return opaque(value)
+            return self._opaque(value)
         if (constant := constant_value(value)) is not None:
             return constant
         rule = EXPRESSIONS.find(value.owner)
-        found = rule(value.owner, read) if rule is not None else None
-        return opaque(value) if found is None else found
-
-    return read
+        found = rule(value.owner, self) if rule is not None else None
+        return self._opaque(value) if found is None else found
 
 
 @EXPRESSIONS.rule(arith.AddiOp)

@@ -12,36 +12,42 @@ from relex.dialects.index.expr import Index, IndexExpr, constant_of, larger, sma
 def replace_atoms(index: Index, replacement: Callable[[Atom], Index | None]) -> Index:
     """Return the expression with atoms replaced, including nested ones. An atom for which `replacement` gives None
     stays if nothing in it is replaced."""
+    return index if isinstance(index, int) else _Replaced(replacement).of(index)
 
-    def replaced(index: Index) -> Index:
-        parts = (of_atom(atom) * factor for atom, factor in terms_of(index).items())
+
+class _Replaced:
+    """Replaces atoms. It is a class because functions that call each other would be garbage for the collector."""
+
+    def __init__(self, replacement: Callable[[Atom], Index | None]):
+        self._replacement = replacement
+        self._known: dict[Atom, Index] = {}
+
+    def of(self, index: Index) -> Index:
+        """Return an expression with its atoms replaced."""
+        parts = (self._of_atom(atom) * factor for atom, factor in terms_of(index).items())
         return sum(parts, start=constant_of(index))
 
-    known: dict[Atom, Index] = {}
+    def _of_atom(self, atom: Atom) -> Index:
+        if atom not in self._known:  # Expressions share their parts.
+            self._known[atom] = self._compute(atom)
+        return self._known[atom]
 
-    def of_atom(atom: Atom) -> Index:
-        if atom not in known:  # Expressions share their parts.
-            known[atom] = compute(atom)
-        return known[atom]
-
-    def compute(atom: Atom) -> Index:
-        if (found := replacement(atom)) is not None:
+    def _compute(self, atom: Atom) -> Index:
+        if (found := self._replacement(atom)) is not None:
             return found
         match atom:
             case Product(factors=factors):
-                return prod(map(of_atom, factors))
+                return prod(map(self._of_atom, factors))
             case Quotient(dividend=dividend, divisor=divisor):
-                return replaced(dividend) // divisor
+                return self.of(dividend) // divisor
             case Remainder(dividend=dividend, divisor=divisor):
-                return replaced(dividend) % divisor
+                return self.of(dividend) % divisor
             case Extreme(which="min", operands=(lhs, rhs)):
-                return smaller(replaced(lhs), replaced(rhs))
+                return smaller(self.of(lhs), self.of(rhs))
             case Extreme(operands=(lhs, rhs)):
-                return larger(replaced(lhs), replaced(rhs))
+                return larger(self.of(lhs), self.of(rhs))
             case _:
                 return IndexExpr.of(atom)
-
-    return replaced(index)
 
 
 def substitute(index: Index, values: Mapping[str, Index]) -> Index:

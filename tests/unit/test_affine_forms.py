@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from itertools import product
 
@@ -12,7 +13,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.index.atoms import Extreme
+from relex.dialects.index.atoms import Atom, Extreme
 from relex.dialects.index.elimination import Contradiction
 from relex.dialects.index.expr import Index, IndexExpr, atom_of, larger, never_negative, smaller, span_of
 from relex.dialects.index.from_ir import index_of
@@ -194,3 +195,17 @@ def test_what_is_no_sum_is_an_atom() -> None:
     assert index_of(smaller.result) == least
     assert index_of(doubled.result) == least * 2
     assert index_of(product_of_two.result) == IndexExpr.of(product_of_two.result)
+
+
+def test_forms_leave_nothing_to_the_garbage_collector() -> None:
+    i, j = VARIABLES[0], VARIABLES[2]
+    total = arith.AddiOp(i, j)
+    replaced: dict[Atom, Index] = {j: IndexExpr.of(i)}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(100):
+            assert replace_atoms(index_of(total.result), replaced.get) == IndexExpr.of(i) * 2
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
