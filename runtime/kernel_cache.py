@@ -18,8 +18,9 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.features import module_target
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.machine import ObjectCode
+from relex.dialects.tir import PrimFuncOp
 from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
-from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels
+from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels, recipe_of
 from relex.lowering.kernels.sketches import Outline, Sketches
 from relex.lowering.llvm.parts import compile_each
 from relex.passes.support.remembered import remembering
@@ -150,6 +151,11 @@ class Kernels:
     def remember(self, text: str, *facts: str) -> None:
         """Keep the text of a function, when the program is compiled."""
         self._new[self._cache.key(*facts)] = Text(text.encode())
+
+    def is_of_use(self, function: PrimFuncOp) -> bool:
+        """Return whether a function may be rewritten again in a later compilation. If it has a recipe, its code is
+        found before."""
+        return recipe_of(function) is None
 
     @contextmanager
     def lowering(self, *facts: str) -> Generator[LoopKernels]:

@@ -34,6 +34,11 @@ class Memory(Protocol):
         """Keep what was made of these facts."""
         ...
 
+    def is_of_use(self, function: PrimFuncOp) -> bool:
+        """Return whether texts that a function is rewritten to would be asked for: to make and to print them takes
+        longer than many a rewrite."""
+        ...
+
 
 _MEMORY = ContextVar[Memory | None]("memory", default=None)
 
@@ -56,7 +61,8 @@ def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp]
         return  # Its code is known.
     memory, name = _MEMORY.get(), function.sym_name.data
     module = function.parent_op()
-    if memory is None or not isinstance(module, ModuleOp) or name in symbols_used(function):
+    has_module = isinstance(module, ModuleOp)
+    if memory is None or not has_module or not memory.is_of_use(function) or name in symbols_used(function):
         rewrite(function)
         return
     facts = step, fingerprint([function], {name: ""})

@@ -30,6 +30,7 @@ from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
 from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
+from relex.passes.support import remembered
 from relex.runtime import build, cache_key, compilation, compile_cache, kernel_cache, load
 from relex.runtime.kernel_cache import MEMORY, Kernel, Kernels, Text
 from relex.runtime.own_code import SUFFIX
@@ -137,6 +138,22 @@ def test_a_loop_function_is_scheduled_once(monkeypatch: pytest.MonkeyPatch):
     assert scheduled == ["twice"]
     assert build(text.replace("%x", "%given").replace("@twice", "@again"))["again"](given=a).sum() == 2 * 64 * 64
     assert scheduled == ["twice"]
+
+
+def test_texts_that_nobody_would_ask_for_are_not_made(monkeypatch: pytest.MonkeyPatch):
+    """The code of functions with known sizes is found before they are scheduled; that of others is not."""
+    made: list[str] = []
+    original = remembered.function_text
+
+    def see(function: PrimFuncOp) -> str:
+        made.append(function.sym_name.data)
+        return original(function)
+
+    monkeypatch.setattr(remembered, "function_text", see)
+    build(layers([24, 16]))
+    assert not made
+    build(PROGRAMS["sizes that are known at run time"]())
+    assert made
 
 
 def code_of(program: AnyProgram, *, cache: bool | None = None) -> tuple[object, ...]:
