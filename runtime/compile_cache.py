@@ -30,6 +30,16 @@ LIMIT = 2**30
 ABANDONED = 3600.0
 """Age in seconds at which a temporary file is assumed to be left over from a process that ended."""
 
+SWEEPS = 64
+"""A process sweeps a folder whenever it has written this part of the limit to it: to list 3,000 files takes 20 ms, and
+a full folder may have 200,000."""
+
+_FOLDERS = 16
+"""The number of folders that a process knows to have swept."""
+
+_unswept: dict[Path, int] = {}
+"""The bytes that this process has written to folders since it swept them."""
+
 PROGRAM = ".relex"
 """The suffix of files with whole programs; see `relex.runtime.kernel_cache` for those with parts of them."""
 
@@ -37,7 +47,8 @@ PROGRAM = ".relex"
 class CompileCache:
     """Compiled programs and kernels in a folder, one file each. Processes and threads may share it.
 
-    Beyond `limit` bytes, the least recently used files are evicted. The contents of the folder are executed: it must
+    Beyond `limit` bytes, the least recently used files are evicted: when a process first writes, and after each 64th of
+    the limit that it writes. The contents of the folder are executed: it must
     belong to the user, and nobody else may write to it. Raises `RelexError` for any other folder.
     """
 
@@ -81,21 +92,32 @@ class CompileCache:
         """Store files, and remove what exceeds the limit. Raises `RelexError` or `OSError`."""
         for name, chunks in files.items():
             write_file(self.folder / name, chunks)
-        self._evict()
+        if self._is_due(sum(len(chunk) for chunks in files.values() for chunk in chunks)):
+            self._evict()
+
+    def _is_due(self, written: int) -> bool:
+        """Return whether to sweep the folder, after this process has written so many bytes more."""
+        unswept = _unswept.pop(self.folder, self.limit) + written
+        is_due = unswept * SWEEPS >= self.limit
+        _unswept[self.folder] = 0 if is_due else unswept
+        for folder in [*_unswept][:-_FOLDERS]:
+            _unswept.pop(folder, None)
+        return is_due
 
     def _evict(self) -> None:
         """Remove what exceeds the limit. Other processes may do so at the same time; mapped files stay valid."""
         left = self.limit
-        for path, status in sorted(self._files(), key=lambda file: -file[1].st_mtime_ns):
-            is_entry = not path.name.startswith(".")
+        for name, status in sorted(self._files(), key=lambda file: -file[1].st_mtime_ns):
+            is_entry = not name.startswith(".")
             left -= status.st_size if is_entry else 0
             if left < 0 if is_entry else status.st_mtime < time.time() - ABANDONED:
-                path.unlink(missing_ok=True)
+                (self.folder / name).unlink(missing_ok=True)
 
-    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        for path in self.folder.iterdir():
-            with suppress(FileNotFoundError):
-                yield path, path.stat()
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    yield entry.name, entry.stat()
 
 
 CacheOption = CompileCache | str | PathLike[str] | bool | None

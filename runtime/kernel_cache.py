@@ -28,7 +28,10 @@ from relex.runtime.compile_cache import FOLDER_VARIABLE, OFF, CacheOption, Compi
 from relex.runtime.container import pack, unpack
 
 MEMORY_LIMIT = 2**26
-"""The code and text, in bytes, that is kept in memory."""
+"""The entries, in bytes, that are kept in memory."""
+
+ENTRY_SIZE = 512
+"""The bytes of an entry without its code or text: its key, its place in a dictionary, and Python's objects."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ def _packed(entry: Entry) -> list[Buffer]:
     return pack(lambda store: to_plain(entry, store))
 
 
+def _size_of(entry: Entry) -> int:
+    return ENTRY_SIZE + len(entry)
+
+
 class _Memory:
     """The entries that were used last in this process."""
 
@@ -83,11 +90,11 @@ class _Memory:
     def put(self, key: str, entry: Entry) -> None:
         with self._lock:
             if (old := self._entries.pop(key, None)) is not None:
-                self._size -= len(old)
+                self._size -= _size_of(old)
             self._entries[key] = entry
-            self._size += len(entry)
+            self._size += _size_of(entry)
             while self._size > self.limit:
-                self._size -= len(self._entries.popitem(last=False)[1])
+                self._size -= _size_of(self._entries.popitem(last=False)[1])
 
     def clear(self) -> None:
         with self._lock:

@@ -296,6 +296,20 @@ def test_what_processes_leave_behind_goes(tmp_path: Path):
     assert ".key.relex.old" not in entries(tmp_path)
 
 
+def test_full_folders_are_not_listed_for_each_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    listed: list[object] = []
+    evict = CompileCache._evict  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(CompileCache, "_evict", lambda cache: (listed.append(cache), evict(cache)))  # pyright: ignore
+    size, files = 10, 64
+    cache = CompileCache(tmp_path, limit=size * files)
+    for number in range(3 * files):
+        CompileCache(tmp_path, limit=64 * size * files).write({f"{number}.kernel": [bytes(size)]})
+    assert len(listed) == 1 + 2
+    assert len(entries(tmp_path)) == 3 * files
+    cache.write({"last.kernel": [bytes(size)]})
+    assert len(entries(tmp_path)) == files
+
+
 def test_folders_that_others_can_write_are_refused(tmp_path: Path):
     tmp_path.chmod(0o777)
     with pytest.raises(RelexError, match="expected a cache that nobody else can write"):

@@ -4,10 +4,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[1] / "stress" / "growth.py"
 
 
-def test_memory_does_not_grow():
-    command = [sys.executable, SCRIPT, "--compilations=100", "--builds=0", "--loads=500"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
+def grow(*options: str) -> None:
+    found = subprocess.run([sys.executable, SCRIPT, *options], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_memory_does_not_grow():
+    grow("--compilations=100", "--builds=0", "--loads=500", "--calls=10000")
+
+
+@pytest.mark.full
+def test_memory_does_not_grow_in_a_thousand_builds():
+    grow("--full")

@@ -26,13 +26,14 @@ from relex.dialects.relex import Operator, ReluOp
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering import legalize_ops
+from relex.lowering.kernels.loop_kernels import LoopFunction
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
 from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
 from relex.passes.support import remembered
 from relex.runtime import build, cache_key, compilation, compile_cache, kernel_cache, load
-from relex.runtime.kernel_cache import MEMORY, Kernel, Kernels, Text
+from relex.runtime.kernel_cache import ENTRY_SIZE, MEMORY, Kernel, Kernels, Text
 from relex.runtime.own_code import SUFFIX
 from relex.runtime.sources import AnyProgram
 
@@ -376,12 +377,19 @@ def test_a_layer_that_changes_costs_that_layer(compiled: Callable[[], int]):
 
 
 def test_memory_keeps_what_was_used_last(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(MEMORY, "limit", 20)
+    monkeypatch.setattr(MEMORY, "limit", 2 * (10 + ENTRY_SIZE))
     for key in ("a", "b"):
         MEMORY.put(key, Text(bytes(10)))
     assert MEMORY.get("a") is not None
     MEMORY.put("c", Text(bytes(10)))
     assert [key for key in "abc" if MEMORY.get(key) is not None] == ["a", "c"]
+
+
+def test_entries_without_code_take_memory_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(MEMORY, "limit", 3 * ENTRY_SIZE)
+    for number in range(5):
+        MEMORY.put(f"{number}", LoopFunction())
+    assert [n for n in range(5) if MEMORY.get(f"{n}") is not None] == [2, 3, 4]
 
 
 def test_other_processes_find_them(folder: Path):
@@ -503,7 +511,7 @@ def test_damaged_files(folder: Path, damage: str, compiled: Callable[[], int]):
 
 
 def test_what_was_used_last_stays_in_memory():
-    memory = kernel_cache._Memory(10)  # pyright: ignore[reportPrivateUsage]
+    memory = kernel_cache._Memory(2 * ENTRY_SIZE + 10)  # pyright: ignore[reportPrivateUsage]
     for name in "abc":
         memory.put(name, Kernel(name, (), (), bytes(4)))
         memory.get("a")
