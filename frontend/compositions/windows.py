@@ -9,7 +9,6 @@ from math import prod
 import numpy as np
 
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.site import Site
@@ -74,24 +73,24 @@ def convolution(
 
 
 def spread(
-    site: Site, x: Operand, weight: Operand, strides: Sequence[int], dilation: Sequence[int], groups: int
+    site: Site,
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None,
+    windows: Windows,
+    groups: int,
 ) -> Operand:
-    """Return a transposed convolution without padding, which `trimmed` cuts off, or adds, afterwards."""
+    """Return a transposed convolution. The numbers before and after each dimension are removed from the full result, or
+    added to it as zeros if they are negative, before the bias is added."""
     function = by_rank((op.conv1d_transpose, op.conv2d_transpose, op.conv3d_transpose), site, x)
-    rank = len(strides)
-    return function(x, weight, strides, [0] * (2 * rank), [0] * rank, dilation, groups)
-
-
-def trimmed(site: Site, y: Operand, bias: Operand | None, before: Sequence[int], after: Sequence[int]) -> Operand:
-    """Return a transposed convolution without its edges; where more is removed `after` than there is, zeros are added
-    before the bias is."""
-    rank = len(before)
-    for d in range(rank):
-        if after[d] < 0:
-            y = op.pad(y, [0, 0] * (2 + d) + [0, -after[d]] + [0, 0] * (rank - 1 - d))
-        if before[d] or after[d] > 0:
-            y = op.strided_slice(y, [d + 2], [before[d]], [-after[d] if after[d] > 0 else LAST])
-    return y if bias is None else op.add(y, per_channel(bias, rank + 2))
+    limits = [max(pair) for pair in zip(windows.strides, windows.dilation, strict=True)]
+    # What the operator does not add itself is padded.
+    more = [min(max(-n, 0), limit - 1) for n, limit in zip(windows.after, limits, strict=True)]
+    y: Operand = function(x, weight, windows.strides, windows.padding, more, windows.dilation, groups)
+    missing = [max(-n, 0) for n in windows.before], [max(-n, 0) - m for n, m in zip(windows.after, more, strict=True)]
+    if any(map(any, missing)):
+        y = op.pad(y, [0, 0, 0, 0, *(n for pair in zip(*missing, strict=True) for n in pair)])
+    return y if bias is None else op.add(y, per_channel(bias, len(limits) + 2))
 
 
 def maxima(site: Site, x: Operand, windows: Windows) -> Operand:

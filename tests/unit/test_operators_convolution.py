@@ -239,11 +239,14 @@ def test_transposed_convolution_by_phases(case: tuple[Shape, Shape, dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("window", "stride", "dilation", "products"), [(4, 2, 1, 9 * 4), (3, 2, 1, 9 * 3), (2, 2, 2, 9 * 2)]
+    ("window", "stride", "dilation", "padding", "products"),
+    [(4, 2, 1, 0, 9 * 4), (3, 2, 1, 0, 9 * 3), (2, 2, 2, 0, 9 * 2), (4, 2, 1, 1, 8 * 4), (3, 2, 1, 1, 8 * 3)],
 )
-def test_transposed_convolutions_leave_out_zeros(window: int, stride: int, dilation: int, products: int) -> None:
+def test_transposed_convolutions_leave_out_zeros(
+    window: int, stride: int, dilation: int, padding: int, products: int
+) -> None:
     """Loops multiply no zeros between elements of the data: at each step of the strides, each element of the window."""
-    make = partial(Conv1dTransposeOp, strides=[stride], dilation=[dilation])
+    make = partial(Conv1dTransposeOp, strides=[stride], padding=[padding], dilation=[dilation])
     text = operator_program(make, [np.zeros((1, 1, 8), "f"), np.zeros((1, 1, window), "f")])
     loops = RelexPipelinePass("loops", strict=True)(parse_module(text))
     blocks = [block for block in loops.walk() if isinstance(block, BlockOp) and block.init is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -19,7 +20,6 @@ from relex.frontend.compositions.windows import (
     maxima_and_places,
     spread,
     sums,
-    trimmed,
 )
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
@@ -72,24 +72,25 @@ def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = 
     rank = len(size)
     more = node.integers("output_padding") or [0] * rank
     strides, dilation = node.integers("strides") or [1] * rank, node.integers("dilations") or [1] * rank
-    y = spread(node, x, weight, strides, dilation, node.integer("group", 1))
-    before, after = _removed(node, y, strides, more, node.shape(x)[2:])
-    return trimmed(node, y, bias, before, [n - extra for n, extra in zip(after, more, strict=True)])
+    full = Windows(size, strides, dilation, [0] * rank, [0] * rank)
+    before, after = _removed(node, x, full, more)
+    windows = replace(full, before=before, after=[n - extra for n, extra in zip(after, more, strict=True)])
+    return spread(node, x, weight, bias, windows, node.integer("group", 1))
 
 
-def _removed(
-    node: Node, y: Operand, strides: Sequence[int], more: Sequence[int], data: Sequence[Size]
-) -> tuple[list[int], list[int]]:
+def _removed(node: Node, x: Tensor, full: Windows, more: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return how much of a transposed convolution is removed at the ends of each dimension."""
-    rank = len(strides)
+    rank = len(more)
     auto = node.text("auto_pad", "NOTSET") or "NOTSET"
     wanted = node.integers("output_shape")
     if wanted is None and auto not in ("SAME_UPPER", "SAME_LOWER"):
         pads = (node.integers("pads") or [0] * (2 * rank)) if auto == "NOTSET" else [0] * (2 * rank)
         return pads[:rank], pads[rank:]
-    whole = node.static_shape(y, first=2)
+    data = node.static_shape(x, first=2)
+    steps = list(zip(data, full.strides, strict=True))
+    whole = [(n - 1) * stride + span for (n, stride), span in zip(steps, full.spans, strict=True)]
     if wanted is None:
-        wanted = [size * stride for size, stride in zip(data, strides, strict=True) if isinstance(size, int)]
+        wanted = [n * stride for n, stride in steps]
     total = [n + extra - size for n, extra, size in zip(whole, more, wanted[-rank:], strict=True)]
     less, other = [n // 2 for n in total], [n - n // 2 for n in total]
     return (less, other) if auto == "SAME_UPPER" else (other, less)

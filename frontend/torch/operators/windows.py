@@ -19,7 +19,6 @@ from relex.frontend.compositions.windows import (
     maxima,
     maxima_and_places,
     spread,
-    trimmed,
 )
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.values import Known, Tensor, refuse
@@ -78,9 +77,10 @@ def conv_transpose(
     rank = node.rank(weight) - 2
     before, more = numbers(padding, rank), numbers(output_padding, rank)
     data = _batched(node, x, rank)
-    y = spread(node, data, weight, numbers(stride, rank), numbers(dilation, rank), groups)
+    size = list(node.static_shape(weight, first=2))
     after = [n - extra for n, extra in zip(before, more, strict=True)]
-    return _as_given(node, trimmed(node, y, bias, before, after), x, rank)
+    windows = Windows(size, numbers(stride, rank), numbers(dilation, rank), before, after)
+    return _as_given(node, spread(node, data, weight, bias, windows, groups), x, rank)
 
 
 @imports("aten.convolution", "aten._convolution")
