@@ -86,9 +86,8 @@ def even(function: Callable[[Array], Any], x: Reals, ulps: float) -> Reals:
     low, high = np.abs(x.low), np.abs(x.high)
     straddles = (x.low < 0) & (x.high > 0)
     least = where(straddles, 0.0, np.minimum(low, high))
-    size = x if x.low is x.high else replace(x, low=least, high=np.maximum(low, high))
-    found = apply(lambda a: function(np.abs(a)), size, ulps=where(np.isfinite(x.low) & (x.low != 0), ulps, 0.0))
-    return found
+    size = replace(x, low=low, high=low) if x.low is x.high else replace(x, low=least, high=np.maximum(low, high))
+    return apply(function, size, ulps=where(np.isfinite(x.low) & (x.low != 0), ulps, 0.0))
 
 
 def tangent(x: Reals) -> Reals:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -14,7 +15,7 @@ from xdsl.utils.hints import isa
 from relex.dialects import relex
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, given, stacked
+from relex.reference.wider.formulas import FORMULAS, Formula, given, stacked
 from relex.reference.wider.numbers import (
     Integers,
     Reals,
@@ -49,9 +50,12 @@ def _on_integers(function: Callable[..., Any], *operands: Integers) -> Integers:
     return wrapped(operands[0].t, np.frompyfunc(function, len(operands), 1)(*(x.value for x in operands)), known)
 
 
-def _enter(kind: type[Operation], on_floats: Callable[..., Value], on_integers: Callable[..., int] | None) -> None:
-    """Enter a function of numbers."""
+OfOne = tuple[Callable[[Reals], Reals], Callable[[int], int] | None]
+OfTwo = tuple[Callable[[Reals, Reals], Reals], Callable[[int, int], int] | None]
+"""Functions of floats, and of integers if there is one."""
 
+
+def _formula(kind: type[Operation], on_floats: Callable[..., Value], on_integers: Callable[..., int] | None) -> Formula:
     def formula(op: Operation, *operands: Any) -> Value:
         if isinstance(operands[0], Reals):
             return on_floats(*operands)
@@ -59,7 +63,7 @@ def _enter(kind: type[Operation], on_floats: Callable[..., Value], on_integers: 
         of_booleans = _ON_BOOLEANS.get(kind) if operands[0].limits == (0, 1) else None
         return _on_integers(of_booleans or on_integers, *operands)
 
-    FORMULAS.add(formula, kind)
+    return formula
 
 
 def _exact(function: Callable[[Array], Any]) -> Callable[[Reals], Reals]:
@@ -119,88 +123,113 @@ def _float_floor_remainder(x: Reals, y: Reals) -> Reals:
 
 
 def _sign(x: Reals) -> Reals:
-    return real.apply(np.sign, x) if x.low is not x.high else real.apply(lambda a: where(a == 0, a, np.sign(a)), x)
+    return real.apply(_sign_of, x)
 
 
-_NO_INTEGERS = None
+def _sign_of(a: Array) -> Array:
+    return where(a == 0, a, np.sign(a))
+
+
+def _no_floats(x: Reals, y: Reals) -> Reals:
+    return real.unknown_like(x)
+
+
 _ON_BOOLEANS: dict[type[Operation], Callable[..., int]] = {relex.AddOp: max, relex.MultiplyOp: min}
 """Sums and products of truth values, which do not wrap around."""
 
-for _kind, _on_floats, _whole in (
-    (relex.AddOp, real.add, lambda x, y: x + y),
-    (relex.SubtractOp, real.subtract, lambda x, y: x - y),
-    (relex.MultiplyOp, real.multiply, lambda x, y: x * y),
-    (relex.DivideOp, real.divide, _NO_INTEGERS),
-    (relex.PowerOp, real.power, whole_power),
-    (relex.MaximumOp, real.larger, max),
-    (relex.MinimumOp, real.smaller, min),
-    (relex.ReluOp, lambda x: real.larger(x, real.number(x, 0)), lambda x: max(x, 0)),
-    (relex.NegativeOp, _exact(np.negative), lambda x: -x),
-    (relex.AbsOp, lambda x: real.even(np.abs, x, 0), abs),
-    (relex.SqrtOp, real.square_root, _NO_INTEGERS),
-    (relex.RsqrtOp, lambda x: real.divide(real.number(x, 1), real.square_root(x)), _NO_INTEGERS),
-    (relex.ExpOp, real.exp, _NO_INTEGERS),
-    (relex.LogOp, _library(np.log), _NO_INTEGERS),
-    (relex.TanhOp, _library(np.tanh), _NO_INTEGERS),
-    (relex.ErfOp, real.erf, _NO_INTEGERS),
-    (relex.SigmoidOp, sigmoid, _NO_INTEGERS),
-    (relex.SiluOp, silu, _NO_INTEGERS),
-    (relex.GeluOp, gelu, _NO_INTEGERS),
-    (relex.SinOp, lambda x: real.steady(np.sin, x), _NO_INTEGERS),
-    (relex.CosOp, lambda x: real.steady(np.cos, x), _NO_INTEGERS),
-    (relex.TanOp, real.tangent, _NO_INTEGERS),
-    (relex.AsinOp, _library(np.arcsin), _NO_INTEGERS),
-    (relex.AcosOp, _library(np.arccos), _NO_INTEGERS),
-    (relex.AtanOp, _library(np.arctan), _NO_INTEGERS),
-    (relex.SinhOp, _library(np.sinh), _NO_INTEGERS),
-    (relex.CoshOp, lambda x: real.even(np.cosh, x, real.ULPS), _NO_INTEGERS),
-    (relex.AsinhOp, _library(np.arcsinh), _NO_INTEGERS),
-    (relex.AcoshOp, _library(np.arccosh), _NO_INTEGERS),
-    (relex.AtanhOp, _library(np.arctanh), _NO_INTEGERS),
-    (relex.FloorOp, _exact(np.floor), _NO_INTEGERS),
-    (relex.CeilOp, _exact(np.ceil), _NO_INTEGERS),
-    (relex.TruncOp, _exact(np.trunc), _NO_INTEGERS),
-    (relex.RoundOp, _exact(np.rint), _NO_INTEGERS),
-    (relex.SignOp, _sign, lambda x: (x > 0) - (x < 0)),
-    (relex.FloorDivideOp, real.unknown_like, lambda x, y: x // y if y else 0),
-    (relex.TruncDivideOp, real.unknown_like, truncated),
-    (relex.FloorModOp, _float_floor_remainder, lambda x, y: x % y if y else 0),
-    (relex.ModOp, _float_remainder, remainder),
-    (relex.BitwiseAndOp, real.unknown_like, lambda x, y: x & y),
-    (relex.BitwiseOrOp, real.unknown_like, lambda x, y: x | y),
-    (relex.BitwiseXorOp, real.unknown_like, lambda x, y: x ^ y),
-    (relex.BitwiseNotOp, real.unknown_like, lambda x: ~x),
-    (relex.LogicalAndOp, real.unknown_like, lambda x, y: x and y),
-    (relex.LogicalOrOp, real.unknown_like, lambda x, y: x or y),
-    (relex.LogicalXorOp, real.unknown_like, lambda x, y: int(x != y)),
-    (relex.LogicalNotOp, real.unknown_like, lambda x: 1 - x),
-):
-    _enter(_kind, cast("Callable[..., Value]", _on_floats), cast("Callable[..., int] | None", _whole))
+OF_ONE: dict[type[Operation], OfOne] = {
+    relex.ReluOp: (lambda x: real.larger(x, real.number(x, 0)), lambda x: max(x, 0)),
+    relex.NegativeOp: (_exact(np.negative), lambda x: -x),
+    relex.AbsOp: (lambda x: real.even(np.abs, x, 0), abs),
+    relex.SqrtOp: (real.square_root, None),
+    relex.RsqrtOp: (lambda x: real.divide(real.number(x, 1), real.square_root(x)), None),
+    relex.ExpOp: (real.exp, None),
+    relex.LogOp: (_library(np.log), None),
+    relex.TanhOp: (_library(np.tanh), None),
+    relex.ErfOp: (real.erf, None),
+    relex.SigmoidOp: (sigmoid, None),
+    relex.SiluOp: (silu, None),
+    relex.GeluOp: (gelu, None),
+    relex.SinOp: (lambda x: real.steady(np.sin, x), None),
+    relex.CosOp: (lambda x: real.steady(np.cos, x), None),
+    relex.TanOp: (real.tangent, None),
+    relex.AsinOp: (_library(np.arcsin), None),
+    relex.AcosOp: (_library(np.arccos), None),
+    relex.AtanOp: (_library(np.arctan), None),
+    relex.SinhOp: (_library(np.sinh), None),
+    relex.CoshOp: (lambda x: real.even(np.cosh, x, real.ULPS), None),
+    relex.AsinhOp: (_library(np.arcsinh), None),
+    relex.AcoshOp: (_library(np.arccosh), None),
+    relex.AtanhOp: (_library(np.arctanh), None),
+    relex.FloorOp: (_exact(np.floor), None),
+    relex.CeilOp: (_exact(np.ceil), None),
+    relex.TruncOp: (_exact(np.trunc), None),
+    relex.RoundOp: (_exact(np.rint), None),
+    relex.SignOp: (_sign, lambda x: (x > 0) - (x < 0)),
+    relex.BitwiseNotOp: (real.unknown_like, lambda x: ~x),
+    relex.LogicalNotOp: (real.unknown_like, lambda x: 1 - x),
+}
+OF_TWO: dict[type[Operation], OfTwo] = {
+    relex.AddOp: (real.add, lambda x, y: x + y),
+    relex.SubtractOp: (real.subtract, lambda x, y: x - y),
+    relex.MultiplyOp: (real.multiply, lambda x, y: x * y),
+    relex.DivideOp: (real.divide, None),
+    relex.PowerOp: (real.power, whole_power),
+    relex.MaximumOp: (real.larger, max),
+    relex.MinimumOp: (real.smaller, min),
+    relex.FloorDivideOp: (_no_floats, lambda x, y: x // y if y else 0),
+    relex.TruncDivideOp: (_no_floats, truncated),
+    relex.FloorModOp: (_float_floor_remainder, lambda x, y: x % y if y else 0),
+    relex.ModOp: (_float_remainder, remainder),
+    relex.BitwiseAndOp: (_no_floats, lambda x, y: x & y),
+    relex.BitwiseOrOp: (_no_floats, lambda x, y: x | y),
+    relex.BitwiseXorOp: (_no_floats, lambda x, y: x ^ y),
+    relex.LogicalAndOp: (_no_floats, lambda x, y: x and y),
+    relex.LogicalOrOp: (_no_floats, lambda x, y: x or y),
+    relex.LogicalXorOp: (_no_floats, lambda x, y: int(x != y)),
+}
+
+for _kind, _functions in (OF_ONE | OF_TWO).items():
+    FORMULAS.add(_formula(_kind, *_functions), _kind)
 
 
 @FORMULAS.rule(relex.EwiseFMAOp)
 def ewise_fma(op: Operation, x: Any, y: Any, z: Any) -> Value:
     """x * y + z, rounded after the product and after the sum."""
     if isinstance(x, Integers):
-        if x.limits == (0, 1):
-            return _on_integers(lambda a, b, c: (a and b) or c, x, y, z)
-        return _on_integers(lambda a, b, c: a * b + c, x, y, z)
+        return _on_integers(_both_or if x.limits == (0, 1) else _product_and_sum, x, y, z)
     own = format_of(element_type(op))
     return real.add(real.multiply(x, y).rounded_to(own), z.rounded_to(own))
+
+
+def _both_or(a: int, b: int, c: int) -> int:
+    return (a and b) or c
+
+
+def _product_and_sum(a: int, b: int, c: int) -> int:
+    return a * b + c
 
 
 @FORMULAS.rule(relex.LeftShiftOp)
 def left_shift(op: Operation, x: Integers, count: Integers) -> Value:
     """Zeros are filled in; a count out of range leaves none but these."""
     bits = _bits(x)
-    return _on_integers(lambda a, n: a << n if 0 <= n < bits else 0, x, count)
+
+    def shifted(a: int, n: int) -> int:
+        return a << n if 0 <= n < bits else 0
+
+    return _on_integers(shifted, x, count)
 
 
 @FORMULAS.rule(relex.RightShiftOp)
 def right_shift(op: Operation, x: Integers, count: Integers) -> Value:
     """The sign is filled in; a count out of range leaves nothing but it."""
     bits = _bits(x)
-    return _on_integers(lambda a, n: a >> n if 0 <= n < bits else -(a < 0), x, count)
+
+    def shifted(a: int, n: int) -> int:
+        return a >> n if 0 <= n < bits else -(a < 0)
+
+    return _on_integers(shifted, x, count)
 
 
 def _bits(x: Integers) -> int:
@@ -263,7 +292,7 @@ def clip(op: Operation, x: Any) -> Value:
     """No less than one bound, then no more than another."""
     low, high = given(op, "min"), given(op, "max")
     if isinstance(x, Integers):
-        return _on_integers(lambda a: _between(a, low, high), x)
+        return _on_integers(partial(_between, low=low, high=high), x)
     if low is not None:
         x = real.larger(x, real.number(x, low))
     return x if high is None else real.smaller(x, real.number(x, high))
@@ -289,7 +318,7 @@ def astype(op: Operation, x: Any) -> Value:
     if _is_boolean(t):
         never = (x.low > 0) | (x.high < 0) | np.isnan(x.low)
         return booleans(x.low != 0, x.known & (never | (x.low == x.high)))
-    limits = Integers(t, objects(0), np.True_).limits
+    limits = Integers.of(t, 0).limits
     ends = [np.frompyfunc(lambda a: _saturated(a, limits), 1, 1)(end) for end in (x.low, x.high)]
     return wrapped(t, ends[0], x.known & np.asarray(ends[0] == ends[1], np.bool_))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from xdsl.ir import Operation
 
 from relex.dialects.relex.properties import python_value
@@ -16,8 +15,9 @@ from relex.reference.wider.numbers import Reals, Value
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-Formula = Callable[..., Value | tuple[Value, ...]]
-"""Maps an operator and what is known about its operands to what is known about its results."""
+Formula = Callable[..., Any]
+"""Maps an operator and what is known about its operands to what is known about its result, or to a tuple for several;
+to None if that is nothing."""
 
 FORMULAS = Table[type[Operation], Formula]("wider formulas")
 """The formulas by class of operator."""
@@ -45,6 +45,11 @@ def in_rows(x: Value, axes: Sequence[int]) -> Any:
     return x.moved(lambda a: rows(a, axes))
 
 
+def moved(x: Any, move: Callable[[Array], Any]) -> Any:
+    """Return an array after each of its parts was moved in the same way."""
+    return x.moved(move)
+
+
 def rows(array: Array, axes: Sequence[int]) -> Array:
     """Return an array with some dimensions as one, the last."""
     others = [axis for axis in range(array.ndim) if axis not in axes]
@@ -61,8 +66,3 @@ def stacked(x: Sequence[Any], combine: Callable[[Sequence[Array]], Array]) -> An
         high = low if all(part.low is part.high for part in x) else combine([part.high for part in x])
         return Reals(first.fmt, low, high, known)
     return type(first)(first.t, combine([part.value for part in x]), known)
-
-
-def beside(x: Value, shape: Sequence[int]) -> Any:
-    """Return an array that is repeated to a shape."""
-    return x.moved(lambda a: np.broadcast_to(a, tuple(shape)))

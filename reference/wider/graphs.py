@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
@@ -44,7 +44,7 @@ def known_results(
     taken = [x.rounded_to(computed_in(t)) if isinstance(x, Reals) else x for x, t in zip(operands, types, strict=True)]
     with np.errstate(all="ignore"):
         found: Any = formula(op, *taken, shape=shapes[0]) if isinstance(op, SHAPED) else formula(op, *taken)
-        results = found if isinstance(found, tuple) else (found,)
+        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
         return [_rounded(x, v) for x, v in zip(results, op.results, strict=True)]
 
 
@@ -61,7 +61,7 @@ def follow(
     function: FuncOp, arguments: Sequence[Array], shapes: Mapping[SSAValue, tuple[int, ...]]
 ) -> dict[SSAValue, Value | None]:
     """Return what is known about each value of a graph."""
-    known = {v: known_array(v, a) for v, a in zip(function.args, arguments, strict=True)}
+    known: dict[SSAValue, Value | None] = {v: known_array(v, a) for v, a in zip(function.args, arguments, strict=True)}
     for op in function.body.block.ops:
         if isinstance(op, ConstantOp):
             known[op.result] = known_array(op.result, array_from_dense(op.value))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation
+from xdsl.utils.hints import isa
 
 from relex.dialects import relex
 from relex.dialects.dtypes import FLOATS
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.elementwise import element_type
-from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, given, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, format_of, round_to, wide_dtype, wrapped
 
 if TYPE_CHECKING:
@@ -31,19 +32,19 @@ def permute_dims(op: Operation, x: Any) -> Value:
             result[tuple(at[axis] for axis in order)] = a[at]
         return result
 
-    return x.moved(permuted)
+    return moved(x, permuted)
 
 
 @FORMULAS.rule(relex.ReshapeOp, relex.ExpandDimsOp, relex.SqueezeOp)
 def reshape(op: Operation, x: Any, *like: Any, shape: tuple[int, ...]) -> Value:
     """The same elements in the same order."""
-    return x.moved(lambda a: np.array(list(a.flat), a.dtype).reshape(shape))
+    return moved(x, lambda a: np.array(list(a.flat), a.dtype).reshape(shape))
 
 
 @FORMULAS.rule(relex.BroadcastToOp)
 def broadcast_to(op: Operation, x: Any, *like: Any, shape: tuple[int, ...]) -> Value:
     """The elements, repeated along dimensions of size 1 and along more of them."""
-    return x.moved(lambda a: np.broadcast_to(a, shape))
+    return moved(x, lambda a: np.broadcast_to(a, shape))
 
 
 @FORMULAS.rule(relex.ConcatOp)
@@ -73,7 +74,7 @@ def strided_slice(op: Operation, x: Any, *like: Any) -> Value | None:
     for axis, first, last, step in zip(axes, begin, end, strides, strict=True):
         axis %= len(x.shape)
         places = _places(x.shape[axis], first, last, step)
-        x = x.moved(lambda a, axis=axis, places=places: np.take(a, np.asarray(places, np.int64), axis))
+        x = moved(x, lambda a, axis=axis, places=places: np.take(a, np.asarray(places, np.int64), axis))
     return x
 
 
@@ -90,10 +91,10 @@ def take(op: Operation, x: Any, indices: Integers) -> Value:
     axis = given(op, "axis", 0) % len(x.shape)
     size = x.shape[axis]
     if not size:
-        return x.moved(lambda a: np.zeros((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]), a.dtype))
+        return moved(x, lambda a: np.zeros((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]), a.dtype))
     places = np.asarray(np.clip(indices.value, 0, size - 1), np.int64)
     rest = (1,) * (len(x.shape) - axis - 1)
-    return x.moved(lambda a: np.take(a, places, axis)).only(indices.known.reshape([*indices.shape, *rest]))
+    return moved(x, lambda a: np.take(a, places, axis)).only(indices.known.reshape([*indices.shape, *rest]))
 
 
 @FORMULAS.rule(relex.PadOp)
@@ -123,7 +124,7 @@ def iota(op: Operation, *like: Any, shape: tuple[int, ...]) -> Value:
     if t in FLOATS:
         fmt = format_of(t)
         return Reals.of(fmt, round_to(fmt, places.astype(wide_dtype(fmt))))
-    assert isinstance(t, IntegerType)
+    assert isa(t, IntegerType)
     return wrapped(t, places.astype(np.int64), np.True_)
 
 
@@ -135,7 +136,7 @@ def gather_elements(op: Operation, x: Any, indices: Integers) -> Value:
     def source(at: tuple[int, ...]) -> tuple[int, ...]:
         return (*at[:axis], _clipped(indices.value[at], x.shape[axis]), *at[axis + 1 :])
 
-    return x.moved(lambda a: _made(indices.shape, a, source)).only(indices.known)
+    return moved(x, lambda a: _made(indices.shape, a, source)).only(indices.known)
 
 
 @FORMULAS.rule(relex.GatherNdOp)
@@ -144,7 +145,7 @@ def gather_nd(op: Operation, x: Any, indices: Integers) -> Value:
     batch, depth = given(op, "batch_dims", 0), indices.shape[-1]
     lead = len(indices.shape) - 1
     rest = x.shape[batch + depth :]
-    sizes = x.shape[batch:]
+    sizes: tuple[int, ...] = x.shape[batch:]
 
     def source(at: tuple[int, ...]) -> tuple[int, ...]:
         own = indices.value[at[:lead]]
@@ -152,7 +153,7 @@ def gather_nd(op: Operation, x: Any, indices: Integers) -> Value:
         return (*at[:batch], *found, *at[lead:])
 
     known = np.all(indices.known, axis=-1).reshape([*indices.shape[:-1], *[1] * len(rest)])
-    return x.moved(lambda a: _made((*indices.shape[:-1], *rest), a, source)).only(known)
+    return moved(x, lambda a: _made((*indices.shape[:-1], *rest), a, source)).only(known)
 
 
 def _clipped(index: int, size: int) -> int:
@@ -170,9 +171,9 @@ def _made(shape: tuple[int, ...], a: Array, source: Any) -> Array:
 def scatter_elements(op: Operation, x: Any, indices: Integers, updates: Any) -> Value:
     """The data with each update at an index along a dimension."""
     axis = given(op, "axis", 0) % len(x.shape)
+    values: Any = indices.value
     places = [
-        (at, (*at[:axis], _from_end(indices.value[at], x.shape[axis]), *at[axis + 1 :]))
-        for at in np.ndindex(*indices.shape)
+        (at, (*at[:axis], _from_end(values[at], x.shape[axis]), *at[axis + 1 :])) for at in np.ndindex(*indices.shape)
     ]
     return _scattered(op, x, updates, places).only(bool(np.all(indices.known)))
 
@@ -181,8 +182,9 @@ def scatter_elements(op: Operation, x: Any, indices: Integers, updates: Any) -> 
 def scatter_nd(op: Operation, x: Any, indices: Integers, updates: Any) -> Value:
     """The data with each part of the updates at a list of indices."""
     depth, lead = indices.shape[-1], len(indices.shape) - 1
+    values: Any = indices.value
     places = [
-        (at, (*(_from_end(indices.value[(*at[:lead], d)], x.shape[d]) for d in range(depth)), *at[lead:]))
+        (at, (*(_from_end(values[(*at[:lead], d)], x.shape[d]) for d in range(depth)), *at[lead:]))
         for at in np.ndindex(*updates.shape)
     ]
     return _scattered(op, x, updates, places).only(bool(np.all(indices.known)))
@@ -202,9 +204,9 @@ def _scattered(op: Operation, x: Any, updates: Any, places: Any) -> Any:
             targets.setdefault(target, []).append(source)
     result = x
     for target, sources in targets.items():
-        element = result.moved(lambda a, t=target: a[t])
+        element = moved(result, lambda a, t=target: a[t])
         for source in sources:
-            update = updates.moved(lambda a, s=source: a[s])
+            update = moved(updates, lambda a, s=source: a[s])
             element = update if reduction == "update" else _combined(reduction, element, update)
         result = stacked([result, element], lambda parts, t=target: _with(parts[0], t, parts[1]))
     return result

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import FLOATS, is_emulated, is_float_dtype, numpy_dtype
 from relex.reference.equivalence.bounded import Format
@@ -185,7 +186,7 @@ def objects(array: Any) -> Array:
 
 def width_of(t: Attribute) -> tuple[int, bool]:
     """Return how many bits integers have, and whether one is a sign."""
-    assert isinstance(t, IntegerType)
+    assert isa(t, IntegerType)
     bits = t.width.data
     return bits, bits > 1 and t.signedness.data != Signedness.UNSIGNED
 
@@ -210,6 +211,6 @@ def value_of(t: Attribute, array: Array) -> Value | None:
     """Return an array of an element type as known numbers; None for types without arithmetic."""
     if t in FLOATS:
         return Reals.of(format_of(t), array)
-    if isinstance(t, IntegerType) and not is_float_dtype(array.dtype):
+    if isa(t, IntegerType) and not is_float_dtype(array.dtype):
         return Integers.of(t, array if array.dtype.kind in "biu" else array.astype(np.int64))
     return None

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from relex.dialects import relex
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, as_list, given, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, objects
 from relex.reference.wider.reductions import dot, extreme, unpacked
 
@@ -37,22 +37,19 @@ def lines(op: Operation, sizes: Sequence[int], window: Sequence[int]) -> list[Li
     rank = len(sizes)
     strides, dilation = (as_list(given(op, name, [1] * rank)) for name in ("strides", "dilation"))
     before, after = padding_of(op, rank)
-    return [
-        _line(*numbers, bool(given(op, "ceil_mode")))
-        for numbers in zip(sizes, window, strides, dilation, before, after, strict=True)
-    ]
+    numbers = zip(sizes, window, strides, dilation, before, after, strict=True)
+    ceil_mode = bool(given(op, "ceil_mode"))
+    return [_line(size, *others, ceil_mode=ceil_mode) for size, *others in numbers]
 
 
 def padding_of(op: Operation, rank: int) -> tuple[list[int], list[int]]:
     """Return the padding before and after each dimension."""
     padding = as_list(given(op, "padding", [0]))
-    padding = (
-        padding if len(padding) == 2 * rank else [*padding, *padding] if len(padding) == rank else padding * 2 * rank
-    )
+    padding = padding * (2 * rank // len(padding))
     return padding[:rank], padding[rank:]
 
 
-def _line(size: int, window: int, stride: int, dilation: int, before: int, after: int, ceil_mode: bool) -> Line:
+def _line(size: int, window: int, stride: int, dilation: int, before: int, after: int, *, ceil_mode: bool) -> Line:
     covered = dilation * (window - 1) + 1
     starts = [s for s in range(-before, size + after, stride) if s + covered <= size + after]
     if ceil_mode and stride > 1:
@@ -70,7 +67,7 @@ def seen(x: Any, windows: Sequence[Line], fill: Any) -> Any:
     if 0 in x.shape:
         shape = (*x.shape[:lead], *inside.shape)
         empty = np.zeros(shape)
-        return fill.moved(lambda a: np.broadcast_to(a, shape) if empty.size else np.zeros(shape, a.dtype))
+        return moved(fill, lambda a: np.broadcast_to(a, shape) if empty.size else np.zeros(shape, a.dtype))
 
     def gathered(a: Array) -> Array:
         for d, line in enumerate(windows):
@@ -83,18 +80,18 @@ def seen(x: Any, windows: Sequence[Line], fill: Any) -> Any:
         a = a.transpose(order)
         return a.reshape([*a.shape[: lead + rank], prod(a.shape[lead + rank :])])
 
-    return stacked([x.moved(gathered), fill], lambda parts: np.where(inside, parts[0], parts[1]))
+    return stacked([moved(x, gathered), fill], lambda parts: np.where(inside, parts[0], parts[1]))
 
 
 def _all_of(masks: Sequence[Array]) -> Array:
     """Return where windows are inside along all dimensions: their counts, then their elements as one dimension."""
     rank = len(masks)
-    shaped = []
+    shaped: list[Array] = []
     for d, mask in enumerate(masks):
         shape = [1] * (2 * rank)
         shape[d], shape[rank + d] = mask.shape
         shaped.append(mask.reshape(shape))
-    whole: Any = reduce(lambda a, b: a & b, shaped)
+    whole: Any = reduce(np.logical_and, shaped)
     return whole.reshape([*whole.shape[:rank], prod(whole.shape[rank:])])
 
 
@@ -112,16 +109,16 @@ def convolved(op: Operation, x: Any, weight: Any, groups: int) -> Any:
 
 def _grouped(parts: Any, weight: Any, groups: int) -> Any:
     """Return sums over channels [N, C, counts..., window] and a weight [O, C / groups, ...], in groups."""
-    flat = weight.moved(lambda a: a.reshape([*a.shape[:2], prod(a.shape[2:])]))
+    flat = moved(weight, lambda a: a.reshape([*a.shape[:2], prod(a.shape[2:])]))
     channels, outputs = flat.shape[1], flat.shape[0] // groups
     counts = parts.shape[2:-1]
-    results = []
+    results: list[Any] = []
     for group in range(groups):
-        mine = parts.moved(lambda a, g=group: a[:, g * channels : (g + 1) * channels])
+        mine = moved(parts, lambda a, g=group: a[:, g * channels : (g + 1) * channels])
         # [N, 1, counts..., channels * window] with [O, 1..., channels * window]
-        rows = mine.moved(lambda a: np.moveaxis(a, 1, -2).reshape([a.shape[0], 1, *counts, a.shape[1] * a.shape[-1]]))
-        kernel = flat.moved(lambda a, g=group: a[g * outputs : (g + 1) * outputs])
-        kernel = kernel.moved(lambda a: a.reshape([a.shape[0], *[1] * len(counts), a.shape[1] * a.shape[2]]))
+        rows = moved(mine, lambda a: np.moveaxis(a, 1, -2).reshape([a.shape[0], 1, *counts, a.shape[1] * a.shape[-1]]))
+        kernel = moved(flat, lambda a, g=group: a[g * outputs : (g + 1) * outputs])
+        kernel = moved(kernel, lambda a: a.reshape([a.shape[0], *[1] * len(counts), a.shape[1] * a.shape[2]]))
         results.append(dot(rows, kernel))
     return stacked(results, lambda arrays: np.concatenate(arrays, axis=1))
 
@@ -142,14 +139,14 @@ def packed_convolution(op: Operation, x: Integers, weight: Integers) -> Value:
 @FORMULAS.rule(relex.Conv2dBlockedOp)
 def blocked_convolution(op: Operation, x: Any, weight: Any) -> Value:
     """The convolution of the data without blocks, put into blocks."""
-    x = x if len(x.shape) == 5 else x.moved(lambda a: a[..., None])
-    data = x.moved(lambda a: np.moveaxis(a, 4, 2).reshape([a.shape[0], a.shape[1] * a.shape[4], *a.shape[2:4]]))
+    x = x if len(x.shape) == 5 else moved(x, lambda a: a[..., None])
+    data = moved(x, lambda a: np.moveaxis(a, 4, 2).reshape([a.shape[0], a.shape[1] * a.shape[4], *a.shape[2:4]]))
     outer, inner = weight.shape[0], weight.shape[5]
-    kernel = weight.moved(
-        lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
+    kernel = moved(
+        weight, lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
     )
     found = convolved(op, data, kernel, data.shape[1] if given(op, "depthwise") else 1)
-    return found.moved(lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
+    return moved(found, lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
 
 
 @FORMULAS.rule(relex.Conv1dTransposeOp, relex.Conv2dTransposeOp, relex.Conv3dTransposeOp)
@@ -161,7 +158,7 @@ def transposed_convolution(op: Operation, x: Any, weight: Any) -> Value:
     numbers = zip(x.shape[2:], weight.shape[2:], strides, dilation, *padding_of(op, rank), more, strict=True)
     parts = seen(x, [_reaching(*n) for n in numbers], constant(x, 0))
     # The weight is [C, O / groups, ...]: each group's as [O / groups, C / groups, ...].
-    kernels = weight.moved(lambda a: np.concatenate([np.swapaxes(part, 0, 1) for part in np.split(a, groups)]))
+    kernels = moved(weight, lambda a: np.concatenate([np.swapaxes(part, 0, 1) for part in np.split(a, groups)]))
     return _grouped(parts, kernels, groups)
 
 
@@ -181,22 +178,27 @@ def _lowest(x: Any) -> Any:
 @FORMULAS.rule(relex.MaxPool1dOp, relex.MaxPool2dOp, relex.MaxPool3dOp)
 def max_pool(op: Operation, x: Any) -> Value:
     """The maximum of each window, in which padding never wins."""
+    return extreme(_pooled(op, x)[1], largest=True)
+
+
+def _pooled(op: Operation, x: Any) -> tuple[Sequence[Line], Any]:
+    """Return the windows of a pool, and what each of them sees."""
     windows = lines(op, x.shape[2:], as_list(given(op, "pool_size")))
-    return extreme(seen(x, windows, _lowest(x)), largest=True)
+    return windows, seen(x, windows, _lowest(x))
 
 
 @FORMULAS.rule(relex.MaxPool1dWithIndicesOp, relex.MaxPool2dWithIndicesOp, relex.MaxPool3dWithIndicesOp)
 def max_pool_with_indices(op: Operation, x: Any) -> tuple[Value, ...]:
     """The maximum of each window, and the place in the data of the first one; -1 where there is nothing but padding."""
-    windows = lines(op, x.shape[2:], as_list(given(op, "pool_size")))
-    parts, best = seen(x, windows, _lowest(x)), max_pool(op, x)
+    windows, parts = _pooled(op, x)
+    best = extreme(parts, largest=True)
     numbers = Integers.of(i64, np.arange(prod(x.shape[2:])).reshape(x.shape[2:]))
     own = seen(numbers, windows, Integers.of(i64, -1)).value
     places, known = np.full(parts.shape[:-1], -1, object), np.ones(parts.shape[:-1], np.bool_)
     for at in np.ndindex(parts.shape[:-1]):
         inside = [(i, n) for i, n in enumerate(own[at[2:]]) if n >= 0]
         if inside:
-            row = parts.moved(lambda a, at=at, inside=inside: a[at][[i for i, _ in inside]])
+            row = moved(parts, lambda a, at=at, inside=inside: a[at][[i for i, _ in inside]])
             places[at], known[at] = _first_largest(row, [n for _, n in inside])
     return best, Integers(i64, objects(places), known)
 

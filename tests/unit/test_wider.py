@@ -91,6 +91,32 @@ DEFINED = relex.AvgPool2dOp.evaluate
 POOL = partial(relex.AvgPool2dOp, pool_size=[3, 3], padding=[1, 1])
 
 
+def of_one(function: Callable[[Any], Array]) -> Callable[..., Array]:
+    """Return what an operator of one operand might be."""
+
+    def evaluate(self: Any, x: Array) -> Array:
+        return function(x)
+
+    return evaluate
+
+
+def of_two(function: Callable[[Any, Any], Array]) -> Callable[..., Array]:
+    """Return what an operator of two operands might be."""
+
+    def evaluate(self: Any, x: Array, y: Array) -> Array:
+        return function(x, y)
+
+    return evaluate
+
+
+def once_rounded(self: Any, x: Array, y: Array, z: Array) -> Array:
+    return (x.astype(float) * y.astype(float) + z.astype(float)).astype(np.float32)
+
+
+def padding_does_not_count(self: Any, x: Array) -> Array:
+    return DEFINED(POOL(self.data), x)
+
+
 def without_last(x: Array) -> Array:
     """Return rows with a zero in place of the last element."""
     return np.concatenate([x[..., :-1], np.zeros_like(x[..., :1])], -1)
@@ -150,14 +176,14 @@ MISTAKES: dict[str, tuple[MakeOperator, list[Array], Callable[..., Array]]] = {
     "padding does not count": (
         partial(POOL, count_include_pad=True),
         [IMAGE],
-        lambda self, x: DEFINED(POOL(self.data), x),
+        padding_does_not_count,
     ),
     "a dropped term": (
         partial(relex.SumOp, axis=(1,)),
         [ROWS],
-        lambda self, x: np.sum(without_last(x), axis=-1, dtype=x.dtype),
+        of_one(lambda x: np.sum(without_last(x), axis=-1, dtype=x.dtype)),
     ),
-    "a dropped product": (relex.DenseOp, [ROWS, ROWS], lambda self, x, w: without_last(x) @ w.T),
+    "a dropped product": (relex.DenseOp, [ROWS, ROWS], of_two(lambda x, w: without_last(x) @ w.T)),
     "a sum in f16": (partial(relex.SumOp, axis=(1,)), [ROWS], in_f16),
     "a sum of f16 that is rounded after each term": (
         relex.SumOp,
@@ -167,7 +193,7 @@ MISTAKES: dict[str, tuple[MakeOperator, list[Array], Callable[..., Array]]] = {
     "a softmax along another dimension": (
         relex.SoftmaxOp,
         [ROWS],
-        lambda self, x: np.exp(x) / np.exp(x).sum(0, keepdims=True),
+        of_one(lambda x: np.exp(x) / np.exp(x).sum(0, keepdims=True)),
     ),
     "gelu by tanh": (relex.GeluOp, [ROWS], gelu_by_tanh),
     "halves away from zero": (relex.RoundOp, [np.arange(-4, 5).astype(np.float32) / 2], half_away),
@@ -176,33 +202,33 @@ MISTAKES: dict[str, tuple[MakeOperator, list[Array], Callable[..., Array]]] = {
     "an inclusive sum": (
         partial(relex.CumsumOp, axis=1, exclusive=True),
         [ROWS],
-        lambda self, x: np.cumsum(x, axis=1, dtype=x.dtype),
+        of_one(lambda x: np.cumsum(x, axis=1, dtype=x.dtype)),
     ),
     "an error function of 7 digits in f64": (
         relex.ErfOp,
         [ROWS.astype(np.float64)],
-        lambda self, x: np.vectorize(erf)(x) * (1 + 1e-14),
+        of_one(lambda x: np.vectorize(erf)(x) * (1 + 1e-14)),
     ),
     "a product that is rounded once": (
         relex.EwiseFMAOp,
         [ROWS, ROWS, ROWS],
-        lambda self, x, y, z: (x.astype(float) * y.astype(float) + z.astype(float)).astype(np.float32),
+        once_rounded,
     ),
-    "a quotient by a reciprocal": (relex.DivideOp, [ROWS, ROWS[::-1]], lambda self, x, y: x * (1 / y)),
+    "a quotient by a reciprocal": (relex.DivideOp, [ROWS, ROWS[::-1]], of_two(lambda x, y: x * (1 / y))),
     "a remainder rounded down": (
         relex.TruncDivideOp,
         [np.arange(-5, 5, dtype=np.int8), np.array(3, np.int8)],
-        lambda self, x, y: x // y,
+        of_two(lambda x, y: x // y),
     ),
     "a maximum that forgets NaN": (
         relex.MaximumOp,
         [np.array([np.nan, 1], np.float32), np.array([0, np.nan], np.float32)],
-        lambda self, x, y: np.fmax(x, y),
+        of_two(lambda x, y: np.fmax(x, y)),
     ),
     "a signed shift without a sign": (
         relex.RightShiftOp,
         [np.array([-8, 8], np.int8), np.array([1, 9], np.int8)],
-        lambda self, x, y: x.view(np.uint8).__rshift__(y.view(np.uint8)).view(np.int8),
+        of_two(lambda x, y: x.view(np.uint8).__rshift__(y.view(np.uint8)).view(np.int8)),
     ),
 }
 
@@ -251,7 +277,7 @@ def test_programs_and_what_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     state.add(outcome)
     assert state.shares()["relex.dense"] > 0.8
     assert "elements in wider precision" in str(state)
-    monkeypatch.setattr(relex.DenseOp, "evaluate", lambda self, x, w: (x * np.float32(1.001)) @ w.T)
+    monkeypatch.setattr(relex.DenseOp, "evaluate", of_two(lambda x, w: (x * np.float32(1.001)) @ w.T))
     outcome = try_case("wider", case)
     assert outcome.message.startswith("'relex.dense' is interpreted in another way than in wider precision: expected a")
 
@@ -279,7 +305,11 @@ def test_compiled_code_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not counts
 
 
+def nothing_decided(*_: Any) -> int:
+    return 0
+
+
 def test_an_oracle_that_decides_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wider, "difference_of", lambda *_: 0)
+    monkeypatch.setattr(wider, "difference_of", nothing_decided)
     outcome = try_case("wider", Case(parse_module(PROGRAM), {"strict": "", "seed": "0"}))
     assert outcome == Outcome("wider", "skipped", "nothing is decided")
