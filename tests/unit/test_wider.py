@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import erf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,8 @@ from relex.reference.wider.numbers import Reals, format_of, round_to
 from relex.tools.campaign.state import State
 from relex.tools.campaign.subject import Case, counting
 from relex.tools.campaign.subjects import wider
-from relex.tools.campaign.trial import Outcome, try_case
+from relex.tools.campaign.trial import Outcome, try_case, try_number
+from relex.tools.relex_fuzz import main
 
 RNG = np.random.default_rng(0)
 
@@ -115,6 +118,15 @@ def once_rounded(self: Any, x: Array, y: Array, z: Array) -> Array:
 
 def padding_does_not_count(self: Any, x: Array) -> Array:
     return DEFINED(POOL(self.data), x)
+
+
+def returning(value: object) -> Callable[..., object]:
+    """Return a function that returns a value, whatever its arguments are."""
+
+    def function(*_: object) -> object:
+        return value
+
+    return function
 
 
 def without_last(x: Array) -> Array:
@@ -282,6 +294,18 @@ def test_programs_and_what_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.message.startswith("'relex.dense' is interpreted in another way than in wider precision: expected a")
 
 
+def test_a_finding_is_reduced_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(parse_module(PROGRAM), {"strict": "", "seed": "0"})
+    monkeypatch.setattr(wider.WiderSubject, "make", returning(case))
+    with monkeypatch.context() as mistaken:
+        mistaken.setattr(relex.DenseOp, "evaluate", of_two(lambda x, w: without_last(x) @ w.T))
+        outcome = try_number(0, 0, ["wider"], tmp_path)
+        assert main(["--replay", outcome.path]) == 1
+    text = Path(outcome.path).read_text()
+    assert re.findall(r"relex\.\w+", text.partition("func.func")[2]) == ["relex.dense"]
+    assert main(["--replay", outcome.path]) == 0
+
+
 def test_compiled_code_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     build = wider.build
 
@@ -305,11 +329,7 @@ def test_compiled_code_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not counts
 
 
-def nothing_decided(*_: Any) -> int:
-    return 0
-
-
 def test_an_oracle_that_decides_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wider, "difference_of", nothing_decided)
+    monkeypatch.setattr(wider, "difference_of", returning(0))
     outcome = try_case("wider", Case(parse_module(PROGRAM), {"strict": "", "seed": "0"}))
     assert outcome == Outcome("wider", "skipped", "nothing is decided")

@@ -33,6 +33,7 @@ class WiderSubject(Subject):
     as it is interpreted, from its own operands, and what compiled code makes of all of them."""
 
     name = "wider"
+    weight = 2
 
     def make(self, random: Random) -> Case:
         strict = "strict" if random.random() < 0.25 else ""
