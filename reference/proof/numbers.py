@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from xdsl.dialects import vector
+from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import IndexType, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
@@ -31,6 +31,7 @@ from relex.reference.proof.heads import element_dtype
 from relex.reference.proof.operators import evaluate
 from relex.reference.proof.rules import make_term, reduction_term
 from relex.reference.proof.terms import Head, Terms
+from relex.reference.proof.words import INT32, mixed_bytes, split
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -44,6 +45,13 @@ RUNNING: ContextVar[Terms] = ContextVar("terms of the proof that runs")
 
 CELL = 8
 """The bytes of a representation for each byte of a number."""
+
+
+_MIXED_BYTES = ("llvm.x86.avx512.vpdpbusd.", "llvm.aarch64.neon.usdot.v4i32.")
+"""The intrinsics that multiply unsigned bytes with signed ones, and add up the products of each word."""
+
+_OTHER_PRODUCTS = ("llvm.x86.sse2.pmadd.", "llvm.x86.avx2.pmadd.", "llvm.x86.avx512.pmadd", "llvm.aarch64.neon.sdot.")
+"""Intrinsics that multiply other parts of words."""
 
 
 class Symbolic(np.void):
@@ -157,7 +165,11 @@ class SymbolicNumbers(Numbers):
         if isinstance(op, vector.ReductionOp):
             return self._reduction(reduction_term(op, self.terms, function), dtypes, results[0])
         if isinstance(op, vector.BitcastOp) and dtypes[0].itemsize != results[0].itemsize:
-            raise Unproved("it splits the bits of elements")
+            return self._split(dtypes[0], results[0])
+        if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_OTHER_PRODUCTS):
+            raise Unproved(f"it multiplies parts of words by {op.intrin.data}")
+        if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_MIXED_BYTES):
+            return lambda *numbers: packed(mixed_bytes(self.terms, *map(self._terms_of, numbers, dtypes)), INT32)
 
         known: dict[tuple[int, ...], Any] = {}
 
@@ -205,6 +217,14 @@ class SymbolicNumbers(Numbers):
 
     def _lifted(self, value: Any, dtype: np.dtype[Any]) -> Any:
         return value if value.dtype.names else packed(self.terms_of(value, dtype), dtype)
+
+    def _terms_of(self, number: Any, dtype: np.dtype[Any]) -> Array:
+        return np.asarray(self.terms_of(number, dtype))
+
+    def _split(self, source: np.dtype[Any], target: np.dtype[Any]) -> Callable[..., Any]:
+        if source.itemsize < target.itemsize or not source.kind == target.kind == "i":
+            raise Unproved("it splits the bits of floats, or joins those of elements")
+        return lambda number: packed(split(self.terms, self._terms_of(number, source), source, target), target)
 
     def _reduction(
         self, combine: Callable[..., int], dtypes: Sequence[np.dtype[Any]], dtype: np.dtype[Any]

@@ -19,6 +19,7 @@ from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, pa
 from relex.reference.proof.order import ExtremeOfIntegers
 from relex.reference.proof.refinement import Refinement
 from relex.reference.proof.terms import CONSTANT, ELEMENT, Terms
+from relex.reference.proof.words import simplifications
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -131,7 +132,9 @@ class Sides:
 
     def prove_by_terms(self) -> None:
         """Prove that both sides have equal terms."""
-        old = self._known(None) or self._run(self.before, Terms((*identities(), ExtremeOfIntegers())))
+        old = self._known(None) or self._run(
+            self.before, Terms((*identities(), *simplifications(), ExtremeOfIntegers()))
+        )
         # Those of a long chain of passes would fill the memory.
         new = self._run(self.after, old.terms)
         _expect_same_shapes(old, new)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
@@ -60,8 +61,8 @@ class PackBytesOp(AlongAxis):
         axis, size = self.normal_axis, data.shape[self.normal_axis]
         filled = np.pad(data, [(0, -size % BYTES * (d == axis)) for d in range(data.ndim)]).astype(np.uint8)
         parts = filled.reshape([*data.shape[:axis], -(-size // BYTES), BYTES, *data.shape[axis + 1 :]])
-        words = [parts.take(n, axis + 1).astype(np.uint32) << 8 * n for n in range(BYTES)]
-        return np.bitwise_or.reduce(words).astype(np.int32)
+        words = [np.take(parts, n, axis + 1).astype(np.uint32) for n in range(BYTES)]
+        return reduce(np.bitwise_or, (word << 8 * n if n else word for n, word in enumerate(words))).astype(np.int32)
 
 
 def unpacked(words: Array, axis: int, dtype: Any) -> Array:

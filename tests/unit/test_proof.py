@@ -26,9 +26,9 @@ from relex.dialects.relex import SubtractOp, WhereOp
 from relex.dialects.schedule.loops import UnrollOp
 from relex.dialects.tir import ForOp
 from relex.lowering import RelexPipelinePass
-from relex.passes import ApplySchedulePass, RelexPass, placed
+from relex.passes import ApplySchedulePass, RelexPass, SetTargetPass, placed
 from relex.passes.schedule.table import PRIMITIVES
-from relex.reference import FuzzError, check_pass, fuzz_pass
+from relex.reference import FuzzError, check_equivalent, check_pass, fuzz_pass
 from relex.reference.equivalence.check import Report
 from relex.reference.equivalence.differences import NotEquivalentError, explain
 from relex.reference.fuzzing.sources import Programs
@@ -307,3 +307,48 @@ def test_share_limit():
     share = share_of(case, samples=1, limit=0)
     assert share.total[Kind.CHECKED] >= 5
     assert all("takes more than 0 seconds" in reason for reason in share.reasons)
+
+
+DOT4 = """
+func.func @main(%x: tensor<2x1xi32>, %y: tensor<1x{n}xi32>) -> tensor<2x{n}xi32> {{
+  %0 = relex.matmul_packed %x, %y : (tensor<2x1xi32>, tensor<1x{n}xi32>) -> tensor<2x{n}xi32>
+  func.return %0 : tensor<2x{n}xi32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("cpu", "n"), [("sapphirerapids", 16), ("haswell", 1)])
+def test_products_of_bytes(cpu: str, n: int):
+    """Bytes are the same, whether an instruction, shifts or NumPy take them out of words."""
+    module = SetTargetPass("x86_64-unknown-linux-gnu", cpu)(parse_module(DOT4.format(n=n)))
+    found = kinds(check_pass(RelexPipelinePass(to="core"), module, samples=1, proof=True))
+    assert found["legalize-ops"] is found["expand-dot4"] is Kind.PROVED
+
+
+def product_of_bytes(extend: str, shift: int, lhs: str = "a", rhs: str = "b") -> str:
+    """Return a program that multiplies two bytes, of which the shifts may be wrong, after three right ones."""
+    cut = [(f"arith.{extend}", shift, lhs, rhs), *(("arith.shrui", last, "a", "b") for last in (8, 16, 24))]
+    lines = [f"  %c{n} = arith.constant {n} : i32" for n in (0, 8, 16, 24)]
+    lines.append("  %sum0 = arith.constant 0 : i32")
+    for n, (kind, last, a, b) in enumerate(cut):
+        lines += [
+            f"  %l{n} = arith.shli %{a}, %c{last} : i32",
+            f"  %u{n} = {kind} %l{n}, %c24 : i32",
+            f"  %r{n} = arith.shli %{b}, %c{last} : i32",
+            f"  %s{n} = arith.shrsi %r{n}, %c24 : i32",
+            f"  %p{n} = arith.muli %u{n}, %s{n} : i32",
+            f"  %sum{n + 1} = arith.addi %sum{n}, %p{n} : i32",
+        ]
+    body = "\n".join(lines)
+    return f"func.func @main(%a: i32, %b: i32) -> i32 {{\n{body}\n  func.return %sum4 : i32\n}}"
+
+
+def test_wrong_products_of_bytes():
+    """Bytes of another sign, at another place, or of the other operand are not those of `tir.dot4`."""
+    dot4 = "func.func @main(%a: i32, %b: i32) -> i32 {\n  %0 = tir.dot4 %a, %b : i32\n  func.return %0 : i32\n}"
+    before = parse_module(dot4)
+    report = check_equivalent(before, parse_module(product_of_bytes("shrui", 0)), proof=True)
+    assert kinds(report) == {"rewriting": Kind.PROVED}
+    for wrong in [("shrsi", 0), ("shrui", 8), ("shrui", 0, "b", "a")]:
+        with pytest.raises(NotEquivalentError):
+            check_equivalent(before, parse_module(product_of_bytes(*wrong)), proof=True)

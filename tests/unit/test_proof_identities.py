@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import f16, i1, i8
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.identities import Application, Identity, Pattern, Variable, identities
 from relex.reference.proof.order import Order
-from relex.reference.proof.terms import CHAINS, COMMUTATIVE
+from relex.reference.proof.terms import CHAINS, COMMUTATIVE, ELEMENT, Terms
+from relex.reference.proof.words import simplifications, truncation
 
 Array = Any
 
@@ -114,3 +115,45 @@ def test_order_of_integers(integers: str, floats: str):
     with np.errstate(all="ignore"):
         assert same(extreme(ordered[:-1], ordered[1:]), ordered[1:])
     assert np.isnan(ordered[-1])
+
+
+@pytest.mark.parametrize("name", ["arith.shrui", "arith.shrsi"])
+def test_parts_of_words(name: str):
+    """Bits that are shifted to the left and back, and the low ones of what is shifted to the right, for all integers of
+    16 bits: what they are simplified to has the same value."""
+    words, narrow = np.arange(-(2**15), 2**15).astype(np.int16), np.dtype(np.int8)
+    terms, dtype = Terms(simplifications()), words.dtype
+    (word,) = terms.elements("x", (1,), dtype).tolist()
+    simplified = 0
+    for left in range(16):
+        shifted = terms.apply(head_of("arith.shli", dtype), (word, terms.constant(dtype.type(left))))
+        for right in range(16):
+            number = terms.constant(dtype.type(right))
+            back = terms.apply(head_of(name, dtype), (shifted, number))
+            low = terms.apply(truncation(dtype, narrow), (terms.apply(head_of(name, dtype), (word, number)),))
+            is_simple = terms.heads[back].name.startswith("arith.ext")
+            assert is_simple == (right == 8 and left <= 8)
+            if 0 < right <= 8:
+                assert terms.heads[terms.arguments[low][0]].name == "arith.shrui"
+            simplified += is_simple
+            moved = np.left_shift(words, np.int16(left))
+            assert np.array_equal(value_of(terms, back, words), shifted_right(name, moved, right))
+            assert np.array_equal(value_of(terms, low, words), shifted_right(name, words, right).astype(np.int8))
+    assert simplified == 9
+
+
+def shifted_right(name: str, words: Array, count: int) -> Array:
+    if name == "arith.shrsi":
+        return np.right_shift(words, np.int16(count))
+    return np.right_shift(words.view(np.uint16), np.uint16(count)).view(np.int16)
+
+
+def value_of(terms: Terms, term: int, words: Array) -> Array:
+    """Return the values of a term of one argument, for each number that this may be."""
+    if (value := terms.value(term)) is not None:
+        return value
+    head = terms.heads[term]
+    if head.name == ELEMENT:
+        return words
+    assert head.function is not None
+    return np.asarray(head.function(*(value_of(terms, a, words) for a in terms.arguments[term]))).astype(head.dtype)

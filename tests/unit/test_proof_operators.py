@@ -13,7 +13,18 @@ from relex.reference.proof.verdicts import Kind
 
 Case = tuple[str, int]
 
-FAMILIES = ("astype", "bitcast", "floor_divide", "floor_mod", "trunc_divide", "pad", "conv1d_transpose")
+FAMILIES = (
+    "astype",
+    "bitcast",
+    "floor_divide",
+    "floor_mod",
+    "trunc_divide",
+    "pad",
+    "conv1d_transpose",
+    "pack_bytes",
+    "matmul_packed",
+    "conv1d_packed",
+)
 """Operators whose loops are other ops than those of the NumPy function, or whose function writes into an array."""
 
 UNSIGNED = ("subtract", "maximum", "less", "negative", "clip", "max", "right_shift")

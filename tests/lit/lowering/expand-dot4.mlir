@@ -7,6 +7,9 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
 // RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
 // RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n1},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// Instructions that multiply bytes are proved to.
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},expand-dot4" --check-each=proof -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" --check-each=proof -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
 // SAME-NOT: {{note|error}}
 
 // RUN: not relex-opt %s -p convert-to-llvm 2>&1 | filecheck %s --check-prefix=LEFT
