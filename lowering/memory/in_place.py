@@ -147,9 +147,10 @@ def _may_clobber(store: memref.StoreOp, load: memref.LoadOp, function: PrimFuncO
     """Return whether a store may come before a load of the same element, or in another iteration of their loops."""
     around = set(scopes_around(store))
     common = [scope for scope in scopes_around(load) if scope in around]
-    loops = [scope.body.block.args[0] for scope in common if isinstance(scope, ForOp | scf.ForOp)]
+    variables = [scope.body.block.args[0] for scope in common if isinstance(scope, ForOp | scf.ForOp)]
+    loops = [(v, v) for v in variables]
     places = Place.of(store, store.indices), Place.of(load, load.indices)
-    if Meeting(*places, function).may_happen([(v, v) for v in loops]):
+    if Meeting(*places, function, loops).may_happen(loops):
         return True
     scope = common[0] if common else function
     return comes_first(store, load, scope) and Meeting(*places, scope).may_happen()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
@@ -71,8 +71,7 @@ class MemoryNeeds:
         self._functions = {op.sym_name.data: op for op in functions}
         self._callees = {name: _callees(op) for name, op in self._functions.items()}
         self._found: dict[str, tuple[Size, ...]] = {}
-        self._sources: dict[str, Mapping[str, tuple[int, int]]] = {}
-        """For each named size of a function, the argument and dimension that have it."""
+        self._sizes: dict[str, BufferSizes] = {}
 
     def of(self, name: str) -> tuple[Size, ...]:
         """Return sizes of which the largest is an upper bound of what a call needs. Unknown sizes are left out: those
@@ -80,7 +79,7 @@ class MemoryNeeds:
         if name not in self._functions:
             return ()
         if name not in self._found and (known := CompiledAs.of(self._functions[name])) is not None:
-            self._found[name], self._sources[name] = known.temporaries, {}
+            self._found[name] = known.temporaries
         if name not in self._found:
             self._found[name] = self._compute(self._functions[name])
         return self._found[name]
@@ -95,28 +94,34 @@ class MemoryNeeds:
             pending += new
         return caller.sym_name.data in reached
 
+    def _sizes_in(self, function: func.FuncOp) -> BufferSizes:
+        """Return the sizes of buffers in a function. Many functions allocate nothing: nobody asks for theirs."""
+        name = function.sym_name.data
+        if name not in self._sizes:
+            self._sizes[name] = BufferSizes(function)
+        return self._sizes[name]
+
     def _compute(self, function: func.FuncOp) -> tuple[Size, ...]:
-        sizes = BufferSizes(function)
-        self._sources[function.sym_name.data] = sizes.of_function.sources
         own: Size = 0
         of_callees: dict[Size, None] = {0: None}
         for op in walk(function):
-            if isinstance(op, memref.AllocOp) and (shape := sizes.of(op.memref)) is not None:
+            if isinstance(op, memref.AllocOp) and (shape := self._sizes_in(function).of(op.memref)) is not None:
                 own += bytes_of(op.memref.type, shape)
             elif isinstance(op, func.CallOp) and not self._is_recursive(function, op):
-                of_callees |= dict.fromkeys(self._of_call(op, sizes))
+                of_callees |= dict.fromkeys(self._of_call(op, function))
         return tuple(dict.fromkeys(own + size for size in of_callees))
 
-    def _of_call(self, call: func.CallOp, sizes: BufferSizes) -> Iterator[Size]:
+    def _of_call(self, call: func.CallOp, caller: func.FuncOp) -> Iterator[Size]:
         """Yield what the callee needs, in terms of the sizes of the caller."""
         name = call.callee.root_reference.data
         needed = self.of(name)
-        if not needed:
-            return
         values: dict[str, Size] = {}
-        for symbol, (argument, dimension) in self._sources[name].items():
-            if (shape := sizes.of(call.arguments[argument])) is not None:
-                values[symbol] = shape[dimension]
+        if any(names_in(size) for size in needed):
+            sizes = self._sizes_in(caller)
+            # For each named size of the callee, the argument and dimension that have it.
+            for symbol, (argument, dimension) in self._sizes_in(self._functions[name]).of_function.sources.items():
+                if (shape := sizes.of(call.arguments[argument])) is not None:
+                    values[symbol] = shape[dimension]
         for size in needed:
             if values.keys() >= set(names_in(size)):
                 yield substitute(size, values)
