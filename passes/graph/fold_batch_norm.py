@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import array_from_dense, is_emulated, numpy_dtype
+from relex.dialects.dtypes import is_emulated, mapped_dense, numpy_dtype
 from relex.dialects.relex import (
     AddOp,
     BatchNormOp,
@@ -32,6 +32,7 @@ from relex.dialects.relex import (
 from relex.dialects.relex.convolution import TransposedConvolution
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integer
+from relex.dialects.relex.tensors import array_of
 from relex.dialects.relex.types import rank_of
 from relex.dialects.table import Table
 from relex.dialects.walks import walk
@@ -49,25 +50,25 @@ class Channels:
 
     axis: int
     """The dimension of the result along which they run."""
-    scaled: Callable[[Operation, Array, Array], Array]
-    """Maps the operator, the elements of its weight and a factor for each channel to the weight whose channels are
-    multiples."""
+    factors: Callable[[Operation, Array, Array], Array]
+    """Maps the operator, the elements of its weight and a factor for each channel to what the weight is multiplied by,
+    such that its channels become multiples."""
 
 
 def _along_first(op: Operation, weight: Array, factors: Array) -> Array:
-    return weight * factors.reshape([-1, *[1] * (weight.ndim - 1)])
+    return factors.reshape([-1, *[1] * (weight.ndim - 1)])
 
 
 def _along_last(op: Operation, weight: Array, factors: Array) -> Array:
-    return weight * factors
+    return factors
 
 
 def _of_groups(op: Operation, weight: Array, factors: Array) -> Array:
-    """Scale the weight of a transposed convolution: input channels, then the output channels of their group."""
+    """Of a transposed convolution, the weight has input channels, then the output channels of their group."""
     assert isinstance(op, TransposedConvolution)
     groups = as_integer(op.groups)
     of_inputs = factors.reshape(groups, -1).repeat(weight.shape[0] // groups, axis=0)
-    return weight * of_inputs.reshape([*of_inputs.shape, *[1] * (weight.ndim - 2)])
+    return of_inputs.reshape([*of_inputs.shape, *[1] * (weight.ndim - 2)])
 
 
 CHANNELS = Table[type[Operation], Channels]("layers with channels")
@@ -156,9 +157,7 @@ def _fold_into_layer(layer: Operation, channels: Channels) -> None:
     # A bias alone stays as it is.
     if all(isinstance(op, AddOp | SubtractOp) for op, _ in steps):
         return
-    # Copied only now: there are more weights than normalizations.
-    weight = _constant(layer.operands[1])
-    if weight is not None and (new := _new_layer(layer, channels, weight, _total(steps))) is not None:
+    if _is_float(layer.operands[1]) and (new := _new_layer(layer, channels, _total(steps))) is not None:
         _replace(layer, steps, new)
 
 
@@ -216,10 +215,14 @@ def _arithmetic(op: Operation, index: int, axis: int) -> _Affine | None:
 
 def _constant(value: SSAValue) -> Array | None:
     """Return the elements of a constant, as f64; None for other values, and for types without arithmetic of floats."""
+    array = array_of(value)
+    return array.astype("float64") if array is not None and _is_float(value) else None
+
+
+def _is_float(value: SSAValue) -> bool:
+    """Return whether there is arithmetic for the elements of a value, which are floats."""
     element_type = tensor_type(value.type).element_type
-    if not isinstance(value.owner, ConstantOp) or not isa(element_type, AnyFloat) or is_emulated(element_type):
-        return None
-    return array_from_dense(value.owner.value).astype("float64")
+    return isa(element_type, AnyFloat) and not is_emulated(element_type)
 
 
 def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
@@ -232,14 +235,14 @@ def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
     return None if array is None else array.reshape(-1)
 
 
-def _new_layer(layer: Operation, channels: Channels, weight: Array, function: _Affine) -> list[Operation] | None:
+def _new_layer(layer: Operation, channels: Channels, function: _Affine) -> list[Operation] | None:
     """Return the ops that compute a layer followed by a function of its channels."""
     import numpy as np
 
     old = layer.operands[1]
     result = layer.results[0]
     count = tensor_type(result.type).get_shape()[channels.axis]
-    scaled = _rounded(channels.scaled(layer, weight, np.broadcast_to(function.factor, count)), result)
+    scaled = _scaled(layer, channels, np.broadcast_to(np.asarray(function.factor, "float64"), count))
     if scaled is None:
         return None
     new = layer.clone()
@@ -250,6 +253,24 @@ def _new_layer(layer: Operation, channels: Channels, weight: Array, function: _A
     shape = [count, *[1] * (-channels.axis % rank_of(result) - 1)]
     addend = _rounded(np.broadcast_to(function.addend, count).reshape(shape), result)
     return None if addend is None else [scaled, new, addend, AddOp(new.results[0], addend)]
+
+
+def _scaled(layer: Operation, channels: Channels, factors: Array) -> ConstantOp | None:
+    """Return the weight of a layer with its channels multiplied; None if an element is not finite then. Weights are
+    large: each is rounded as soon as it is multiplied."""
+    import numpy as np
+
+    weight = array_of(layer.operands[1])
+    assert weight is not None
+    by = channels.factors(layer, weight, factors)
+    element_type = tensor_type(layer.results[0].type).element_type
+
+    def fill(elements: Array) -> None:
+        np.multiply(weight, by, out=elements, dtype="float64", casting="same_kind")
+
+    scaled = ConstantOp(mapped_dense(element_type, weight.shape, fill))
+    array = array_of(scaled.result)
+    return scaled if array is not None and np.isfinite(array).all() else None
 
 
 def _new_normalization(norm: BatchNormOp, function: _Affine) -> list[Operation] | None:

@@ -75,7 +75,9 @@ def to_blocks(array: Array, size: int) -> Array:
 
 
 def _filled(array: Array, axis: int, size: int) -> Array:
-    """Return an array with zeros up to a multiple of a size along an axis."""
+    """Return an array with zeros up to a multiple of a size along an axis; itself if it has that many elements."""
+    if array.shape[axis] % size == 0:
+        return array
     widths = [(0, -extent % size if d == axis else 0) for d, extent in enumerate(array.shape)]
     return np.pad(array, widths)
 
@@ -117,7 +119,7 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
         data, block = before[-1].results[0] if before else data, 1
     _, channels, *window = filled.shape
     parts = filled.reshape(-1, size, channels // block, block, *window)
-    constant = ConstantOp(np.ascontiguousarray(parts.transpose(0, 2, 4, 5, 3, 1)))
+    constant = ConstantOp(parts.transpose(0, 2, 4, 5, 3, 1))
     constant.result.name_hint = op.weight.name_hint
     strides, padding, dilation = (as_integers(p) for p in (op.strides, op.padding, op.dilation))
     return [*before, constant, Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise)]
@@ -145,7 +147,7 @@ def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     for value in operands:
         if rank_of(value) < 5 and (array := array_of(value)) is not None:
             whole = array.reshape((1,) * (4 - array.ndim) + array.shape)
-            constants.append(ConstantOp(np.ascontiguousarray(to_blocks(whole, size))))
+            constants.append(ConstantOp(to_blocks(whole, size)))
             value = constants[-1].results[0]
         new.append(value)
     return [*constants, type(op).create(operands=new, result_types=[_blocked(op, size)], properties=op.properties)]
