@@ -1,0 +1,153 @@
+"""Layers of quantized tensors, `com.microsoft`, as the quantizer of ONNX Runtime writes them.
+
+Each is computed with floats, whose result is quantized; `QGemm` multiplies integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Attribute
+
+from relex.frontend import op
+from relex.frontend.compositions.windows import averages
+from relex.frontend.expressions import Operand
+from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.operators.quantization import dequantize, quantize, saturated
+from relex.frontend.onnx.operators.windows import read_windows
+from relex.frontend.onnx.table import imports
+from relex.frontend.onnx.values import Tensor, refuse
+
+MICROSOFT = "com.microsoft"
+"""The domain of the operators that ONNX Runtime adds."""
+
+imports("DequantizeLinear", domain=MICROSOFT)(dequantize)
+imports("QuantizeLinear", domain=MICROSOFT)(quantize)
+
+
+def _number(node: Node, parameter: Operand) -> Operand:
+    """Return a scale or a zero point that is the same for a whole tensor."""
+    if any(size != 1 for size in node.shape(parameter)):
+        refuse("expected one scale and one zero point for a tensor, found several")
+    return op.reshape(parameter, [])
+
+
+def _centred(node: Node, x: Tensor, zero: Tensor | None) -> Operand:
+    wide = op.astype(x, i32)
+    return wide if zero is None else op.subtract(wide, op.astype(_number(node, zero), i32))
+
+
+def _floats(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
+    """Return what a quantized tensor stands for."""
+    return op.multiply(op.astype(_centred(node, x, zero), f32), _number(node, scale))
+
+
+def _quantized(node: Node, y: Operand, scale: Tensor, zero: Tensor | None, element_type: Attribute) -> Operand:
+    """Return floats as integers of a type, at the ends of whose range they saturate."""
+    offset = None if zero is None else _number(node, zero)
+    return saturated(op.round(op.divide(y, _number(node, scale))), offset, element_type)
+
+
+def _last(inputs: Sequence[Tensor | None], number: int) -> Tensor | None:
+    """Return an input that may be left out, with those after it."""
+    return inputs[number] if number < len(inputs) else None
+
+
+@imports("QLinearAdd", "QLinearMul", domain=MICROSOFT)
+def quantized_arithmetic(node: Node, *inputs: Tensor) -> Operand:
+    """The sum or the product of quantized tensors."""
+    a, scale_a, zero_a, b, scale_b, zero_b, scale_y = inputs[:7]
+    function = op.add if node.proto.op_type == "QLinearAdd" else op.multiply
+    y = function(_floats(node, a, scale_a, zero_a), _floats(node, b, scale_b, zero_b))
+    return _quantized(node, y, scale_y, _last(inputs, 7), a.element_type)
+
+
+@imports("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", domain=MICROSOFT)
+def quantized_activation(node: Node, *inputs: Tensor) -> Operand:
+    """An activation of a quantized tensor."""
+    x, scale_x, zero_x, scale_y = inputs[:4]
+    data = node.tensor(_floats(node, x, scale_x, zero_x))
+    return _quantized(node, _activation(node, data), scale_y, _last(inputs, 4), x.element_type)
+
+
+def _activation(node: Node, x: Tensor) -> Operand:
+    match node.proto.op_type:
+        case "QLinearSigmoid":
+            return op.sigmoid(x)
+        case "QLinearLeakyRelu":
+            return op.where(op.less(x, 0.0), op.multiply(x, node.number("alpha", 0.01)), x)
+        case _ if node.integer("opset", 13) < 13 and node.axis(x, default=1) != node.rank(x) - 1:
+            refuse("a softmax over several dimensions, as before operator set 13", "opset")
+        case _:
+            return op.softmax(x, node.axis(x, default=-1))
+
+
+@imports("QLinearGlobalAveragePool", domain=MICROSOFT)
+def quantized_global_average_pool(node: Node, *inputs: Tensor) -> Operand:
+    """The mean of each channel of a quantized tensor."""
+    x, scale_x, zero_x, scale_y = inputs[:4]
+    first = 1 if node.flag("channels_last") else 2
+    pixels = list(range(first, first + node.rank(x) - 2))
+    y = op.mean(_floats(node, x, scale_x, zero_x), pixels, True)
+    return _quantized(node, y, scale_y, _last(inputs, 4), x.element_type)
+
+
+@imports("QLinearAveragePool", domain=MICROSOFT)
+def quantized_average_pool(node: Node, *inputs: Tensor) -> Operand:
+    """The mean of each window of a quantized tensor."""
+    x, scale_x, zero_x, scale_y = inputs[:4]
+    if node.flag("channels_last"):
+        refuse("channels in the last dimension", "channels_last")
+    data = node.tensor(_floats(node, x, scale_x, zero_x))
+    windows = read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
+    y = averages(node, data, windows, node.flag("count_include_pad"), node.flag("ceil_mode"))
+    return _quantized(node, y, scale_y, _last(inputs, 4), x.element_type)
+
+
+@imports("QLinearConcat", domain=MICROSOFT)
+def quantized_concat(node: Node, scale_y: Tensor, zero_y: Tensor, *inputs: Tensor) -> Operand:
+    """Quantized tensors one after another."""
+    parts = [
+        _quantized(node, _floats(node, x, scale, zero), scale_y, zero_y, zero_y.element_type)
+        for x, scale, zero in zip(inputs[::3], inputs[1::3], inputs[2::3], strict=True)
+    ]
+    return op.concat(*parts, axis=node.axis(inputs[0], default=1))
+
+
+@imports("QLinearWhere", domain=MICROSOFT)
+def quantized_where(node: Node, condition: Tensor, *inputs: Tensor) -> Operand:
+    """Elements of one quantized tensor or another."""
+    x, scale_x, zero_x, y, scale_y, zero_y, scale, zero = inputs
+    chosen = op.where(condition, _floats(node, x, scale_x, zero_x), _floats(node, y, scale_y, zero_y))
+    return _quantized(node, chosen, scale, zero, zero.element_type)
+
+
+@imports("QGemm", domain=MICROSOFT)
+def quantized_gemm(node: Node, *inputs: Tensor) -> Operand:
+    """A dense layer of quantized tensors, quantized unless there is no scale for the result."""
+    a, scale_a, zero_a, b, scale_b, zero_b = inputs[:6]
+    bias, scale_y, zero_y = (_last(inputs, number) for number in (6, 7, 8))
+    left, right = _centred(node, a, zero_a), _by_column(node, b, zero_b)
+    left = op.permute_dims(left, [1, 0]) if node.flag("transA") else left
+    right = op.permute_dims(right, [1, 0]) if node.flag("transB") else right
+    total: Operand = op.matmul(left, right)
+    total = total if bias is None else op.add(total, bias)
+    scale = op.multiply(op.multiply(_number(node, scale_a), _single(node, scale_b)), node.number("alpha", 1.0))
+    y = op.multiply(op.astype(total, f32), scale)
+    return y if scale_y is None else _quantized(node, y, scale_y, zero_y, a.element_type)
+
+
+def _single(node: Node, parameter: Operand) -> Operand:
+    """Return a number for all columns of a result, or one for each."""
+    return op.reshape(parameter, []) if all(size == 1 for size in node.shape(parameter)) else parameter
+
+
+def _by_column(node: Node, b: Tensor, zero: Tensor | None) -> Operand:
+    """Return the integers of a weight without their zero point: one, or one for each column of the result."""
+    wide = op.astype(b, i32)
+    if zero is None:
+        return wide
+    offset = _single(node, op.astype(zero, i32))
+    is_per_row = node.rank(offset) == 1 and node.flag("transB")
+    return op.subtract(wide, op.expand_dims(offset, 1) if is_per_row else offset)
