@@ -156,10 +156,17 @@ def transposed_convolution(op: Operation, x: Any, weight: Any) -> Value:
     strides, dilation = (as_list(given(op, name, [1] * rank)) for name in ("strides", "dilation"))
     more = as_list(given(op, "output_padding", [0] * rank))
     numbers = zip(x.shape[2:], weight.shape[2:], strides, dilation, *padding_of(op, rank), more, strict=True)
-    parts = seen(x, [_reaching(*n) for n in numbers], constant(x, 0))
+    windows = [_reaching(*n) for n in numbers]
+    parts = seen(x, windows, constant(x, 0))
     # The weight is [C, O / groups, ...]: each group's as [O / groups, C / groups, ...].
     kernels = moved(weight, lambda a: np.concatenate([np.swapaxes(part, 0, 1) for part in np.split(a, groups)]))
-    return _grouped(parts, kernels, groups)
+    found = _grouped(parts, kernels, groups)
+    if not isinstance(kernels, Reals):
+        return found
+    # Whether what is no data is left out or multiplied as 0 shows in weights that are infinite or NaN: that is open.
+    beyond = Integers.of(i64, np.broadcast_to(~_all_of([line.inside for line in windows]), parts.shape))
+    special = Integers.of(i64, ~np.isfinite(kernels.low) | ~kernels.known)
+    return found.only(np.asarray(_grouped(beyond, special, groups).value == 0, np.bool_))
 
 
 def _reaching(size: int, window: int, stride: int, dilation: int, before: int, after: int, more: int) -> Line:

@@ -255,6 +255,13 @@ def test_small_mistakes_are_found(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert verdict.wrong is not None
 
 
+def test_infinite_weights_of_transposed_convolutions() -> None:
+    """Whether they are multiplied by zeros around the data is open; by the data, it is not."""
+    weight = np.array([[[np.inf, 1]]], np.float32)
+    (verdict,) = verdicts(relex.Conv1dTransposeOp, [np.ones((1, 1, 3), np.float32), weight])
+    assert verdict == Verdict(3, 4, None)
+
+
 def test_what_bounds_do_not_decide() -> None:
     """A comparison that rounding may change is left open, and so is what depends on it."""
     fmt = format_of(f32)
