@@ -29,6 +29,13 @@ def floats(name: str, width: int) -> onnx.ValueInfoProto:
     return value(name, FLOAT, ["n", width])
 
 
+VECTORS = {
+    "n_supports": 2,
+    "coefficients": [1.0, -0.5],
+    "support_vectors": [1.0, 0.0, 2.0, -1.0, 3.0, 0.5],
+    "rho": [0.25],
+}
+
 CASES: list[tuple[str, list[onnx.ValueInfoProto], list[Any], dict[str, Any]]] = [
     ("Imputer", [floats("x", 3)], [X], {"imputed_value_floats": [9.0, 8.0, 7.0], "replaced_value_float": float("nan")}),
     ("Imputer", [floats("x", 3)], [X], {"imputed_value_floats": [9.0], "replaced_value_float": 1.0}),
@@ -52,6 +59,17 @@ CASES: list[tuple[str, list[onnx.ValueInfoProto], list[Any], dict[str, Any]]] = 
             "default_tensor": numpy_helper.from_array(np.array([-1.0])),
         },
     ),
+    *(
+        ("SVMRegressor", [floats("x", 3)], [X], {**VECTORS, "kernel_type": kernel, "kernel_params": parameters})
+        for kernel, parameters in (
+            ("LINEAR", [0.0, 0.0, 0.0]),
+            ("POLY", [0.25, 0.5, 3.0]),
+            ("RBF", [0.125, 0.0, 0.0]),
+            ("SIGMOID", [0.0625, 0.25, 0.0]),
+        )
+    ),
+    ("SVMRegressor", [floats("x", 3)], [X], {**VECTORS, "kernel_type": "LINEAR", "rho": [1.0], "one_class": 1}),
+    ("SVMRegressor", [floats("x", 3)], [X], {"coefficients": [0.5, 2.0, -1.0], "rho": [0.25]}),
 ]
 
 
