@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from relex.dialects.sizes import count
+from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along, from_front, position
 from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.expressions import Operand
 from relex.frontend.onnx.node import Node
 from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor
+from relex.frontend.onnx.values import Known, Tensor, refuse
 
 
 @imports("Slice")
@@ -149,14 +151,40 @@ def pad_by_attributes(node: Node, x: Tensor) -> Operand:
 @imports("Pad", since=11)
 def pad(node: Node, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Operand:
     """A tensor surrounded by a number, or by its own elements."""
-    widths = node.known_integers(pads, "pads")
+    widths: list[Size] = [n if isinstance(n, IndexExpr) else int(n) for n in node.known(pads, "pads").flat]
     rank = node.rank(x)
     if axes is not None:
         chosen = node.axes(node.known_integers(axes, "axes"), x)
-        complete = [0] * (2 * rank)
+        complete: list[Size] = [0] * (2 * rank)
         for i, axis in enumerate(chosen):
             complete[axis], complete[axis + rank] = widths[i], widths[i + len(chosen)]
         widths = complete
+    if any(isinstance(n, IndexExpr) for n in widths):
+        return _with_open_widths(node, x, widths, value)
+    return _with_widths(node, x, [n for n in widths if isinstance(n, int)], value)
+
+
+def _with_open_widths(node: Node, x: Tensor, widths: Sequence[Size], value: Tensor | None) -> Operand:
+    """Return a tensor between numbers, so many that it depends on sizes of the program; those are 0 or more."""
+    if _mode(node) != "constant" or not (value is None or isinstance(value, Known)):
+        found = ", ".join(map(str, widths))
+        refuse(f"expected a number that is known for pads of open widths, found pads {found}; 'shapes' closes them")
+    number = 0 if value is None else value.array.item()
+    y = node.tensor(_with_widths(node, x, [0 if isinstance(n, IndexExpr) else n for n in widths], value))
+    rank = node.rank(x)
+    for axis in range(rank):
+        before, after = (
+            [node.full([*node.shape(y)[:axis], n, *node.shape(y)[axis + 1 :]], number, x.element_type)]
+            if isinstance(n, IndexExpr)
+            else []
+            for n in (widths[axis], widths[axis + rank])
+        )
+        if before or after:
+            y = node.tensor(op.concat(*before, y, *after, axis=axis))
+    return y
+
+
+def _with_widths(node: Node, x: Tensor, widths: Sequence[int], value: Tensor | None) -> Operand:
     if value is None or isinstance(value, Known):
         return padded(node, x, widths, _mode(node), 0 if value is None else value.array.item())
     if _mode(node) != "constant":
