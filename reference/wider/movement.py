@@ -232,5 +232,5 @@ def _combined(reduction: str, a: Any, b: Any) -> Any:
 
 def _with(array: Array, place: tuple[int, ...], value: Any) -> Array:
     result = array.copy()
-    result[place] = value
+    result[place] = value[()]  # An object, not an array of one.
     return result

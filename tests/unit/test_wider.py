@@ -255,6 +255,16 @@ def test_small_mistakes_are_found(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert verdict.wrong is not None
 
 
+def test_scattered_integers_are_indices() -> None:
+    """What is known about integers stays numbers, also where they were scattered."""
+    indices = np.array([1, 0], np.int64)
+    values = [create_ssa_value(TensorType(element_type_of(indices.dtype), (2,))) for _ in range(3)]
+    known = [known_array(value, indices) for value in values]
+    (places,) = known_results(relex.ScatterElementsOp(*values), known, [(2,)])
+    (found,) = known_results(relex.GatherElementsOp(values[0], values[1]), [known[0], places], [(2,)])
+    assert judge(found, np.array([1, 0])) == Verdict(2, 2, None)
+
+
 def test_infinite_weights_of_transposed_convolutions() -> None:
     """Whether they are multiplied by zeros around the data is open; by the data, it is not."""
     weight = np.array([[[np.inf, 1]]], np.float32)
