@@ -257,3 +257,17 @@ def test_a_sum_of_minus_zero_keeps_its_sign(exclusive: bool) -> None:
     x = np.array([-0.0, -0.0, 0.0, -0.0], np.float32)
     make = partial(CumsumOp, exclusive=exclusive)
     np.testing.assert_array_equal(np.signbit(native(make, x)), np.signbit(expected(make, x)))
+
+
+@pytest.mark.parametrize("exclusive", ["exclusive ", ""])
+def test_open_sizes_before_short_rows(exclusive: str) -> None:
+    """The sums of a row are no vector: each has memory of its own."""
+    main = build(f"""
+    func.func @main(%x: tensor<?x5x64xf64>) -> tensor<?x5x64xf64> {{
+      %y = relex.cumsum %x axis = 1 {exclusive}: (tensor<?x5x64xf64>) -> tensor<?x5x64xf64>
+      func.return %y : tensor<?x5x64xf64>
+    }}
+    """)["main"]
+    for size in (0, 1, 3, 1000):
+        x = np.random.default_rng(0).integers(-9, 9, (size, 5, 64)).astype(np.float64)
+        np.testing.assert_array_equal(main(x), np.cumsum(x, 1) - (x if exclusive else 0))
