@@ -260,7 +260,7 @@ def test_scattered_integers_are_indices() -> None:
     indices = np.array([1, 0], np.int64)
     values = [create_ssa_value(TensorType(element_type_of(indices.dtype), (2,))) for _ in range(3)]
     known = [known_array(value, indices) for value in values]
-    (places,) = known_results(relex.ScatterElementsOp(*values), known, [(2,)])
+    (places,) = known_results(relex.ScatterElementsOp(values[0], values[1], values[2]), known, [(2,)])
     (found,) = known_results(relex.GatherElementsOp(values[0], values[1]), [known[0], places], [(2,)])
     assert judge(found, np.array([1, 0])) == Verdict(2, 2, None)
 
