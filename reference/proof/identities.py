@@ -117,6 +117,8 @@ class Identity:
     def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
         """Return the right side for a term that matches the left one; None for others. Terms with
         fast-math flags match if nothing of the op is left."""
+        if not self._may_match(terms, arguments):
+            return None
         left, right = self.sides
         # A term that disappears takes its flags along; others would have to pass them on.
         if (head.properties and not isinstance(right, Variable)) or not self._holds_for(head.dtype):
@@ -130,6 +132,21 @@ class Identity:
             if all(_match(terms, p, a, head, found) for p, a in zip(left.arguments, order, strict=True)):
                 return _build(terms, right, head, found)
         return None
+
+    @cached_property
+    def _needed(self) -> tuple[tuple[str, ...], bool]:
+        """The ops that arguments of the left side must be, and whether one must be a number."""
+        left, _ = self.sides
+        assert isinstance(left, Application)
+        names = [p.name for p in left.arguments if isinstance(p, Application)]
+        return tuple(names), any(isinstance(p, int | float) for p in left.arguments)
+
+    def _may_match(self, terms: Terms, arguments: Sequence[int]) -> bool:
+        """Return whether arguments have what the left side needs: most terms do not."""
+        names, needs_number = self._needed
+        if needs_number and not any([terms.value(a) is not None for a in arguments]):
+            return False
+        return not names or set(names) <= {terms.heads[a].name for a in arguments}
 
     def _holds_for(self, dtype: np.dtype[Any]) -> bool:
         return self.kind == "any" or is_float_dtype(dtype) == (self.kind == "float")

@@ -49,6 +49,14 @@ class Head:
     properties: str = ""
     function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     """Computes the result for NumPy's numbers."""
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Each term that is looked up asks for it.
+        object.__setattr__(self, "_hash", hash((self.name, self.dtype, self.properties)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return f"{self.name}{{{self.properties}}}" if self.properties else self.name
