@@ -1,24 +1,26 @@
-"""`partition`: run consecutive loops in two parts, first the first part of each, then the second."""
+"""`partition` and `dispatch`: run consecutive loops in two parts, first the first part of each, then the second."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, pairwise
+from math import gcd
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, divide_factors, smaller, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.names import Names
-from relex.dialects.schedule.loops import PartitionOp
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
+from relex.dialects.schedule.loops import DispatchOp, PartitionOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, loops_around
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
+from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_accesses, statement_of
 from relex.passes.analysis.dependence import BlockAccess, may_conflict
 from relex.passes.analysis.loop_tree import (
@@ -33,6 +35,7 @@ from relex.passes.analysis.loop_tree import (
     loops_in,
     structures_in,
 )
+from relex.passes.schedule.code_motion import stands_before
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
@@ -41,6 +44,9 @@ from relex.passes.support.index_arithmetic import Emitter
 from relex.passes.support.loop_edits import set_extent
 
 Size = int | SSAValue
+
+MANY_ITERATIONS = 2**15
+"""Iterations, times what divides their number: few enough that the product with any size does not overflow."""
 
 
 @primitive(PartitionOp)
@@ -51,26 +57,23 @@ def partition(loops: Sequence[ForOp], multiple: int, names: NewNames) -> list[Bl
     `Y_rest`, that of a loop `i` is `i_rest`. Local buffers of which every iteration uses elements of its own are split
     as well. Return the blocks of the copies.
     """
-    group = _Group.of(loops)
-    new_blocks = [f"{block.block_name.data}_rest" for block in group.blocks]
-    new_loops = [f"{base_name(loop)}_rest" for loop in group.all_loops]
-    new_blocks, new_loops = names.take(new_blocks, new_loops)
+    return _Group.of(loops).divide(lambda group: group.sizes(multiple), names)
 
-    for alloc in group.own:
-        replace_sizes(alloc)
-    first, rest = group.sizes(multiple)
-    copy = group.copy()
-    group.restrict(first, 0)
-    copy.restrict(rest, IndexExpr.of(first) if isinstance(first, SSAValue) else first)
-    for block, name in zip(copy.blocks, new_blocks, strict=True):
-        block.block_name = StringAttr(name)
-    for loop, label in zip(copy.all_loops, new_loops, strict=True):
-        loop.label = StringAttr(label)
-    for block in copy.blocks:
-        _rename_inside(block)
-    for alloc in group.own:
-        remove_buffer(alloc)
-    return copy.blocks
+
+@primitive(DispatchOp)
+def dispatch(loops: Sequence[ForOp], loop: ForOp, least: int, names: NewNames) -> list[BlockOp]:
+    """
+    Make a second version of consecutive nests, whose loops have the same extent. At run time, all iterations of these
+    loops are in the first version if `loop` has at least `least` iterations, and in the second one if it has fewer;
+    loops of more than 32768 iterations may be divided between both. Names, local buffers and what is returned are as
+    for `partition`.
+    """
+    group, extent = _Group.of(loops), loop.extent
+    if isinstance(extent, int):
+        fail(loop, f"expected an extent of {label_of(loop)} that is only known at run time, found {extent}")
+    if not _is_known_at(extent, group.nests[0]):
+        fail(loop, f"expected the extent of {label_of(loop)} to be known before the loops of the first nest")
+    return group.divide(lambda group: group.all_or_none(extent, least), names)
 
 
 def _rename_inside(block: BlockOp) -> None:
@@ -95,14 +98,14 @@ class _Group:
     def of(cls, loops: Sequence[ForOp]) -> _Group:
         """Return the group of some loops. Fail if the second part of a loop could observe that the first part of a
         later one has already run."""
-        nests = [statement_of(loop) for loop in loops]
+        nests = _nests(loops)
         for loop in loops:
             _check_loop(loop, loops[0])
         for before, after in pairwise(nests):
             _check_follows(before, after)
         found = [(access, loop) for loop, nest in zip(loops, nests, strict=True) for access in statement_accesses(nest)]
         for (a, first), (b, second) in combinations_with_replacement(found, 2):
-            _check_meet(a, first, b, second)
+            _check_meet(a, first, b, second, nests[0])
         buffers = dict.fromkeys(access.buffer.owner for access, _ in found)
         allocs = [op for op in buffers if isinstance(op, AllocBufferOp) and op.parent is nests[0].parent]
         own = {alloc: _own_dimension(alloc, found) for alloc in allocs}
@@ -130,6 +133,37 @@ class _Group:
         emitter, whole = Emitter(self.nests[0]), index_of(extent)
         first = whole // multiple * multiple
         return emitter.emit(first), emitter.emit(whole - first)
+
+    def all_or_none(self, deciding: SSAValue, least: int) -> tuple[Size, Size]:
+        """Return the extent of the first part, all iterations if a number is at least as large as another one, else
+        none, and of the rest."""
+        emitter, whole = Emitter(self.nests[0]), index_of(self.loops[0].extent)
+        # What divides all iterations divides those of each part. The rest does iterations beyond that limit.
+        factor = gcd(constant_of(whole), *terms_of(whole).values())
+        first = smaller(divide_factors(whole, factor), index_of(deciding) // least * MANY_ITERATIONS) * factor
+        return emitter.emit(first), emitter.emit(whole - first)
+
+    def divide(self, sizes: Callable[[_Group], tuple[Size, Size]], names: NewNames) -> list[BlockOp]:
+        """Let the nests, and then copies of them, run for as many iterations as `sizes` says; return the blocks of the
+        copies."""
+        new_blocks = [f"{block.block_name.data}_rest" for block in self.blocks]
+        new_loops = [f"{base_name(loop)}_rest" for loop in self.all_loops]
+        new_blocks, new_loops = names.take(new_blocks, new_loops)
+        for alloc in self.own:
+            replace_sizes(alloc)
+        first, rest = sizes(self)
+        copy = self.copy()
+        self.restrict(first, 0)
+        copy.restrict(rest, IndexExpr.of(first) if isinstance(first, SSAValue) else first)
+        for block, name in zip(copy.blocks, new_blocks, strict=True):
+            block.block_name = StringAttr(name)
+        for loop, label in zip(copy.all_loops, new_loops, strict=True):
+            loop.label = StringAttr(label)
+        for block in copy.blocks:
+            _rename_inside(block)
+        for alloc in self.own:
+            remove_buffer(alloc)
+        return copy.blocks
 
     def copy(self) -> _Group:
         """Return a copy of the group, inserted after the nests."""
@@ -178,6 +212,16 @@ def _is_own_index(use: Use, own: Mapping[SSAValue, int]) -> bool:
     return use.index == len(op.operands) - len(op.indices) + own[op.memref]
 
 
+def _nests(loops: Sequence[ForOp]) -> list[Operation]:
+    """Return the nests of some loops: what is around each of them in the innermost loop around all; if there is one
+    loop, or if there is no loop around all of them, in the function."""
+    around = [list(loops_around(loop)) for loop in loops]
+    shared = [loop for loop in around[0] if all(loop in others for others in around)] if len(loops) > 1 else []
+    if not shared:
+        return [statement_of(loop) for loop in loops]
+    return [next(op for op in (loop, *ancestors(loop)) if op.parent_op() is shared[0]) for loop in loops]
+
+
 def _check_loop(loop: ForOp, first: ForOp) -> None:
     """Fail unless a loop only drives variables of blocks and has the same trip count as the first one."""
     check_serial(loop)
@@ -202,9 +246,17 @@ def _check_follows(before: Operation, after: Operation) -> None:
     fail(before, "expected nests that follow each other, in their order")
 
 
-def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp) -> None:
-    """Fail unless two accesses reach the same element only in iterations of the same number."""
-    scope = statement_of(first).parent_op()
+def _is_known_at(value: SSAValue, op: Operation) -> bool:
+    """Return whether a value is defined before an op, in its block or around it."""
+    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    place = next((around for around in (op, *ancestors(op)) if around.parent is home), None)
+    return place is not None and (isinstance(value.owner, Block) or stands_before(value.owner, place))
+
+
+def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp, nest: Operation) -> None:
+    """Fail unless two accesses reach the same element only in iterations of the same number, within one run of what is
+    around a nest."""
+    scope = nest.parent_op()
     assert scope is not None
     if may_conflict(a, b, scope, [(first.variable, second.variable)]):
         fail(a.block, f"expected each iteration of {label_of(first)} to use elements of {name_of(a.buffer)} of its own")

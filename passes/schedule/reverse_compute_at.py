@@ -86,7 +86,12 @@ def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: F
     if shared is None:
         return [found.get(v.variable) for v in block.iter_vars]
     ranges: list[Interval | None] = []
+    is_private = all(shared.is_ancestor(buffer.owner) for buffer in produced if isinstance(buffer.owner, Operation))
     for v in block.iter_vars:
+        if is_private and v.variable in found and _is_whole(index_of(v.binding), shared, v.extent):
+            # All elements that the block reads in an iteration of `shared` are computed in it, each once.
+            ranges.append(found[v.variable])
+            continue
         before = interval_of(index_of(v.binding), shared)
         after = found.get(v.variable, before)
         if before is None or after is None or not before.full or _in_loop(after, shared) != before:

@@ -47,6 +47,14 @@ class Steps:
         becomes `j_init`.
         """
 
+    def dispatch(self, loops: Sequence[Loop], loop: Loop, least: int) -> list[Block]:
+        """
+        Make a second version of consecutive nests, whose loops have the same extent. At run time, all iterations
+        of these loops are in the first version if `loop` has at least `least` iterations, and in the second one
+        if it has fewer; loops of more than 32768 iterations may be divided between both. Names, local buffers and
+        what is returned are as for `partition`.
+        """
+
     def fuse(self, *loops: Loop) -> Loop:
         """Replace perfectly nested loops, outermost first, by a single loop: `i`, `j` become `i_j_fused`."""
 

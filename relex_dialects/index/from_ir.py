@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.index.atoms import Quotient
+from relex.dialects.index.atoms import Extreme, Quotient
 from relex.dialects.index.domains import constant_value, extent_of
 from relex.dialects.index.expr import Index, IndexExpr, has_values, larger, never_negative, smaller, span_of, terms_of
 from relex.dialects.table import Table
@@ -134,6 +134,15 @@ def is_below(index: Index, bound: int | SSAValue) -> bool:
             # The minimum is reached at the first value of the variable, or at the last.
             room -= IndexExpr.of(atom) * factor
             room += (index_of(extent) - 1) * min(factor, 0)
+    return _is_positive(room)
+
+
+def _is_positive(room: Index) -> bool:
+    for atom, factor in terms_of(room).items():
+        if isinstance(atom, Extreme) and (atom.which == "max") == (factor > 0):
+            # It is at least what it would be with either operand in its place.
+            rest = room - IndexExpr.of(atom) * factor
+            return any(_is_positive(rest + operand * factor) for operand in atom.operands)
     for atom, factor in terms_of(room).items():
         if isinstance(atom, Quotient) and factor < 0 and factor % atom.divisor == 0:
             # What the quotient leaves of the dividend is 0 or more.

@@ -175,6 +175,31 @@ class PartitionOp(LoopsPrimitiveOp, MultiplePrimitiveOp, NamingOp):
 
 
 @irdl_op_definition
+class DispatchOp(LoopsPrimitiveOp, NamingOp):
+    """
+    Makes a second version of consecutive nests, whose loops have the same extent. At run time, all iterations of these
+    loops are in the first version if another loop has at least so many iterations, and in the second one if it has
+    fewer.
+
+    ```mlir
+    schedule.dispatch [@j, @j1] on @i from 28 into [@Y_rest, @Z_rest, @i_rest, @j_rest, @i1_rest, @j1_rest]
+    ```
+    """
+
+    name = "schedule.dispatch"
+
+    loop = prop_def(FlatSymbolRefAttrConstr)
+    least = prop_def(IntegerAttr.constr(i64))
+
+    assembly_format = "$loops `on` $loop `from` $least (`into` $into^)? attr-dict"
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.least.value.data < 1:
+            raise VerifyException(f"expected 1 iteration or more, found {self.least.value.data}")
+
+
+@irdl_op_definition
 class ParallelOp(LoopPrimitiveOp):
     """
     Marks a loop as `parallel`: its iterations may run at the same time.

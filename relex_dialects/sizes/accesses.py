@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 from math import prod
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.index.atoms import factors_of
@@ -32,7 +32,7 @@ def _require_in_bounds(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysi
     if not executes(op):
         return
     for index, size in zip(op.indices, analysis.sizes(op.memref), strict=True):
-        if not _require_inside(_in_loops(index, analysis), size, analysis):
+        if not _require_inside(_in_loops(index, analysis), size, analysis, _never_below_zero(index)):
             analysis.unchecked.append(op)
 
 
@@ -50,8 +50,9 @@ def _in_loops(index: SSAValue, analysis: SizeAnalysis) -> Index:
     return index_of(index, lookup)
 
 
-def _require_inside(index: Index, size: Size, analysis: SizeAnalysis) -> bool:
-    """Require that an index stays inside a dimension. Returns whether that could be expressed."""
+def _require_inside(index: Index, size: Size, analysis: SizeAnalysis, is_natural: bool) -> bool:
+    """Require that an index, `is_natural` if it is never negative, stays inside a dimension. Returns whether that could
+    be expressed."""
     constant, factors = constant_of(index), dict[BlockArgument, Index]()
     for atom, factor in terms_of(index).items():
         parts = factors_of(atom)
@@ -79,11 +80,29 @@ def _require_inside(index: Index, size: Size, analysis: SizeAnalysis) -> bool:
         return True  # All is static: the verifier of blocks has checked it.
     # Nothing is accessed if a loop has no iterations: both sides are multiplied by the trip counts.
     runs = count([extent for extent in extents.values() if extent is not None])
-    for lhs, rhs in ((0, low), (high + 1, size)):
+    bounds = [(high + 1, size)] if is_natural else [(0, low), (high + 1, size)]
+    for lhs, rhs in bounds:
         plain = Requirement(lhs, "<=", rhs)
         says_it_all = constant == 0 or plain.holds
         analysis.require(plain if says_it_all else Requirement(lhs * runs, "<=", rhs * runs))
     return True
+
+
+def _never_below_zero(index: SSAValue) -> bool:
+    """Return whether an index is a sum, a product, or a quotient of what is never negative: then nothing need be known
+    of sizes."""
+    owner = index.owner
+    if isinstance(index, BlockArgument):
+        scope = index.block.parent_op()
+        if isinstance(scope, BlockOp):
+            return _never_below_zero(scope.bindings[index.index])
+        return isinstance(scope, ForOp)
+    if isinstance(owner, arith.AddiOp | arith.MuliOp):
+        return all(map(_never_below_zero, owner.operands))
+    if isinstance(owner, arith.FloorDivSIOp):
+        divisor = index_of(owner.rhs)
+        return isinstance(divisor, int) and divisor > 0 and _never_below_zero(owner.lhs)
+    return never_negative(index_of(index))
 
 
 def _extent(variable: BlockArgument, analysis: SizeAnalysis) -> Size | None:

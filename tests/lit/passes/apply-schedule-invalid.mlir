@@ -104,6 +104,21 @@ schedule.sequence for @statement {
 
 // -----
 
+tir.prim_func @one_version() outs(%Y: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      memref.store %zero, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @one_version {
+  // expected-error @+1 {{'schedule.dispatch' op expected an extent of @i that is only known at run time, found 8}}
+  schedule.dispatch [@i] on @i from 4
+}
+
+// -----
+
 tir.prim_func @no_rest() outs(%Y: memref<8xf32>) {
   %zero = arith.constant 0.0 : f32
   tir.for %i @i in (8) {

@@ -257,6 +257,72 @@ schedule.sequence for @partition_any {
 
 // -----
 
+// All rows in the first version if there are 8 columns or more, in the second one, otherwise.
+
+// CHECK-LABEL: @dispatch(
+// CHECK: %[[EIGHTS:.+]] = arith.floordivsi %{{.+}}, %c8
+// CHECK: %[[MANY:.+]] = arith.muli %[[EIGHTS]], %c32768
+// CHECK: %[[FIRST:.+]] = arith.minsi
+// CHECK: tir.for %{{.+}} @i, %{{.+}} @j in (%[[FIRST]], %{{.+}})
+// CHECK: tir.block @Y (
+// CHECK: tir.for %{{.+}} @i_rest, %{{.+}} @j_rest in
+// CHECK: tir.block @Y_rest
+tir.prim_func @dispatch(%X: memref<?x?xf32>) outs(%Y: memref<?x?xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %m = memref.dim %X, %zero : memref<?x?xf32>
+  %n = memref.dim %X, %one : memref<?x?xf32>
+  tir.for %i @i, %j @j in (%m, %n) {
+    tir.block @Y (%vi: spatial<%m> = %i, %vj: spatial<%n> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<?x?xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<?x?xf32>
+    }
+  }
+}
+schedule.sequence for @dispatch {
+  schedule.dispatch [@i] on @j from 8
+}
+
+// -----
+
+// Nests in one loop are partitioned in it, and what follows a nest can move on into its loops.
+
+// CHECK-LABEL: @partition_inside(
+// CHECK: tir.for %{{.+}} @i in (3)
+// CHECK: tir.for %{{.+}} @j_0 in
+// CHECK: tir.block @Y (
+// CHECK: tir.block @Z (
+// CHECK: tir.for %{{.+}} @j_rest in
+// CHECK: tir.block @Y_rest (
+// CHECK: tir.block @Z_rest (
+tir.prim_func @partition_inside(%X: memref<3x?xf32>) outs(%Z: memref<3x?xf32>) attributes {tir.noalias} {
+  %one = arith.constant 1 : index
+  %n = memref.dim %X, %one : memref<3x?xf32>
+  tir.for %i @i in (3) {
+    %Y = tir.alloc_buffer sizes(%n) : memref<?xf32>
+    tir.for %j @j in (%n) {
+      tir.block @Y (%vi: spatial<3> = %i, %vj: spatial<%n> = %j) {
+        %x = memref.load %X[%vi, %vj] : memref<3x?xf32>
+        memref.store %x, %Y[%vj] : memref<?xf32>
+      }
+    }
+    tir.for %j @j1 in (%n) {
+      tir.block @Z (%vi: spatial<3> = %i, %vj: spatial<%n> = %j) {
+        %y = memref.load %Y[%vj] : memref<?xf32>
+        memref.store %y, %Z[%vi, %vj] : memref<3x?xf32>
+      }
+    }
+  }
+}
+schedule.sequence for @partition_inside {
+  schedule.partition [@j, @j1] by 4
+  schedule.split @j by [?, 4]
+  schedule.reverse_compute_at @Z at @j_0
+  schedule.reverse_compute_at @Z_rest at @j_rest
+}
+
+// -----
+
 // The size of a split buffer stays what it was, and a buffer is not split if an index is computed, even if it always
 // equals the loop.
 

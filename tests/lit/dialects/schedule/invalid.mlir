@@ -42,6 +42,8 @@ schedule.sequence for @f {
 //^ error: 'schedule.fuse' op expected loops that differ
   schedule.partition [@i] by 0
 //^ error: 'schedule.partition' op expected a multiple of 1 or more, found 0
+  schedule.dispatch [@i] on @i from 0
+//^ error: 'schedule.dispatch' op expected 1 iteration or more, found 0
   schedule.pad @i to 0
 //^ error: 'schedule.pad' op expected a multiple of 1 or more, found 0
   schedule.cache_read @Y read -1

@@ -19,6 +19,8 @@ schedule.sequence for @f {
   schedule.fuse [@b, @a] into [@ba]
   // CHECK-NEXT: schedule.partition [@c, @d] by 4 into [@Y_rest, @c_rest, @d_rest]
   schedule.partition [@c, @d] by 4 into [@Y_rest, @c_rest, @d_rest]
+  // CHECK-NEXT: schedule.dispatch [@c, @d] on @e from 4 into [@Y_rest1, @c_rest1, @d_rest1]
+  schedule.dispatch [@c, @d] on @e from 4 into [@Y_rest1, @c_rest1, @d_rest1]
   // CHECK-NEXT: schedule.pad @c to 4
   schedule.pad @c to 4
   // CHECK-NEXT: schedule.parallel @i_0
