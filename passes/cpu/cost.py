@@ -173,6 +173,9 @@ MAX_COPIES = 32
 """Copies of a block that unrolled loops make, the number of vectors in the largest tile; more are more code, and not
 faster."""
 
+VECTORS_OF_A_NARROW_TILE = 2
+"""Vectors of a tile for columns that wider tiles leave over, if their number is only known at run time."""
+
 LOW_ROWS = 4
 """Rows of a tile for the remainder of a number of rows that is only known at run time."""
 
@@ -184,6 +187,10 @@ MIN_LANES = 2
 
 COST_OF_EDGES = 0.02
 """Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
+
+COST_OF_EVICTED_ROWS = 1.2
+"""Cost of tiles whose rows may be a power of two apart and evict each other from the first-level cache, relative to
+those of fewer rows."""
 
 COST_OF_GUARDS = 1.5
 """Cost of tiles of `tir.dot4` with conditions that keep vectors at the edge in bounds, relative to those without: each
@@ -201,6 +208,9 @@ MIN_USES_TO_PACK = 8
 
 MIN_ROWS_TO_PACK_CONTIGUOUS = 64
 """Rows from which on columns are packed that are contiguous already, since vectors that a tile reads lie far apart."""
+
+TILES_TO_PACK_A_PANEL = 4
+"""Tiles of rows from which on a panel is packed that is contiguous already, if sizes are only known at run time."""
 
 PANELS_TOGETHER = 4
 """Panels that are packed at the same time, or a divisor of it: they use more of each page that a row of the operand is

@@ -174,6 +174,8 @@ class ReductionAxes:
         load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
         products = tile.cost(self.row_count, self.column_count, load)
         total = around * (products if self.row_count else rows * products)
+        if self._may_evict_rows(tile, processor):
+            total *= cost.COST_OF_EVICTED_ROWS
         if self._multiplies_bytes and not (self.is_packed(tile) or self.has_full_panels(tile)):
             total *= cost.COST_OF_GUARDS
         if self.is_packed(tile) and not self.has_constant_columns:
@@ -183,6 +185,17 @@ class ReductionAxes:
         if not self.is_stored_in_vectors:
             total += cost.COST_OF_A_SCALAR_STORE * around * rows * self.column_count / terms
         return total
+
+    def _may_evict_rows(self, tile: Tile, processor: Processor) -> bool:
+        """Return whether rows of the left operand may be a power of two apart, and as many as evict each other from the
+        first-level cache; `row_blocks` copies only those whose distance is known."""
+        return self.is_unit_stride and self.has_open_rows and tile.rows >= processor.l1_ways
+
+    @cached_property
+    def has_open_rows(self) -> bool:
+        """Whether the distance of the rows of the left operand is only known at run time."""
+        left = self.left
+        return left is not None and DYNAMIC_INDEX in left.access.shape[self.left_dimension + 1 :]
 
     @cached_property
     def _multiplies_bytes(self) -> bool:
@@ -222,6 +235,9 @@ class ReductionAxes:
         if not self.has_full_panels(tile):
             # A single use is not worth packing: guards keep the vectors at the edge in bounds.
             return self.use_count > 1 and self.dimension is not None
+        if not self.has_known_columns:
+            is_many = self.row_count is None or self.row_count >= cost.TILES_TO_PACK_A_PANEL * tile.rows
+            return self.dimension is not None and self.has_open_rows and is_many and not self.inside
         may_be_packed = self.dimension is not None and DYNAMIC_INDEX not in self.right.access.shape
         return may_be_packed and count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
 

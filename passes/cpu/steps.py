@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir.affine import AffineMap
 
@@ -82,20 +82,30 @@ def split_reader(schedule: Schedule, block: Block) -> None:
 def part(schedule: Schedule, block: Block, loop: Loop, multiple: int) -> tuple[Block, dict[Loop, Loop]]:
     """Let a nest, and the nest that consumes its results, run for as many iterations of a loop as are a multiple of a
     number. Return the block of the nest for the remaining ones, and its loops for those of this nest."""
+    return _in_two_parts(schedule, block, loop, lambda loops: schedule.partition(loops, multiple))
+
+
+def dispatch(
+    schedule: Schedule, block: Block, loop: Loop, deciding: Loop, least: int
+) -> tuple[Block, dict[Loop, Loop]]:
+    """Make a second version of a nest, and of the nest that consumes its results, which does all iterations of a loop
+    if another one has fewer than `least`. Return the block of that version, and its loops for those of this nest."""
+    return _in_two_parts(schedule, block, loop, lambda loops: schedule.dispatch(loops, deciding, least))
+
+
+def _in_two_parts(
+    schedule: Schedule, block: Block, loop: Loop, divide: Callable[[Sequence[Loop]], Sequence[Block]]
+) -> tuple[Block, dict[Loop, Loop]]:
     try:
-        return _partition(schedule, block, loop, multiple)
+        rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
     except CompileError:
         # The consumer needs more than a part of the results: they are copied part by part.
         schedule.cache_write(block, 0)
-        return _partition(schedule, block, loop, multiple)
-
-
-def _partition(schedule: Schedule, block: Block, loop: Loop, multiple: int) -> tuple[Block, dict[Loop, Loop]]:
-    rest, *_ = schedule.partition([loop, _loop_of_reader(schedule, block, loop)], multiple)
+        rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
     return rest, dict(zip(schedule.get_loops(block), schedule.get_loops(rest), strict=True))
 
 
-def _loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
+def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     """Return the loop in the only consumer of a block's results along which it goes on with those of a loop."""
     op = find_block(schedule.function(block.func), block.name)
     variable = next(found.variable for found in loops_of(op) if named(found) == loop)

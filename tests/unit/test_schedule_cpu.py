@@ -148,6 +148,47 @@ def test_rows_of_any_number(text: str, shape: tuple[int, int], monkeypatch: pyte
         np.testing.assert_array_equal(y, plain(x, w))
 
 
+OPEN_SIZES = [(0, 3, 4), (1, 1, 1), (30, 0, 70), (4, 5, 64), (23, 17, 65), (24, 17, 64), (57, 9, 127), (128, 31, 95)]
+
+
+@pytest.mark.parametrize("target", [AVX512, AVX2, SSE], ids=lambda target: target.cpu)
+def test_products_of_open_sizes(target: Target) -> None:
+    """Columns are packed panel by panel if there are many rows, and others stay where they are."""
+    a = "tensor<?x?xi32>"
+    text = f"""
+    func.func @main(%a: {a}, %b: {a}) -> {a} {{
+      %0 = relex.matmul %a, %b : ({a}, {a}) -> {a}
+      func.return %0 : {a}
+    }}"""
+    module = loops(text, target)
+    assert "%b_local" in str(module)
+    product = interpret(module)["main"]
+    rng = np.random.default_rng(0)
+    for rows, terms, columns in OPEN_SIZES:
+        x = rng.integers(-9, 9, (rows, terms), dtype=np.int32)
+        y = rng.integers(-9, 9, (terms, columns), dtype=np.int32)
+        np.testing.assert_array_equal(product(x, y), x @ y)
+
+
+def test_products_of_open_sizes_natively(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = "tensor<?x?xf32>"
+    text = f"""
+    func.func @main(%a: {a}, %b: {a}) -> {a} {{
+      %0 = relex.matmul %a, %b : ({a}, {a}) -> {a}
+      %1 = relex.relu %0 : ({a}) -> {a}
+      func.return %1 : {a}
+    }}"""
+    rng = np.random.default_rng(0)
+    inputs = [(rng.standard_normal((m, k)), rng.standard_normal((k, n))) for m, k, n in [*OPEN_SIZES, (300, 40, 200)]]
+    arrays = [(x.astype(np.float32), y.astype(np.float32)) for x, y in inputs]
+    tiled = build(text, strict=True)["main"]
+    found = [tiled(x, y) for x, y in arrays]
+    monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
+    plain = build(text, strict=True)["main"]
+    for (x, y), result in zip(arrays, found, strict=True):
+        np.testing.assert_array_equal(result, plain(x, y))
+
+
 IMAGES = """
 func.func @main(%x: tensor<?x3x6x6xf32>, %k: tensor<16x3x3x3xf32>, %b: tensor<16x1x1xf32>) -> tensor<?x16x6x6xf32> {
   %0 = relex.conv2d %x, %k padding = [1, 1] : (tensor<?x3x6x6xf32>, tensor<16x3x3x3xf32>) -> tensor<?x16x6x6xf32>

@@ -9,19 +9,19 @@ from math import gcd
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from relex.dialects.index.expr import Index, terms_of
+from relex.dialects.index.expr import Index, terms_of, values_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, loops_of
+from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
 from relex.passes.cpu.reductions import block_named, count, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.steps import move_consumer, part, split_reader, unroll_in_tile
+from relex.passes.cpu.steps import dispatch, loop_of_reader, move_consumer, part, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -112,20 +112,45 @@ class _Nest:
 
 
 def _tile(schedule: Schedule, tiling: _Tiling) -> None:
-    axes, tile = tiling.axes, tiling.tile
+    axes = tiling.axes
     block = block_named(axes.reduction.block)
     groups = axes.outer_for(tiling.processor), axes.inside, axes.reduction.terms
     outer, inside, terms = (list(map(named, loops)) for loops in groups)
     split_reader(schedule, block)
     columns = named(axes.columns)
     nest = _Nest(block, outer, named(axes.rows), inside, columns, columns, terms)
-    if not axes.has_known_columns:
-        rest, copies = part(schedule, block, columns, tile.columns)
-        if axes.is_unit_stride:
-            heights = tile.heights(axes.row_count, axes.step)[-2:]
-            narrow = replace(tiling, tile=replace(tile, vectors=1), heights=heights, blocks=RowBlocks())
-            _tile_columns(schedule, nest.copied_to(rest, copies), narrow)
-    _tile_columns(schedule, nest, tiling)
+    if axes.has_known_columns:
+        _tile_columns(schedule, nest, tiling)
+    else:
+        _tile_open_columns(schedule, nest, tiling)
+
+
+def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+    """Tile a nest for the columns that fill panels, whose number is known only at run time, and then, if they are
+    contiguous, for those that are left over, in narrower tiles, the narrowest ones with a guard."""
+    axes, tile = tiling.axes, tiling.tile
+    rest = nest.copied_to(*part(schedule, nest.block, nest.columns, tile.columns))
+    if axes.is_unit_stride:
+        low = tile.heights(axes.row_count, axes.step)[-2:]
+        for vectors in (2, 1) if tile.vectors > cost.VECTORS_OF_A_NARROW_TILE else (1,):
+            edge, narrow = rest, replace(tile, vectors=vectors)
+            if vectors > 1:
+                rest = edge.copied_to(*part(schedule, edge.block, edge.columns, narrow.columns))
+            _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
+    if not (axes.is_unit_stride and axes.is_packed(tile) and _has_rows_of_reader(schedule, nest)):
+        _tile_columns(schedule, nest, tiling)
+        return
+    if axes.row_count is None:
+        least = cost.TILES_TO_PACK_A_PANEL * tile.rows // axes.step
+        few = nest.copied_to(*dispatch(schedule, nest.block, nest.columns, nest.rows, least))
+        _tile_columns(schedule, few, replace(tiling, heights=tiling.heights[-2:]))
+    _tile_panels(schedule, nest, tiling)
+
+
+def _has_rows_of_reader(schedule: Schedule, nest: _Nest) -> bool:
+    """Return whether the consumer of a nest certainly has as many rows, so that it can follow it panel by panel."""
+    func, rows = schedule.function(nest.block.func), loop_of_reader(schedule, nest.block, nest.rows)
+    return find_loop(func, rows.label).extent == find_loop(func, nest.rows.label).extent
 
 
 def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
@@ -133,14 +158,14 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     axes, tile, blocks = tiling.axes, tiling.tile, tiling.blocks
     panels, columns = schedule.split(nest.columns, [None, tile.columns])
     nest = replace(nest, panels=panels, columns=columns)
-    if axes.is_packed(tile) and not axes.has_known_columns:
+    if axes.is_packed(tile) and not axes.has_known_columns and not axes.is_unit_stride:
         # The columns would be packed again for rows that are left over: these stay as they are.
         height, *lower = tiling.heights
         if lower:
             part(schedule, nest.block, nest.rows, height // axes.step)
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height), blocks=RowBlocks()))
         return
-    if axes.is_packed(tile):
+    if axes.is_packed(tile) and axes.has_known_columns:
         _pack_columns(schedule, nest.block, axes, tile)
     *first, last = tiling.heights
     for height in first:
@@ -149,6 +174,33 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         tiling, nest = replace(tiling, blocks=RowBlocks()), rest
         blocks = tiling.blocks
     _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=last)))
+
+
+def _tile_panels(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+    """Tile a nest panel by panel: each is packed, and used by all rows before the next one."""
+    panels, columns = schedule.split(nest.columns, [None, tiling.tile.columns])
+    nest = replace(nest, panels=panels, columns=columns)
+    schedule.reorder(*nest.outer, nest.panels, nest.rows, *nest.terms, *nest.inside, nest.columns)
+    move_consumer(schedule, nest.block, nest.panels)
+    schedule.compact_buffer(nest.block, 0)
+    _pack_panel(schedule, nest.block, tiling, nest.panels)
+    *first, last = tiling.heights
+    for height in first:
+        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // tiling.axes.step))
+        _tile_in_panel(schedule, nest, replace(tiling, tile=replace(tiling.tile, rows=height)))
+        nest = rest
+    _tile_in_panel(schedule, nest, replace(tiling, tile=replace(tiling.tile, rows=last)))
+
+
+def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+    axes, tile = tiling.axes, tiling.tile
+    row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
+    schedule.reorder(row_tile, *nest.terms, row, *nest.inside, nest.columns)
+    epilogue = move_consumer(schedule, nest.block, row_tile)
+    schedule.compact_buffer(nest.block, 0)
+    init = schedule.decompose_reduction(nest.block, nest.terms[0])
+    for user in (init, nest.block, epilogue):
+        _use_registers(schedule, user, nest, row_tile, tile.lanes)
 
 
 def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
@@ -204,14 +256,17 @@ def _pack_panel(schedule: Schedule, block: Block, tiling: _Tiling, panels: Loop)
     schedule.compact_buffer(copy, 0)
     dimension, rank = axes.dimension, len(axes.right.element)
     assert dimension is not None
+    op = find_block(schedule.function(copy.func), copy.name)
+    (column,) = [named(loop) for loop in loops_of(op) if loop.variable in values_in(element_written(op)[dimension])]
     indices = list(map(AffineExpr.dimension, range(rank)))
     indices.append(indices.pop(dimension))
     schedule.transform_layout(copy, ("write", 0), AffineMap(rank, 0, tuple(indices)))
     loops = schedule.get_loops(copy)
-    inner = loops[loops.index(panels) + 1 :]
-    column = inner.pop(dimension)
-    outer, column = schedule.split(column, [None, gcd(tiling.tile.columns, tiling.processor.l1_ways)])
-    schedule.reorder(outer, *inner, column)
+    inner = [loop for loop in loops[loops.index(panels) + 1 :] if loop != column]
+    if not axes.is_unit_stride:
+        outer, column = schedule.split(column, [None, gcd(tiling.tile.columns, tiling.processor.l1_ways)])
+        inner = [outer, *inner]
+    schedule.reorder(*inner, column)
     schedule.vectorize(column)
 
 
@@ -226,7 +281,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     schedule.reorder(*outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
     if tiling.blocks.stride:
         _copy_rows(schedule, nest.block, outer, tiling)
-    if axes.is_packed(tile) and not axes.has_known_columns:
+    if axes.is_packed(tile) and not axes.has_known_columns and not axes.is_unit_stride:
         _pack_panel(schedule, nest.block, tiling, panels)
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
