@@ -224,7 +224,11 @@ class SymbolicNumbers(Numbers):
     def _split(self, source: np.dtype[Any], target: np.dtype[Any]) -> Callable[..., Any]:
         if source.itemsize < target.itemsize or not source.kind == target.kind == "i":
             raise Unproved("it splits the bits of floats, or joins those of elements")
-        return lambda number: packed(split(self.terms, self._terms_of(number, source), source, target), target)
+
+        def run(number: Any) -> Any:
+            return packed(split(self.terms, self._terms_of(number, source), source, target), target)
+
+        return run
 
     def _reduction(
         self, combine: Callable[..., int], dtypes: Sequence[np.dtype[Any]], dtype: np.dtype[Any]

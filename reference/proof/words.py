@@ -31,13 +31,21 @@ _EXTENSIONS = {arith.ShRUIOp.name: arith.ExtUIOp.name, arith.ShRSIOp.name: arith
 
 def truncation(source: np.dtype[Any], target: np.dtype[Any]) -> Head:
     """Return the head for the low bits of an integer."""
-    return Head(arith.TruncIOp.name, target, source.name, lambda value: np.asarray(value).astype(target))
+
+    def truncate(value: Any) -> Any:
+        return np.asarray(value).astype(target)
+
+    return Head(arith.TruncIOp.name, target, source.name, truncate)
 
 
 def extension(name: str, source: np.dtype[Any], target: np.dtype[Any]) -> Head:
     """Return the head for an integer of more bits: of `arith.extui` or `arith.extsi`."""
     read = np.dtype(f"u{source.itemsize}") if name == arith.ExtUIOp.name else source
-    return Head(name, target, source.name, lambda value: np.asarray(value).view(read).astype(target))
+
+    def extend(value: Any) -> Any:
+        return np.asarray(value).view(read).astype(target)
+
+    return Head(name, target, source.name, extend)
 
 
 def part_of(terms: Terms, word: Any, start: int, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
@@ -127,5 +135,11 @@ def mixed_bytes(terms: Terms, total: Array, a: Array, b: Array) -> Array:
 def split(terms: Terms, words: Array, source: np.dtype[Any], target: np.dtype[Any]) -> Array:
     """Return the terms of the parts of words, from the lowest bits on."""
     starts = range(0, 8 * source.itemsize, 8 * target.itemsize)
-    parts = [terms.map(lambda word, s=start: part_of(terms, word, s, source, target), [words]) for start in starts]
-    return np.stack(parts, -1).reshape(*words.shape[:-1], -1)
+
+    def part(start: int) -> Array:
+        def make(word: Any) -> Any:
+            return part_of(terms, word, start, source, target)
+
+        return terms.map(make, [words])
+
+    return np.stack(list(map(part, starts)), -1).reshape(*words.shape[:-1], -1)
