@@ -296,7 +296,7 @@ def test_share_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         json.loads(line)["program"] for line in lines
     ]
     proved: list[object] = []
-    monkeypatch.setattr(proof_share, "_add_to", lambda *entry: proved.append(entry))
+    monkeypatch.setattr(proof_share, "_add_to", lambda *entry: proved.append(entry))  # pyright: ignore
     assert table(shares_of(["fuzzed:2"], samples=1, record=record)) == table(first)
     assert not proved
 
@@ -349,6 +349,6 @@ def test_wrong_products_of_bytes():
     before = parse_module(dot4)
     report = check_equivalent(before, parse_module(product_of_bytes("shrui", 0)), proof=True)
     assert kinds(report) == {"rewriting": Kind.PROVED}
-    for wrong in [("shrsi", 0), ("shrui", 8), ("shrui", 0, "b", "a")]:
+    for wrong in (product_of_bytes("shrsi", 0), product_of_bytes("shrui", 8), product_of_bytes("shrui", 0, "b", "a")):
         with pytest.raises(NotEquivalentError):
-            check_equivalent(before, parse_module(product_of_bytes(*wrong)), proof=True)
+            check_equivalent(before, parse_module(wrong), proof=True)
