@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relex.passes.support.array_files import load_array
+from relex.passes.files.array_files import load_array
 from relex.tools.diagnostics import ToolError
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ def _value(text: str) -> tuple[str, Any]:
     if not name or not value:
         raise ToolError(f"expected --values with NAME=VALUE, found '{text}'")
     if PurePath(value).suffix == ".npy":
-        from relex.passes.support.array_files import load_array
+        from relex.passes.files.array_files import load_array
 
         return name, load_array(value)
     parts = [part for part in value.strip("[]").split(",") if part.strip()]

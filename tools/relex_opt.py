@@ -172,7 +172,7 @@ class RelexOptMain(xDSLOptMain):
     def _read_metadata(self) -> Mapping[str, Any]:
         if self.args.metadata is None:
             return {}
-        from relex.passes.support.array_files import load_arrays
+        from relex.passes.files.array_files import load_arrays
 
         return load_arrays(self.args.metadata)
 

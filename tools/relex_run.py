@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, started: float | None = None) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     from relex.dialects.context import make_context
-    from relex.passes.support.array_files import load_arrays
+    from relex.passes.files.array_files import load_arrays
 
     plugins = _set_up(args)
     inputs = [read(text) for read, text in args.inputs]
@@ -126,8 +126,8 @@ def _read_program(
     source: Source, args: argparse.Namespace, context: Context, params: Mapping[str, Array | list[Any]]
 ) -> ModuleOp:
     """Return the module in a file, with its parameters bound."""
+    from relex.passes.files.array_files import load_arrays
     from relex.passes.graph.bind_params import BindParamsPass
-    from relex.passes.support.array_files import load_arrays
 
     kind = _kind(source.name)
     with compile_warnings(lambda diagnostic: print_diagnostic(source.show(diagnostic))):

@@ -33,13 +33,13 @@ from relex.lowering.plan_memory import PlanMemoryPass
 from relex.passes.analysis.constant_inputs import known_calls
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.graph.fuse_tir import FuseTirPass
+from relex.passes.layouts.reorderings import reorderings
 from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass
 from relex.passes.loops.inline_blocks import InlineBlocksPass
 from relex.passes.loops.merge_loops import MergeLoopsPass
 from relex.passes.loops.rewrite_layout import RewriteLayoutPass
 from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
 from relex.passes.support.remembered import function_text, parsed_function
-from relex.passes.support.reorderings import reorderings
 
 
 @dataclass(frozen=True)

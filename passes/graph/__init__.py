@@ -1,1 +1,2 @@
-"""Passes on graph functions, one per file. Code that several of them share is in `relex.passes.support`."""
+"""Passes on graph functions, one per file. Their parts are in `relex.passes.support`,
+`relex.passes.fusion` and `relex.passes.layouts`."""

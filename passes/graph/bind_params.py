@@ -22,7 +22,7 @@ from relex.dialects.relex import CallOp, ConstantOp
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.passes.base import RelexPass
-from relex.passes.support.array_files import load_arrays
+from relex.passes.files.array_files import load_arrays
 
 
 @dataclass(frozen=True)

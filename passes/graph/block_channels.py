@@ -18,8 +18,8 @@ from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.layouts.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
 from relex.passes.numerics import reassociates
-from relex.passes.support.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
 from relex.passes.support.constants import erase_constant
 
 

@@ -24,7 +24,7 @@ from relex.dialects.relex.types import rank_of
 from relex.passes.base import RelexPass
 from relex.passes.graph.canonicalization.shape import permutation
 from relex.passes.graph.canonicalization.table import Simplify
-from relex.passes.support.permutations import Order, Region, inverse
+from relex.passes.layouts.permutations import Order, Region, inverse
 
 
 @dataclass(frozen=True)

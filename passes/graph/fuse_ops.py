@@ -19,8 +19,8 @@ from relex.dialects.tir.op_pattern import get_op_pattern, widest
 from relex.passes.analysis.op_patterns import pattern_of_function
 from relex.passes.analysis.transposed_terms import moves_terms_apart
 from relex.passes.base import RelexPass
-from relex.passes.support.grouping import Node, find_groups
-from relex.passes.support.primitive import Primitive, can_move, is_size, meaning
+from relex.passes.fusion.grouping import Node, find_groups
+from relex.passes.fusion.primitive import Primitive, can_move, is_size, meaning
 
 MAX_NAME = 80
 """Length to which the names of functions are cut."""

@@ -21,8 +21,8 @@ from relex.dialects.symbols import erase_unused, symbols_used
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
-from relex.passes.support.group_sizes import GroupSizes
-from relex.passes.support.primitive import is_size
+from relex.passes.fusion.group_sizes import GroupSizes
+from relex.passes.fusion.primitive import is_size
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from relex.dialects.errors import fail
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
+from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import apply_primitive
-from relex.passes.support.stated_sizes import state_sizes
 
 
 @dataclass(frozen=True)

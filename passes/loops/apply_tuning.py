@@ -16,10 +16,10 @@ from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.target import Target, get_target
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
+from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.extension import extends_pipeline
 from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR, mark_constants, unmark_constants
 from relex.passes.schedule import apply_primitive
-from relex.passes.support.stated_sizes import state_sizes
 
 
 @extends_pipeline(before="schedule-cpu")

@@ -27,11 +27,11 @@ from relex.passes.cpu import cost
 from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.cpu.reductions import block_named, element_written, named, uses
+from relex.passes.editing.buffer_edits import make_buffer, remove_buffer
+from relex.passes.editing.index_arithmetic import Emitter
+from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import Loop, Schedule
 from relex.passes.schedule.rebind import bind_to_loops, redirect
-from relex.passes.support.buffer_edits import make_buffer, remove_buffer
-from relex.passes.support.index_arithmetic import Emitter
-from relex.passes.support.stated_sizes import state_sizes
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from relex.passes.analysis.loop_tree import only_step
 from relex.passes.analysis.sharing import has_views, is_understood
 from relex.passes.analysis.transposed_terms import copied_by, keeps_terms_together
 from relex.passes.base import RelexPass
+from relex.passes.editing.buffer_edits import remove_buffer
 from relex.passes.schedule.compute_inline import alike, compute_inline
-from relex.passes.support.buffer_edits import remove_buffer
 
 
 @dataclass(frozen=True)

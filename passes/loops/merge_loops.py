@@ -32,8 +32,8 @@ from relex.passes.analysis.shared_loops import may_be_one
 from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, packs
 from relex.passes.base import RelexPass
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
+from relex.passes.editing.loop_edits import take_body
 from relex.passes.schedule.code_motion import move_before
-from relex.passes.support.loop_edits import take_body
 
 
 @dataclass(frozen=True)

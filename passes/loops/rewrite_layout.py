@@ -27,9 +27,9 @@ from relex.dialects.walks import walk
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.editing.index_arithmetic import remove_unused
+from relex.passes.layouts.reorderings import Reordering, reorderings
 from relex.passes.support.constants import erase_constant
-from relex.passes.support.index_arithmetic import remove_unused
-from relex.passes.support.reorderings import Reordering, reorderings
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from relex.passes.base import RelexPass
 from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES
+from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import Block, Schedule
 from relex.passes.support.remembered import rewrite_once
-from relex.passes.support.stated_sizes import state_sizes
 
 SCHEDULED_ATTR = "relex.scheduled"
 """On a loop function that has its schedule and is left as it is."""

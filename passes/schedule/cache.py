@@ -25,12 +25,12 @@ from relex.passes.analysis.buffers import (
 )
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import function_of, guard_of, name_of_block, runs_for_all_values
+from relex.passes.editing.buffer_edits import emit_sizes, make_buffer, replace_buffer
+from relex.passes.editing.loop_edits import insert_nest, new_loop, spatial_block
 from relex.passes.schedule.code_motion import check_unshared
 from relex.passes.schedule.compute_inline import extent_of_index
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
-from relex.passes.support.buffer_edits import emit_sizes, make_buffer, replace_buffer
-from relex.passes.support.loop_edits import insert_nest, new_loop, spatial_block
 
 
 @primitive(CacheReadOp)

@@ -30,9 +30,9 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
 )
 from relex.passes.analysis.reductions import order_matters
+from relex.passes.editing.index_arithmetic import Emitter, substitute
+from relex.passes.editing.loop_edits import add_guard, erase_empty, insert_nest, new_loop
 from relex.passes.schedule.new_names import NewNames
-from relex.passes.support.index_arithmetic import Emitter, substitute
-from relex.passes.support.loop_edits import add_guard, erase_empty, insert_nest, new_loop
 
 
 def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:

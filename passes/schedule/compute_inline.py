@@ -28,11 +28,11 @@ from relex.passes.analysis.buffers import (
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, name_of_block
 from relex.passes.analysis.sharing import is_understood
+from relex.passes.editing.buffer_edits import remove_buffer
+from relex.passes.editing.index_arithmetic import constant
+from relex.passes.editing.loop_edits import erase_empty
 from relex.passes.schedule.code_motion import is_available, stands_before
 from relex.passes.schedule.table import primitive
-from relex.passes.support.buffer_edits import remove_buffer
-from relex.passes.support.index_arithmetic import constant
-from relex.passes.support.loop_edits import erase_empty
 
 
 @primitive(ComputeInlineOp)

@@ -28,10 +28,10 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
     variables_of_kind,
 )
+from relex.passes.editing.index_arithmetic import substitute
+from relex.passes.editing.loop_edits import add_condition, insert_nest, new_loop
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
-from relex.passes.support.index_arithmetic import substitute
-from relex.passes.support.loop_edits import add_condition, insert_nest, new_loop
 
 
 @primitive(DecomposeReductionOp)

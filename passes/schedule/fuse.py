@@ -21,10 +21,10 @@ from relex.passes.analysis.loop_tree import (
     check_structure,
     label_of,
 )
+from relex.passes.editing.index_arithmetic import Emitter, substitute
+from relex.passes.editing.loop_edits import insert_nest, new_loop, take_body
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
-from relex.passes.support.index_arithmetic import Emitter, substitute
-from relex.passes.support.loop_edits import insert_nest, new_loop, take_body
 
 
 @primitive(FuseOp)

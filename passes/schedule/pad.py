@@ -9,10 +9,10 @@ from relex.dialects.index.expr import IndexExpr
 from relex.dialects.schedule.loops import PadOp
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.loop_tree import base_name, check_serial, check_structure
+from relex.passes.editing.index_arithmetic import Emitter, constant
+from relex.passes.editing.loop_edits import new_loop
 from relex.passes.schedule.split import replace_loop
 from relex.passes.schedule.table import primitive
-from relex.passes.support.index_arithmetic import Emitter, constant
-from relex.passes.support.loop_edits import new_loop
 
 
 @primitive(PadOp)

@@ -35,13 +35,13 @@ from relex.passes.analysis.loop_tree import (
     loops_in,
     structures_in,
 )
+from relex.passes.editing.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
+from relex.passes.editing.index_arithmetic import Emitter
+from relex.passes.editing.loop_edits import set_extent
 from relex.passes.schedule.code_motion import stands_before
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
-from relex.passes.support.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
-from relex.passes.support.index_arithmetic import Emitter
-from relex.passes.support.loop_edits import set_extent
 
 Size = int | SSAValue
 
@@ -137,7 +137,8 @@ class _Group:
     def all_or_none(self, deciding: SSAValue, least: int) -> tuple[Size, Size]:
         """Return the extent of the first part, all iterations if a number is at least as large as another one, else
         none, and of the rest."""
-        emitter, whole = Emitter(self.nests[0]), index_of(self.loops[0].extent)
+        emitter, extent = Emitter(self.nests[0]), self.loops[0].extent
+        whole = extent if isinstance(extent, int) else index_of(extent)
         # What divides all iterations divides those of each part. The rest does iterations beyond that limit.
         factor = gcd(constant_of(whole), *terms_of(whole).values())
         first = smaller(divide_factors(whole, factor), index_of(deciding) // least * MANY_ITERATIONS) * factor

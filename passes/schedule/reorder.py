@@ -20,9 +20,9 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
 )
 from relex.passes.analysis.reductions import order_matters
+from relex.passes.editing.index_arithmetic import substitute
+from relex.passes.editing.loop_edits import insert_nest, take_body
 from relex.passes.schedule.table import primitive
-from relex.passes.support.index_arithmetic import substitute
-from relex.passes.support.loop_edits import insert_nest, take_body
 
 
 @primitive(ReorderOp)

@@ -26,13 +26,13 @@ from relex.passes.analysis.loop_tree import (
     variables_of_kind,
 )
 from relex.passes.analysis.reductions import combiner_of, identity_of
+from relex.passes.editing.buffer_edits import make_buffer
+from relex.passes.editing.index_arithmetic import substitute
+from relex.passes.editing.loop_edits import new_loop, spatial_block
 from relex.passes.schedule.decompose_reduction import add_nest, loops_from, spatial_conditions
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices, with_variables
 from relex.passes.schedule.table import primitive
-from relex.passes.support.buffer_edits import make_buffer
-from relex.passes.support.index_arithmetic import substitute
-from relex.passes.support.loop_edits import new_loop, spatial_block
 
 
 @primitive(RfactorOp)

@@ -13,10 +13,10 @@ from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.schedule.loops import LabelLoopsOp
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import find_block, loops_of, structures_in
+from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule.arguments import Block, Loop
 from relex.passes.schedule.steps import Steps
 from relex.passes.schedule.table import apply_primitive
-from relex.passes.support.stated_sizes import state_sizes
 
 
 class Schedule(Steps):

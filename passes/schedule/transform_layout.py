@@ -26,9 +26,9 @@ from relex.dialects.tir import BlockOp, IterKind
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import function_of
+from relex.passes.editing.buffer_edits import make_buffer, remove_buffer
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
 from relex.passes.schedule.table import primitive
-from relex.passes.support.buffer_edits import make_buffer, remove_buffer
 
 
 @primitive(TransformLayoutOp)

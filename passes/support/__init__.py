@@ -1,4 +1,4 @@
-"""Code that passes share: rules, patterns, grouping and outlining of calls, constants, and arrays in other layouts.
+"""What passes are written with: rules, patterns and outlining; constants, and functions that are remembered.
 
 The names of this package are those of use in passes of other packages.
 """

@@ -22,7 +22,7 @@ from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
 from relex.passes.analysis.dependence import equal_atoms
 from relex.passes.analysis.footprints import Interval, covers, is_full
-from relex.passes.support.index_arithmetic import Emitter
+from relex.passes.editing.index_arithmetic import Emitter
 
 EXTENTS = (3, 1, 4)
 BLOCK = BlockOp("all", [IterKind.SPATIAL] * len(EXTENTS), EXTENTS, [])

@@ -16,7 +16,7 @@ from programs import Array
 from relex.dialects import RelexError, parse_module
 from relex.dialects.errors import DTypeError, PassError, ShapeError, UnknownNameError
 from relex.passes import BindParamsPass
-from relex.passes.support.array_files import load_array, load_arrays
+from relex.passes.files.array_files import load_array, load_arrays
 from relex.runtime import build
 
 PROGRAM = """

@@ -16,8 +16,8 @@ from xdsl.ir import SSAValue
 from relex.dialects.index.expr import Index, IndexExpr, values_in
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import ForOp
-from relex.passes.support import gathers
-from relex.passes.support.gathers import AxisIndex, Gather, Limit
+from relex.passes.layouts import gathers
+from relex.passes.layouts.gathers import AxisIndex, Gather, Limit
 
 
 def variables(*extents: int) -> tuple[dict[SSAValue, int], list[Index]]:

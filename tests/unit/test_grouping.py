@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relex.dialects.tir import OpPattern
-from relex.passes.support.grouping import Node, find_groups, post_dominators
+from relex.passes.fusion.grouping import Node, find_groups, post_dominators
 
 MAX_SIZE = 6
 

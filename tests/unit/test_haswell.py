@@ -17,7 +17,7 @@ import pytest
 
 from relex.dialects.target import Target
 from relex.passes import BindParamsPass
-from relex.passes.support.array_files import load_arrays
+from relex.passes.files.array_files import load_arrays
 from relex.runtime import build
 from relex.runtime.compilation import read_program
 

@@ -134,7 +134,7 @@ def test_parts_of_words(name: str):
             is_simple = terms.heads[back].name.startswith("arith.ext")
             assert is_simple == (right == 8 and left <= 8)
             if 0 < right <= 8:
-                assert terms.heads[terms.arguments[low][0]].name == "arith.shrui"
+                assert terms.heads[int(terms.arguments[low][0])].name == "arith.shrui"
             simplified += is_simple
             moved = np.left_shift(words, np.int16(left))
             assert np.array_equal(value_of(terms, back, words), shifted_right(name, moved, right))

@@ -19,8 +19,8 @@ from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
 from relex.passes.analysis.loop_tree import find_loop
+from relex.passes.editing.buffer_edits import emit_sizes
 from relex.passes.schedule import Block, Loop, Schedule, primitive
-from relex.passes.support.buffer_edits import emit_sizes
 from relex.reference import interpret
 from relex.runtime import build
 

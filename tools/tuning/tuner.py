@@ -20,8 +20,8 @@ from relex.dialects.tir import PrimFuncOp
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes import ApplySchedulePass, CheckTirPass, ScheduleCpuPass
 from relex.passes.base import run_pass
+from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.loops.schedule_cpu import mark_constants
-from relex.passes.support.stated_sizes import state_sizes
 from relex.reference import check_equivalent
 from relex.tools.diagnostics import ToolError
 from relex.tools.tuning.candidates import Candidate, candidates

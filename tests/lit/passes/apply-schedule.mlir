@@ -285,6 +285,29 @@ schedule.sequence for @dispatch {
 
 // -----
 
+// All or no iterations of a known number.
+
+// CHECK-LABEL: @dispatch_known(
+// CHECK: %[[ALL:.+]] = arith.minsi %c1, %{{.+}}
+// CHECK: %[[FIRST:.+]] = arith.muli %[[ALL]], %c12
+// CHECK: tir.for %{{.+}} @j, %{{.+}} @i in (%[[FIRST]], %{{.+}})
+// CHECK: tir.for %{{.+}} @j_rest, %{{.+}} @i_rest in
+tir.prim_func @dispatch_known(%X: memref<?x12xf32>) outs(%Y: memref<?x12xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0 : index
+  %m = memref.dim %X, %zero : memref<?x12xf32>
+  tir.for %j @j, %i @i in (12, %m) {
+    tir.block @Y (%vi: spatial<%m> = %i, %vj: spatial<12> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<?x12xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<?x12xf32>
+    }
+  }
+}
+schedule.sequence for @dispatch_known {
+  schedule.dispatch [@j] on @i from 8
+}
+
+// -----
+
 // Nests in one loop are partitioned in it, and what follows a nest can move on into its loops.
 
 // CHECK-LABEL: @partition_inside(

@@ -17,7 +17,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp
 from relex.dialects.tir.indices import dimension_of, known_size
 from relex.passes.analysis.buffers import size_asked
-from relex.passes.support.index_arithmetic import Emitter, constant
+from relex.passes.editing.index_arithmetic import Emitter, constant
 
 
 def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:

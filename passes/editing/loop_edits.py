@@ -15,7 +15,7 @@ from relex.dialects.names import name_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, LoopKind
 from relex.dialects.tir.accesses import is_pure
 from relex.passes.analysis.loop_tree import guard_of, steps_in
-from relex.passes.support.index_arithmetic import Emitter, constant
+from relex.passes.editing.index_arithmetic import Emitter, constant
 
 
 def insert_nest(loops: Sequence[ForOp], innermost: Operation | Sequence[Operation], at: InsertPoint) -> None:

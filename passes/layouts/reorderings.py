@@ -25,8 +25,8 @@ from relex.passes.analysis.loop_tree import (
     is_scalar,
     loops_of,
 )
-from relex.passes.support.gathers import AxisIndex, Gather, Limit
-from relex.passes.support.loop_edits import erase_empty
+from relex.passes.editing.loop_edits import erase_empty
+from relex.passes.layouts.gathers import AxisIndex, Gather, Limit
 
 
 @dataclass(frozen=True)

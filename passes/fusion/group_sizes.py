@@ -14,7 +14,7 @@ from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.relex.operator import tensor_type
-from relex.passes.support.primitive import is_size
+from relex.passes.fusion.primitive import is_size
 
 
 class GroupSizes:

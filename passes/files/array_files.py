@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from relex.dialects.errors import RelexError
-from relex.passes.support.array_pickles import SUFFIXES, read_pickle
-from relex.passes.support.safetensors import SUFFIX, read_safetensors
+from relex.passes.files.array_pickles import SUFFIXES, read_pickle
+from relex.passes.files.safetensors import SUFFIX, read_safetensors
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -1,0 +1,1 @@
+"""Groups of operators: which belong together, and the functions that hold them."""
