@@ -47,6 +47,7 @@ from relex.passes import (
     SetTargetPass,
     ShareLoopsPass,
     SplitReductionsPass,
+    TrimWindowsPass,
 )
 from relex.passes.base import Level as Level
 from relex.passes.base import RelexPass, apply_pass
@@ -61,12 +62,12 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},cancel-transposes,pack-bytes,fold-batch-norm,block-channels,infer-sizes,
-    // localize-sizes,remove-unused{keep_functions=true},fuse-attention,legalize-ops,annotate-op-pattern,fuse-ops,
-    // fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,
-    // share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
-    // expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,
-    // convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
+    // set-target,fold-constants{strict=true},cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,block-channels,
+    // infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,legalize-ops,annotate-op-pattern,
+    // fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,
+    // compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,
+    // vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,
+    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -100,7 +101,7 @@ def pipeline(
 ) -> list[tuple[Level, list[ModulePass]]]:
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
-    folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict), PackBytesPass()]
+    folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict), TrimWindowsPass(), PackBytesPass()]
     layers = [FoldBatchNormPass(), BlockChannelsPass()]
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
