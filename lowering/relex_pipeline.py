@@ -47,6 +47,7 @@ from relex.passes import (
     SetTargetPass,
     ShareLoopsPass,
     SplitReductionsPass,
+    SplitWindowsPass,
     TrimWindowsPass,
 )
 from relex.passes.base import Level as Level
@@ -62,11 +63,11 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,block-channels,
-    // infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,legalize-ops,annotate-op-pattern,
-    // fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,merge-loops,
-    // compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,
-    // vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,
+    // set-target,fold-constants{strict=true},cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
+    // block-channels,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,legalize-ops,
+    // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,
+    // merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,
+    // expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
     ```
 
@@ -102,7 +103,7 @@ def pipeline(
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
     folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict), TrimWindowsPass(), PackBytesPass()]
-    layers = [FoldBatchNormPass(), BlockChannelsPass()]
+    layers = [FoldBatchNormPass(), SplitWindowsPass(), BlockChannelsPass()]
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]

@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/13_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/14_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -10,12 +10,13 @@
 // CHECK-NEXT: 05_trim-windows.mlir
 // CHECK-NEXT: 06_pack-bytes.mlir
 // CHECK-NEXT: 07_fold-batch-norm.mlir
-// CHECK-NEXT: 08_block-channels.mlir
-// CHECK-NEXT: 09_infer-sizes.mlir
-// CHECK-NEXT: 10_localize-sizes.mlir
-// CHECK-NEXT: 11_remove-unused.mlir
-// CHECK-NEXT: 12_fuse-attention.mlir
-// CHECK-NEXT: 13_legalize-ops.mlir
+// CHECK-NEXT: 08_split-windows.mlir
+// CHECK-NEXT: 09_block-channels.mlir
+// CHECK-NEXT: 10_infer-sizes.mlir
+// CHECK-NEXT: 11_localize-sizes.mlir
+// CHECK-NEXT: 12_remove-unused.mlir
+// CHECK-NEXT: 13_fuse-attention.mlir
+// CHECK-NEXT: 14_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.

@@ -27,6 +27,7 @@ PASSES = (
     "fuse-ewise-fma",
     "infer-sizes",
     "remove-unused",
+    "split-windows",
     "trim-windows",
 )
 """Passes on graphs."""

@@ -1,0 +1,183 @@
+"""Compute results of convolutions in bands, each with the taps that read data there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, groupby
+from math import prod
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import has_dtype, is_float_dtype
+from relex.dialects.relex import (
+    ConcatOp,
+    ConstantOp,
+    Conv1dOp,
+    Conv2dOp,
+    Conv3dOp,
+    Convolution,
+    StridedSliceOp,
+    Windows,
+)
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.properties import as_integer
+from relex.dialects.relex.tensors import array_of
+from relex.dialects.relex.types import Shape
+from relex.dialects.walks import walk
+from relex.passes.base import RelexPass
+from relex.passes.support.constants import erase_constant
+
+BANDS = 3
+"""The largest number of bands along a dimension, since the taps that they share are stored for each."""
+SAVED = 2**22
+"""The products that bands must spare, to be worth the copies of data and results."""
+
+
+@dataclass(frozen=True)
+class SplitWindowsPass(RelexPass):
+    """
+    Computes results of convolutions in bands along a dimension, each with the taps that read data there, if that spares
+    half of the products or more, as where the dilation is nearly as large as the image. The bands need no padding
+    along this dimension. They are joined by `concat`, and split further along other dimensions.
+
+    The weight is constant and finite: a product of padding with infinity or NaN would be NaN. There is one group, and
+    the sizes of images are known. Sums lose terms that are zero, so that results have the same bits.
+
+    ```mlir
+    func.func @main(%x: tensor<?x512x4x4xf32>) -> tensor<?x512x4x4xf32> {
+      %w = relex.constant dense<0.5> : tensor<512x512x3x1xf32>
+      %0 = relex.conv2d %x, %w padding = [3, 0] dilation = [3, 1]
+          : (tensor<?x512x4x4xf32>, tensor<512x512x3x1xf32>) -> tensor<?x512x4x4xf32>
+      func.return %0 : tensor<?x512x4x4xf32>
+    }
+    // split-windows
+    func.func @main(%x: tensor<?x512x4x4xf32>) -> tensor<?x512x4x4xf32> {
+      %w = relex.constant dense<0.5> : tensor<512x512x2x1xf32>
+      %0 = relex.conv2d %x, %w dilation = [3, 1]
+          : (tensor<?x512x4x4xf32>, tensor<512x512x2x1xf32>) -> tensor<?x512x1x4xf32>
+      %1 = relex.strided_slice %x axes = [2] begin = [1] end = [3] : (tensor<?x512x4x4xf32>) -> tensor<?x512x2x4xf32>
+      %v = relex.constant dense<0.5> : tensor<512x512x1x1xf32>
+      %2 = relex.conv2d %1, %v : (tensor<?x512x2x4xf32>, tensor<512x512x1x1xf32>) -> tensor<?x512x2x4xf32>
+      %u = relex.constant dense<0.5> : tensor<512x512x2x1xf32>
+      %3 = relex.conv2d %x, %u dilation = [3, 1]
+          : (tensor<?x512x4x4xf32>, tensor<512x512x2x1xf32>) -> tensor<?x512x1x4xf32>
+      %4 = relex.concat %0, %2, %3 axis = 2
+          : (tensor<?x512x1x4xf32>, tensor<?x512x2x4xf32>, tensor<?x512x1x4xf32>) -> tensor<?x512x4x4xf32>
+      func.return %4 : tensor<?x512x4x4xf32>
+    }
+    ```
+    """
+
+    name = "split-windows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pending = [found for found in walk(op) if isinstance(found, Conv1dOp | Conv2dOp | Conv3dOp)]
+        while pending:
+            pending += _split(pending.pop())
+
+
+@dataclass(frozen=True)
+class _Band:
+    """Some results along a dimension, and the taps that read data there."""
+
+    first: int
+    end: int
+    taps: range
+
+    @property
+    def products(self) -> int:
+        return (self.end - self.first) * len(self.taps)
+
+
+def _split(op: Convolution) -> list[Convolution]:
+    """Replace a convolution by some that compute a band each, if it is worth it, and return those."""
+    sizes, weight = tensor_type(op.data.type).get_shape()[2:], op.weight.owner
+    element_type = tensor_type(op.weight.type).element_type
+    if not isinstance(weight, ConstantOp) or DYNAMIC_INDEX in sizes or as_integer(op.groups) != 1:
+        return []
+    if not has_dtype(element_type):
+        return []
+    windows = op.windows(tensor_type(op.weight.type).get_shape())
+    for dimension, size in enumerate(sizes):
+        bands = _bands(windows, dimension, size)
+        if _is_worth_it(op, dimension, bands) and _is_finite(array := cast(Array, array_of(op.weight))):
+            return _in_bands(op, array, windows, dimension, bands)
+    return []
+
+
+def _bands(windows: Windows, dimension: int, size: int) -> list[_Band]:
+    """Return the results along a dimension that read data of this size with the same taps; none if there are too many
+    bands, or if some results read nothing but padding."""
+    stride, step = windows.strides[dimension], windows.dilation[dimension]
+    before, extent = windows.before[dimension], cast(int, windows.size[dimension])
+    (count,) = cast(Shape, Windows((extent,), (stride,), (before, windows.after[dimension]), (step,)).counts([size]))
+
+    def taps(result: int) -> range:
+        place = result * stride - before
+        # The first tap at or after the beginning of the data, and the first at or after its end.
+        begin, end = max(0, -(place // step)), max(0, -((place - size) // step))
+        return range(min(begin, extent), min(end, extent))
+
+    bands: list[_Band] = []
+    for found, results in groupby(range(count), taps):
+        members = [*results]
+        if not found or len(bands) == BANDS:
+            return []
+        bands.append(_Band(members[0], members[-1] + 1, found))
+    return bands
+
+
+def _is_worth_it(op: Convolution, dimension: int, bands: list[_Band]) -> bool:
+    images, outputs, *counts = tensor_type(op.result.type).get_shape()
+    _, inputs, *extents = tensor_type(op.weight.type).get_shape()
+    all_products = counts[dimension] * extents[dimension]
+    spared = all_products - sum(band.products for band in bands)
+    if len(bands) < 2 or 2 * spared < all_products:
+        return False
+    others = prod(counts) // counts[dimension] * prod(extents) // extents[dimension]
+    return spared * others * inputs * outputs * (1 if images == DYNAMIC_INDEX else images) >= SAVED
+
+
+def _is_finite(weight: Array) -> bool:
+    return not is_float_dtype(weight.dtype) or bool(np.isfinite(weight).all())
+
+
+def _in_bands(
+    op: Convolution, weight: Array, windows: Windows, dimension: int, bands: list[_Band]
+) -> list[Convolution]:
+    """Replace a convolution by one for each band."""
+    axis, constant = 2 + dimension, op.weight.owner
+    parts = [_of_band(op, weight, windows, dimension, band) for band in bands]
+    joined = ConcatOp(*(part[-1].results[0] for part in parts), axis=axis)
+    joined.result.name_hint = op.result.name_hint
+    new = [*chain.from_iterable(parts), joined]
+    for made in new:
+        made.location = op.location
+    Rewriter.insert_op(new, InsertPoint.before(op))
+    op.result.replace_all_uses_with(joined.result)
+    Rewriter.erase_op(op)
+    if isinstance(constant, ConstantOp) and constant.result.first_use is None:
+        erase_constant(constant)
+    return [made for made in new if isinstance(made, Convolution)]
+
+
+def _of_band(op: Convolution, weight: Array, windows: Windows, dimension: int, band: _Band) -> list[Operation]:
+    """Return the ops that compute a band, the last one its convolution."""
+    axis, data, ops = 2 + dimension, op.data, list[Operation]()
+    stride, step, before = windows.strides[dimension], windows.dilation[dimension], windows.before[dimension]
+    begin = band.first * stride + band.taps[0] * step - before
+    end = (band.end - 1) * stride + band.taps[-1] * step - before + 1
+    if (begin, end) != (0, tensor_type(data.type).get_shape()[axis]):
+        ops.append(StridedSliceOp(data, [axis], [begin], [end]))
+        data = ops[-1].results[0]
+    taps = ConstantOp(weight[(slice(None),) * axis + (slice(band.taps.start, band.taps.stop),)])
+    taps.result.name_hint = op.weight.name_hint
+    around = [[0 if d == dimension else n for d, n in enumerate(pads)] for pads in (windows.before, windows.after)]
+    padding = around[0] if around[0] == around[1] else [*around[0], *around[1]]
+    dilation = [1 if d == dimension and len(band.taps) == 1 else n for d, n in enumerate(windows.dilation)]
+    return [*ops, taps, type(op)(data, taps.result, windows.strides, padding, dilation)]
