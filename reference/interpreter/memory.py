@@ -32,11 +32,13 @@ class Memory:
 
 
 class Buffer:
-    """An array in some memory, read and written in place."""
+    """An array in some memory, read and written in place. Its offset counts from `base`, a byte of the memory: the
+    first one, or where a `memref.view` begins."""
 
-    __slots__ = ("array", "memory")
+    __slots__ = ("array", "base", "memory")
 
-    def __init__(self, array: Array, memory: Memory | None = None):
+    def __init__(self, array: Array, memory: Memory | None = None, base: int = 0):
+        self.base = base
         self.array = array.view(signless(array.dtype)) if array.dtype.kind in "uV" else array
         self.memory = memory or Memory(self.array)
 
@@ -51,6 +53,11 @@ class Buffer:
     def start(self) -> int:
         """The offset of the first element in the memory, in bytes."""
         return address(self.array) - address(self.memory.array)
+
+    @property
+    def offset(self) -> int:
+        """The offset of the first element, in bytes, that the type of the buffer states in elements."""
+        return self.start - self.base
 
     def place(self, index: Sequence[int]) -> tuple[Memory, int]:
         """Identify an element, in the same way for all buffers that contain it."""

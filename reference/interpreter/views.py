@@ -46,7 +46,7 @@ def _view_rule(*kinds: type[Operation]) -> Callable[[Callable[[Any, Buffer, Iter
             kind = buffer_type(op, op.results[0])
 
             def run(buffer: Buffer, *numbers: Any) -> Buffer:
-                view = Buffer(make(op, buffer, iter(numbers)), buffer.memory)
+                view = Buffer(make(op, buffer, iter(numbers)), buffer.memory, buffer.base)
                 if not fits(view, kind):
                     stop(op, f"expected a buffer of type {kind}, found {describe(view)}")
                 return view
@@ -72,14 +72,14 @@ def fits(buffer: Buffer, kind: MemRefType) -> bool:
         strides, offset = kind.get_strides() or (), kind.get_offset()
     found = zip(shape, strides, buffer.array.strides, strict=True)
     in_step = all(n == 1 or stride in (None, found // itemsize) for n, stride, found in found)
-    return 0 in shape or (in_step and offset in (None, buffer.start // itemsize))
+    return 0 in shape or (in_step and offset in (None, buffer.offset // itemsize))
 
 
 def describe(buffer: Buffer) -> str:
     """Format the sizes, strides and offset of a buffer."""
     itemsize = buffer.array.itemsize
     strides = [stride // itemsize for stride in buffer.array.strides]
-    return f"sizes {list(buffer.array.shape)}, strides {strides}, offset {buffer.start // itemsize}"
+    return f"sizes {list(buffer.array.shape)}, strides {strides}, offset {buffer.offset // itemsize}"
 
 
 def _in_memory(
@@ -126,7 +126,7 @@ def _without_ones(view: Array, buffer: Buffer, kind: MemRefType) -> Array:
     ones = [d for d, size in enumerate(view.shape) if size == 1]
     for dropped in combinations(ones, max(view.ndim - kind.get_num_dims(), 0)):
         smaller = np.squeeze(view, dropped)
-        if fits(Buffer(smaller, buffer.memory), kind):
+        if fits(Buffer(smaller, buffer.memory, buffer.base), kind):
             return smaller
     return view
 
@@ -137,7 +137,8 @@ def view_memory(op: memref.ReinterpretCastOp, buffer: Buffer, numbers: Iterator[
     dtype = buffer.array.dtype
     (offset,), shape, strides = (_numbers(n, numbers) for n in (op.static_offsets, op.static_sizes, op.static_strides))
     check_size(op, tuple(shape))
-    return _in_memory(op, buffer, offset * dtype.itemsize, shape, [n * dtype.itemsize for n in strides], dtype)
+    start = buffer.base + offset * dtype.itemsize
+    return _in_memory(op, buffer, start, shape, [n * dtype.itemsize for n in strides], dtype)
 
 
 def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
@@ -184,9 +185,10 @@ def interpret_view(op: memref.ViewOp, preparation: Preparation) -> Run:
         dtype = numbers.stored(element)
         shape = shape_of(op, kind, sizes)
         strides = [prod(shape[d + 1 :]) * dtype.itemsize for d in range(len(shape))]
-        return Buffer(
-            _in_memory(op, buffer, buffer.start + int(shift) * numbers.byte, shape, strides, dtype), buffer.memory
-        )
+        start = buffer.start + int(shift) * numbers.byte
+        view = Buffer(_in_memory(op, buffer, start, shape, strides, dtype), buffer.memory)
+        view.base = view.start
+        return view
 
     return run
 
@@ -197,8 +199,8 @@ def interpret_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, prep
 
     def run(buffer: Buffer) -> Values:
         array = buffer.array
-        base = Buffer(_in_memory(op, buffer, 0, (), (), array.dtype), buffer.memory)
-        numbers = (buffer.start // array.itemsize, *array.shape, *(s // array.itemsize for s in array.strides))
+        base = Buffer(_in_memory(op, buffer, buffer.base, (), (), array.dtype), buffer.memory, buffer.base)
+        numbers = (buffer.offset // array.itemsize, *array.shape, *(s // array.itemsize for s in array.strides))
         return base, *map(INDEX.type, numbers)
 
     return run

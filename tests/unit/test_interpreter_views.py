@@ -107,6 +107,26 @@ def test_metadata_and_bytes() -> None:
     np.testing.assert_array_equal(interpreted(body)[0, :2], [8, 1])
 
 
+def test_offsets_count_from_the_beginning_of_a_view_of_bytes() -> None:
+    body = """
+    %bytes = memref.alloc() : memref<64xi8>
+    %v = memref.view %bytes[%c4][%c3] : memref<64xi8> to memref<?xf32>
+    memref.store %one, %v[%c2] : memref<?xf32>
+    %u = "memref.cast"(%v) : (memref<?xf32>) -> memref<3xf32>
+    %0 = memref.load %u[%c2] : memref<3xf32>
+    memref.store %0, %x[%c0, %c0] : memref<4x6xf32>
+    %b, %o, %m, %s = memref.extract_strided_metadata %u : memref<3xf32> -> memref<f32>, index, index, index
+    %p = arith.index_cast %o : index to i32
+    %q = arith.sitofp %p : i32 to f32
+    memref.store %q, %x[%c0, %c1] : memref<4x6xf32>
+    %r = memref.reinterpret_cast %u to offset: [2], sizes: [1], strides: [1]
+        : memref<3xf32> to memref<1xf32, strided<[1], offset: 2>>
+    %2 = memref.load %r[%c0] : memref<1xf32, strided<[1], offset: 2>>
+    memref.store %2, %x[%c0, %c2] : memref<4x6xf32>
+    """
+    np.testing.assert_array_equal(interpreted(body)[0, :3], [1, 0, 1])
+
+
 WRONG = {
     "access": (
         VIEWS["subview"] + "%e = memref.load %v[%c2, %c0] : memref<2x3xf32, strided<[6, 1], offset: 8>>",
