@@ -224,6 +224,14 @@ MIN_SCATTERED_COLUMNS = 8
 SHARE_OF_ZEROS = 1 / 32
 """Zeros that may fill the last block, relative to the channels."""
 
+# Bands of convolutions
+
+MAX_BANDS = 3
+"""Bands of the results of a convolution along a dimension; the taps that they share are stored for each."""
+
+MIN_PRODUCTS_SPARED = 2**22
+"""Products that bands must spare, to be worth the copies of data and results."""
+
 # Threads
 
 PER_CYCLE = 2

@@ -30,12 +30,8 @@ from relex.dialects.relex.tensors import array_of
 from relex.dialects.relex.types import Shape
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
+from relex.passes.cpu import cost
 from relex.passes.support.constants import erase_constant
-
-BANDS = 3
-"""The largest number of bands along a dimension, since the taps that they share are stored for each."""
-SAVED = 2**22
-"""The products that bands must spare, to be worth the copies of data and results."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ def _bands(windows: Windows, dimension: int, size: int) -> list[_Band]:
     bands: list[_Band] = []
     for found, results in groupby(range(count), taps):
         members = [*results]
-        if not found or len(bands) == BANDS:
+        if not found or len(bands) == cost.MAX_BANDS:
             return []
         bands.append(_Band(members[0], members[-1] + 1, found))
     return bands
@@ -140,7 +136,7 @@ def _is_worth_it(op: Convolution, dimension: int, bands: list[_Band]) -> bool:
     if len(bands) < 2 or 2 * spared < all_products:
         return False
     others = prod(counts) // counts[dimension] * prod(extents) // extents[dimension]
-    return spared * others * inputs * outputs * (1 if images == DYNAMIC_INDEX else images) >= SAVED
+    return spared * others * inputs * outputs * (1 if images == DYNAMIC_INDEX else images) >= cost.MIN_PRODUCTS_SPARED
 
 
 def _is_finite(weight: Array) -> bool:

@@ -48,14 +48,14 @@ class _Reader:
     def __init__(self, lookup: Lookup, opaque: Callable[[SSAValue], Index]):
         self._lookup = lookup
         self._opaque = opaque
-        self._known: dict[int, Index] = {}
-        """The expressions of values, by identity."""
+        self._known: dict[int, tuple[SSAValue, Index]] = {}
+        """The expressions of values, by identity, with the values: that of one that is gone could be another one's."""
 
     def __call__(self, value: SSAValue) -> Index:
         found = self._known.get(id(value))
         if found is None:  # Expressions share their parts.
-            found = self._known[id(value)] = self._compute(value)
-        return found
+            found = self._known[id(value)] = value, self._compute(value)
+        return found[1]
 
     def _compute(self, value: SSAValue) -> Index:
         if (found := self._lookup(value)) is not None:

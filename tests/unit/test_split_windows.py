@@ -14,7 +14,7 @@ from relex.dialects.relex import Convolution
 from relex.dialects.relex.types import tensor_type
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.passes import SplitWindowsPass
-from relex.passes.graph import split_windows
+from relex.passes.cpu import cost
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -25,7 +25,7 @@ FUNCTIONS: dict[int, Any] = {3: op.conv1d, 4: op.conv2d, 5: op.conv3d}
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small convolutions are split, too."""
-    monkeypatch.setattr(split_windows, "SAVED", 0)
+    monkeypatch.setattr(cost, "MIN_PRODUCTS_SPARED", 0)
 
 
 def numbers(shape: Sequence[int], dtype: str = "float32") -> Array:

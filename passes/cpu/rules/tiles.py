@@ -132,7 +132,8 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
     rest = nest.copied_to(*part(schedule, nest.block, nest.columns, tile.columns))
     if axes.is_unit_stride:
         low = tile.heights(axes.row_count, axes.step)[-2:]
-        for vectors in (2, 1) if tile.vectors > cost.VECTORS_OF_A_NARROW_TILE else (1,):
+        narrower = cost.VECTORS_OF_A_NARROW_TILE
+        for vectors in (narrower, 1) if tile.vectors > narrower else (1,):
             edge, narrow = rest, replace(tile, vectors=vectors)
             if vectors > 1:
                 rest = edge.copied_to(*part(schedule, edge.block, edge.columns, narrow.columns))
