@@ -225,9 +225,12 @@ class RelexParser(Parser):
             self._full_names[values[0]] = name
 
     def _keep_argument_names(self, op: Operation) -> None:
-        """Record argument names that name hints lose. In `llvm.func`, arguments are no longer known by name."""
+        """Record argument names that name hints lose. In `llvm.func`, arguments are no longer known by name, and nobody
+        outside knows those of a private function: of two values `w` that passes made, the printer calls one `w_1`."""
         has_attributes = isinstance(op, IRDLOperation) and "arg_attrs" in op.get_irdl_definition().properties
-        if has_attributes and op.name != "llvm.func" and argument_attrs(op) is not None:
+        if not has_attributes or op.name == "llvm.func" or op.properties.get("sym_visibility") == StringAttr("private"):
+            return
+        if argument_attrs(op) is not None:
             keep_argument_names(op, [self._full_names.get(arg, arg.name_hint) for arg in arguments(op)])
 
     def parse_dense_int_or_fp_elements_attr(

@@ -18,3 +18,9 @@ func.func @given(%b_7: tensor<?xf32> {relex.dims = ["n"], relex.name = "bias"}) 
 // CHECK-SAME: (%X: memref<4xf32> {relex.name = "X_0"}, %n: index) outs(%Y: memref<4xf32> {relex.name = "Y_0"})
 tir.prim_func @loops(%X_0: memref<4xf32>, %n: index) outs(%Y_0: memref<4xf32>) {
 }
+
+// Nobody outside knows those of private functions: their names are those of values, like those that passes make.
+// CHECK-LABEL: tir.prim_func private @inner
+// CHECK-SAME: (%X: memref<4xf32>, %X_1: memref<4xf32>) outs(%Y: memref<4xf32>)
+tir.prim_func private @inner(%X: memref<4xf32>, %X_1: memref<4xf32>) outs(%Y_0: memref<4xf32>) {
+}
