@@ -46,8 +46,8 @@ class VectorizeLoopsPass(RelexPass):
 
     * Accesses with unit stride in the loop variable become vector accesses, masked under a condition, even through
       quotients and remainders of the index whose divisor is a multiple of the vector length. Uniform values are loaded
-      once. Loads of every second element, without a mask, become two vector loads and a shuffle. Other accesses are
-      scalarized.
+      once. A load that is in bounds whatever the condition says runs without it. Loads of every second element, without
+      a mask, become two vector loads and a shuffle. Other accesses are scalarized.
     * An element that all iterations update becomes a `vector.reduction`: in any order with `fastmath<reassoc>`, else in
       program order, so that results do not change.
     * A divergent condition becomes a mask; a uniform one stays a branch, and nested loops stay loops.

@@ -19,7 +19,7 @@ from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes, index_step
 from relex.lowering.vectors.reductions import Reduction, reductions
-from relex.lowering.vectors.speculation import is_private
+from relex.lowering.vectors.speculation import is_private, is_safe
 
 Mask = SSAValue | None
 """The lanes in which an op executes; None for all."""
@@ -151,7 +151,7 @@ class _Widening:
         indices = self._of(op.indices)
         kind = op.res.type
         if all(index.same for index in indices):
-            if mask is None:
+            if mask is None or is_safe(op):
                 return Lanes(self._scalar(op, out))
             # The mask may disable all lanes.
             return Lanes(out.guarded(out.any(mask), [kind], lambda inner: [self._scalar(op, inner)])[0])
@@ -161,7 +161,7 @@ class _Widening:
             return Lanes(_every_second(op.memref, places, result, out), None)
         if not _is_contiguous(op.memref, indices):
             return out.by_lanes(op, self._of(op.operands), mask)[0]
-        if mask is None or is_private(op):
+        if mask is None or is_private(op) or is_safe(op):
             return Lanes(out.add(vector.LoadOp(op.memref, places, result)).result, None)
         nothing = out.number(0, result)
         return Lanes(out.add(vector.MaskedLoadOp(op.memref, places, mask, nothing)).result, None)

@@ -203,6 +203,42 @@ func.func @private(%x: memref<?xf32>, %n: index) {
   func.return
 }
 
+// A load that is in bounds in all iterations needs no mask, unless what runs depends on the value.
+// CHECK-LABEL: func.func @in_bounds
+func.func @in_bounds(%w: memref<3xf32>, %x: memref<24xf32>, %counts: memref<3xindex>, %y: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  // CHECK: scf.for %i
+  scf.for %i = %c0 to %c3 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      // CHECK:      [[MASK:%.+]] = vector.create_mask
+      // CHECK-NEXT: [[W:%.+]] = memref.load %w[%i]
+      // CHECK-NEXT: [[X:%.+]] = vector.load %x
+      // CHECK-NEXT: [[ANY:%.+]] = vector.reduction <or>, [[MASK]]
+      // CHECK-NEXT: scf.if [[ANY]] -> (index) {
+      // CHECK-NEXT:   memref.load %counts[%i]
+      // CHECK:      vector.maskedload %y
+      %0 = arith.muli %i, %c8 : index
+      %1 = arith.addi %0, %j : index
+      %2 = arith.cmpi slt, %1, %n : index
+      scf.if %2 {
+        %3 = memref.load %w[%i] : memref<3xf32>
+        %4 = memref.load %x[%1] : memref<24xf32>
+        %5 = memref.load %counts[%i] : memref<3xindex>
+        scf.for %k = %c0 to %5 step %c1 {
+          %6 = memref.load %y[%1] : memref<?xf32>
+          %7 = arith.mulf %3, %4 : f32
+          %8 = arith.addf %6, %7 : f32
+          memref.store %8, %y[%1] : memref<?xf32>
+        }
+      }
+    } {relex.vectorized}
+  }
+  func.return
+}
+
 // A condition that is the same for all iterations stays one.
 // CHECK-LABEL: func.func @condition
 func.func @condition(%c: i1, %x: memref<8xf32>) {
