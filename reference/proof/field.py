@@ -16,8 +16,9 @@ permutes the residues.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from hashlib import blake2b
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,21 +26,18 @@ import numpy as np
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
+from relex.reference.proof import single
+from relex.reference.proof.single import BITS, P, are_single
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
-BITS = 61
-P = 2**BITS - 1
-"""The prime."""
-
-_RESIDUE, _CONSTANT, _SUM = np.uint64(P), np.uint64(1 << 61), np.uint64(1 << 62)
+_RESIDUE, _CONSTANT, _SUM = np.uint64(P), np.uint64(single.CONSTANT), np.uint64(single.SUM)
 """The bits of a term: its residue, whether it is a number, and whether it is a sum in any order."""
 
 _BITS, _SHIFT, _HALF, _LOW = np.uint64(BITS), np.uint64(31), np.uint64(32), np.uint64(2**32 - 1)
-_FIRST, _SECOND = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
-"""Odd factors that mix bits, those of MurmurHash3."""
+_FIRST, _SECOND = np.uint64(single.FIRST), np.uint64(single.SECOND)
 
 AT_ONCE = 2**20
 """The number of products that are computed at once."""
@@ -122,6 +120,9 @@ class Residues(Terms):
     def are_of(self, terms: Array, dtype: np.dtype[Any]) -> Any:
         return True  # Residues of other types are others.
 
+    def is_of(self, term: int, dtype: np.dtype[Any]) -> bool:
+        return True
+
     def settle(self, term: Any) -> Any:
         return term
 
@@ -146,8 +147,11 @@ class Residues(Terms):
         return (self._sum if head.name == SUM else self._chained)(head, a, b)
 
     def apply(self, head: Head, arguments: Sequence[Any]) -> Any:
+        key = self._key_of_head(head)
+        if are_single(*arguments):
+            self.count += 1
+            return single.applied(head, int(key), arguments)
         words = [_words(a) for a in arguments]
-        key = self._key((head.name, head.dtype.str, head.properties))
         if head.name in COMMUTATIVE or head.name == EXACT_PRODUCT:
             a, b = words
             result = _mixed(a + b, key) ^ ((a ^ key) * (b ^ key))
@@ -185,6 +189,8 @@ class Residues(Terms):
         return result
 
     def ordered(self, a: Any, b: Any) -> tuple[Any, Any]:
+        if are_single(a, b):
+            return (a, b) if a < b else (b, a)
         return np.minimum(a, b), np.maximum(a, b)
 
     def compare(self, usual: Head, of_same: Head, a: Any, b: Any) -> Any:
@@ -207,11 +213,16 @@ class Residues(Terms):
             self._keys[what] = np.uint64(int.from_bytes(digest, "little") | 1)
         return self._keys[what]
 
+    def _key_of_head(self, head: Head) -> np.uint64:
+        if (key := self._keys.get(head)) is None:
+            key = self._keys[head] = self._key((head.name, head.dtype.str, head.properties))
+        return key
+
     def _with_constants(self, head: Head, arguments: Sequence[Any], words: Sequence[Any], result: Any) -> Any:
         """Return the result of an op where arguments are numbers: a number, or what identities say."""
-        flagged = [word & _CONSTANT for word in words]
-        if not any(np.any(flag) for flag in flagged):
+        if not (reduce(or_, words, np.uint64(0)) & _CONSTANT).any():
             return result
+        flagged = [word & _CONSTANT for word in words]
         for (name, place), (number, keeps) in _NEUTRAL.items():
             if name == head.name:
                 neutral = self.constant(head.dtype.type(number))
@@ -242,17 +253,19 @@ class Residues(Terms):
     def _addends(self, head: Head, words: Any) -> Any:
         """Return the residues of the terms of a sum; those of zeros are 0."""
         residues = words & _RESIDUE
-        if np.any(words & _CONSTANT):
+        if (words & _CONSTANT).any():
             for zero in (0.0, -0.0):
                 term = np.uint64(self.constant(head.dtype.type(zero)))
                 residues = where(words == term, np.uint64(0), residues)
         return residues
 
     def _sum(self, head: Head, a: Any, b: Any) -> Any:
+        if are_single(a, b):
+            return single.added(a, b)
         a, b = _words(a), _words(b)
         total = _reduced(self._addends(head, a) + self._addends(head, b))
         result = (total | _SUM).view(np.int64)
-        if np.any(a & b & _CONSTANT):
+        if (a & b & _CONSTANT).any():
             # A sum of zeros is one.
             zero = self.constant(head.dtype.type(0))
             result = where((a & b & _CONSTANT != 0) & (total == 0), zero, result)
@@ -260,6 +273,9 @@ class Residues(Terms):
 
     def _chained(self, head: Head, a: Any, b: Any) -> Any:
         chain, key = CHAINS[head.name], self._key((head.name, head.dtype.str))
+        if are_single(a, b):
+            self.count += 1
+            return a if a == b and chain.is_idempotent else single.chained(int(key), a, b)
         x, y = _words(a), _words(b)
         left, right = _permuted(_unflagged(x), key), _permuted(_unflagged(y), key)
         result = _permuted_back(_reduced(left + right), key).view(np.int64)
@@ -278,8 +294,12 @@ class Residues(Terms):
 
     def _negative(self, head: Head, a: Any) -> Any:
         """Return the negative: the negative of a negative is the number again."""
+        key = self._key((head.name, head.dtype.str)) & _RESIDUE
+        if are_single(a):
+            self.count += 1
+            return a ^ int(key)
         word = _words(a)
-        result = (word ^ (self._key((head.name, head.dtype.str)) & _RESIDUE)).view(np.int64)
+        result = (word ^ key).view(np.int64)
         self.count += np.size(result)
         return self._with_constants(head, [a], [word], result)
 

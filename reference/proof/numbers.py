@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
+from struct import Struct
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -83,18 +84,21 @@ def symbolic_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def packed(terms: Any, dtype: np.dtype[Any]) -> Any:
     """Return the representation of terms of a dtype."""
     terms = np.asarray(terms, np.int64)
-    result = np.empty(terms.shape, symbolic_dtype(dtype))
-    result["term"] = terms
-    if dtype.itemsize > 1:
-        result["rest"] = -terms[..., np.newaxis]
-    return result[()]
+    cells = np.empty((*terms.shape, dtype.itemsize), np.int64)
+    cells[...] = -terms[..., np.newaxis]
+    cells[..., 0] = terms
+    return cells.view(symbolic_dtype(dtype))[..., 0][()]
 
 
 def packed_one(term: int, dtype: np.dtype[Any]) -> Any:
     """Return the representation of one term."""
-    return np.array((term, (-term,) * (dtype.itemsize - 1)) if dtype.itemsize > 1 else (term,), symbolic_dtype(dtype))[
-        ()
-    ]
+    rest = dtype.itemsize - 1
+    return np.frombuffer(_cells(rest + 1).pack(term, *[-term] * rest), symbolic_dtype(dtype))[0]
+
+
+@cache
+def _cells(count: int) -> Struct:
+    return Struct(f"={count}q")
 
 
 class SymbolicNumbers(Numbers):
@@ -140,14 +144,23 @@ class SymbolicNumbers(Numbers):
         """Return the terms of numbers of a dtype, in their representation or NumPy's."""
         if not number.dtype.names:
             return self.terms.constants(np.asarray(number).astype(dtype, copy=False))
-        found = number["term"]
         if not self._has_views:
-            return found
-        found: Array = np.asarray(found)
+            return number["term"]
+        found: Array = np.asarray(number["term"])
         whole = found >= 0
-        for i in range(dtype.itemsize - 1):
-            whole &= number["rest"][..., i] == -found
+        if dtype.itemsize > 1:
+            whole &= (number["rest"] == -found[..., np.newaxis]).all(axis=-1)
         return np.where(whole & self.terms.are_of(found, dtype), found, self.terms.undefined)
+
+    def _term_of_one(self, number: Any, dtype: np.dtype[Any]) -> int:
+        """Return the term of a single number, as `terms_of`."""
+        if not number.dtype.names:
+            return int(self.terms.constants(np.asarray(number).astype(dtype, copy=False)))
+        term, *rest = _cells(dtype.itemsize).unpack(number.tobytes())
+        if not self._has_views:
+            return term
+        is_whole = term >= 0 and rest.count(-term) == len(rest)
+        return term if is_whole and self.terms.is_of(term, dtype) else self.terms.undefined
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(op, Operator):
@@ -197,9 +210,9 @@ class SymbolicNumbers(Numbers):
         """Apply a function of terms to single numbers, which most steps of a walk through iterations do. Results for
         numbers that do not depend on arguments are `known` after the first time."""
         take(1)
-        terms = tuple([int(self.terms_of(n, d)) for n, d in zip(numbers, dtypes, strict=True)])
+        terms = tuple(map(self._term_of_one, numbers, dtypes))
         if (result := known.get(terms)) is None:
-            result = packed_one(make(*terms), dtype)
+            result = packed_one(int(make(*terms)), dtype)
             if None not in [self.terms.value(term) for term in terms]:
                 known[terms] = result
         return result

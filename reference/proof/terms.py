@@ -181,8 +181,12 @@ class Terms:
 
     def are_of(self, terms: Array, dtype: np.dtype[Any]) -> Any:
         """Return which terms are of a dtype, as far as that is known."""
-        found = [self.heads[abs(int(term))].dtype == dtype for term in terms.ravel()]
+        found = [self.is_of(int(term), dtype) for term in terms.ravel()]
         return np.array(found, np.bool_).reshape(terms.shape)
+
+    def is_of(self, term: int, dtype: np.dtype[Any]) -> bool:
+        """Return whether a term is of a dtype, as far as that is known."""
+        return self.heads[abs(term)].dtype == dtype
 
     def map(self, make: Callable[..., int], arrays: Sequence[Any]) -> Array:
         """Apply a function of terms to arrays of them, elementwise."""
