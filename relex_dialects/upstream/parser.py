@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, ForwardDeclaredValue, Parser, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
@@ -118,6 +118,8 @@ class RelexParser(Parser):
     def parse_operation(self) -> Operation:
         start = self.pos
         op = super().parse_operation()
+        if op.attributes:
+            _expect_no_properties(op)
         _, location = self._open_ops.pop()
         if isinstance(op.location, UnknownLoc):
             op.location = location
@@ -271,3 +273,12 @@ class RelexParser(Parser):
 _NAMED_LOCATION = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
 
 _BYTES = re.compile(r'<\s*"([^"]*)"')
+
+
+def _expect_no_properties(op: Operation) -> None:
+    """Reject a property in the dictionary of other attributes, such as `{axis = 0}`: there, it would mean nothing. Ops
+    of xDSL are read as xDSL reads them."""
+    if not isinstance(op, IRDLOperation) or type(op).__module__.startswith("xdsl."):
+        return
+    for name in sorted(op.attributes.keys() & op.get_irdl_definition().properties.keys()):
+        raise VerifyException(f"expected '{name}' in its own syntax, found it in the dictionary of other attributes")

@@ -794,3 +794,11 @@ func.func @windows(%x: tensor<1x1x2x2xf32>) {
 //     ^ error: 'relex.max_pool2d' op expected windows of 2 elements at most, as the padded data has, found 3
   func.return
 }
+
+// -----
+
+func.func @property_in_dictionary(%x: tensor<2x3xf32>) {
+  %0 = relex.softmax %x {axis = 0} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+//     ^ error: 'relex.softmax' op expected 'axis' in its own syntax, found it in the dictionary of other attributes
+  func.return
+}
