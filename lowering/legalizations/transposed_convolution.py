@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 from math import gcd
-from typing import TypeVar
 
 from relex.dialects.relex import TransposedConvolution
 from relex.dialects.relex.properties import as_integer
@@ -16,39 +15,56 @@ from relex.lowering.legalizations.convolution import SPATIAL, WINDOW, member, wi
 from relex.lowering.legalizations.table import legalizes, result_shape
 from relex.lowering.te import Axis, Expr, Tensor, as_expr, compute, equal, if_then_else, reduce_axis, sum
 
-ExprT = TypeVar("ExprT", int, Expr)
-
 
 @dataclass(frozen=True)
 class _Phase:
-    """Results along a dimension to which as many elements of the window contribute: every `period`-th one of the
-    window, from each of `count` consecutive ones on."""
+    """Consecutive phases along a dimension, `count` from `first` on: their results, which are `period` apart, get as
+    many products. Phase `p` has those of the elements `start + p * step` of the window and every `period`-th one after
+    it, the first of them with the element `j + source + p * shift` of the data, where `j` counts the results."""
 
     first: int
     count: int
     terms: Size
+    start: int
+    step: int
+    source: int
+    shift: int
 
-    @classmethod
-    def all_of(cls, steps: _Steps) -> list[_Phase]:
-        """Return the phases of a window, in order. They are as few as possible if its size is known."""
-        size, period = steps.size, steps.period
-        if not isinstance(size, int):
-            starts = map(steps.start, range(period))
-            return [cls(first, 1, (size - start + period - 1) // period) for first, start in enumerate(starts)]
-        terms, rest = divmod(size, period)
-        if steps.is_reversed and rest:
-            return [cls(0, 1, terms), cls(1, 1, terms + 1)]
-        phases = [cls(0, rest, terms + 1), cls(rest, period - rest, terms)]
-        return [phase for phase in phases if phase.count]
+    def inside(self, phase: Expr) -> Expr | int:
+        """Return the number of a phase among these."""
+        return 0 if self.count == 1 else phase - self.first if self.first else phase
+
+    def begin(self, inside: Axis) -> Expr | int:
+        """Return the first element of the window for one of these phases."""
+        return self.start + _scaled(inside, self.step) if self.count > 1 else self.start
+
+    def source_of(self, inside: Axis) -> Expr | int:
+        """Return the difference of the first element of the data and `j` for one of these phases."""
+        return self.source + _scaled(inside, self.shift) if self.count > 1 else self.source
+
+    def joined(self, other: _Phase) -> _Phase | None:
+        """Return these phases and the next one together; None if there is no rule for all of them."""
+        if other.terms != self.terms:
+            return None
+        last = self.count - 1
+        step, shift = other.start - self.start - last * self.step, other.source - self.source - last * self.shift
+        if last and (step, shift) != (self.step, self.shift):
+            return None
+        return replace(self, count=self.count + 1, step=step, shift=shift)
+
+
+def _scaled(index: Axis, factor: int) -> Expr | int:
+    return 0 if factor == 0 else index if factor == 1 else index * factor
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """How the window of a transposed convolution reaches results along a dimension: result `t`, before padding is
-    removed, gets the products of elements `i` of the data and `k` of the window with `t = i * stride + k * dilation`.
+    """How the window of a transposed convolution reaches results along a dimension: result `r` gets the products of
+    elements `i` of the data and `k` of the window with `r + before = i * stride + k * dilation`.
 
-    With the common divisor of stride and dilation, their quotients `period` and `step`, and `t = divisor * (j * period
-    + k0 * step % period)`, these are `k = k0 + u * period` and `i = j - k * step // period` for all `u`.
+    With the common divisor of stride and dilation, and their quotients `period` and `step`, there are such products for
+    `period` of `stride` results in a row, their phases, which are `divisor` apart. The remainder of `k` by the period
+    is the same for all products of a phase.
     """
 
     size: Size
@@ -70,50 +86,54 @@ class _Steps:
         return self.dilation // self.divisor
 
     @property
-    def is_reversed(self) -> bool:
-        """Whether phases are counted from the first result, which is an odd one of pairs: the element `1 - k` of the
-        window is the first one for phase `k`, and `j` is counted from `k`. Otherwise there is half a pair more."""
-        return self.stride == 2 and self.dilation == 1 and self.before % 2 == 1
+    def place_of_first(self) -> int:
+        """The place of phase 0 before padding is removed, in divisors."""
+        return -(-self.before // self.divisor)
 
     @property
-    def first(self) -> int:
-        """The first `j`."""
-        return self.before // self.stride
-
-    @property
-    def count(self) -> Size:
-        """The number of values of `j` for a phase."""
-        before = 0 if self.is_reversed else self.before % self.stride
-        return (before + self.results + self.stride - 1) // self.stride
-
-    @property
-    def spread(self) -> Size:
-        """The number of values of `i` for all results."""
-        return self.count + self.reach + (1 if self.is_reversed else 0)
+    def ahead(self) -> int:
+        """The most that the first element of the data for a phase is after the number of the result."""
+        return -(-self.place_of_first // self.period)
 
     @property
     def reach(self) -> Size:
-        """The most that `i` is below `j`."""
-        return (self.size - 1) * self.step // self.period
+        """The zeros before the data that results reach; if there are fewer than none, they reach no data before it."""
+        ahead = self.ahead
+        return ((self.size - 1) * self.step + ahead * self.period - self.place_of_first) // self.period - ahead
+
+    @property
+    def count(self) -> Size:
+        """The number of results of a phase."""
+        return (self.results + self.stride - 1) // self.stride
+
+    @property
+    def spread(self) -> Size:
+        """The number of elements of the data, and zeros around it, for all results."""
+        return self.count + self.reach + self.ahead
+
+    @property
+    def phases(self) -> list[_Phase]:
+        """The phases in order, as few as possible if the size of the window is known."""
+        found: list[_Phase] = []
+        for phase in map(self._phase, range(self.period)):
+            joined = found[-1].joined(phase) if found else None
+            found[-1:] = [joined] if joined else [*found[-1:], phase]
+        return found
+
+    def _phase(self, number: int) -> _Phase:
+        place, period = self.place_of_first + number, self.period
+        start = place * pow(self.step, -1, period) % period
+        source = (place - start * self.step) // period
+        return _Phase(number, 1, (self.size - start + period - 1) // period, start, 0, source, 0)
+
+    def has_products(self, result: Expr) -> Expr:
+        """Return whether a result has a phase."""
+        return equal((result + self.before) % self.divisor, 0)
 
     def place(self, result: Expr) -> tuple[Expr, Expr]:
-        """Return the `k0` and `j`, counted from the first one, of a result."""
-        if self.is_reversed:
-            return result % 2, result // 2
-        at = result + self.before if self.before else result
-        inverse = pow(self.step, -1, self.period) if self.period > 1 else 0
-        step = at // self.stride
-        return (at // self.divisor) % self.period * inverse % self.period, step - self.first if self.first else step
-
-    def start(self, phase: ExprT) -> ExprT:
-        """Return the first element of the window that contributes to a phase."""
-        return 1 - phase if self.is_reversed else phase
-
-    def source(self, place: Expr, phase: Expr, term: Expr) -> Expr:
-        """Return the element of the data among zeros that a term of a result multiplies."""
-        if self.is_reversed:
-            return place + phase - term + self.reach
-        return place - phase * self.step // self.period - term * self.step + self.reach
+        """Return the phase of a result, and its number in the phase."""
+        phase = result % self.stride
+        return phase // self.divisor if self.divisor > 1 else phase, result // self.stride
 
 
 @legalizes(TransposedConvolution)
@@ -125,26 +145,26 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
     images, _, *sizes = result_shape(op, x, w)
     properties = zip(windows.size, windows.strides, windows.dilation, windows.before, sizes, strict=True)
     along = [_Steps(*of_dimension) for of_dimension in properties]
-    data = _surrounded(x, [s.reach - s.first for s in along], [s.spread for s in along])
+    data = _surrounded(x, [s.reach for s in along], [s.spread for s in along])
 
     def sums_of(phases: Sequence[_Phase]) -> Tensor:
         c = reduce_axis(channels, "c")
         inner = [reduce_axis(phase.terms, name) for phase, name in zip(phases, WINDOW[-op.RANK :], strict=True)]
 
         def element(n: Axis, g: Axis, *index: Axis) -> Expr:
-            starts, o, place = index[: op.RANK], index[op.RANK], index[op.RANK + 1 :]
+            inside, o, place = index[: op.RANK], index[op.RANK], index[op.RANK + 1 :]
             channel = member(0 if groups == 1 else g, channels, c)
-            firsts = [k + phase.first if phase.first else k for k, phase in zip(starts, phases, strict=True)]
-            steps = zip(place, firsts, inner, along, strict=True)
-            source = [s.source(j, k, u) for j, k, u, s in steps]
-            taken = [s.start(k) + u * s.period for k, u, s in zip(firsts, inner, along, strict=True)]
+            each = [*zip(phases, inside, inner, along, strict=True)]
+            firsts = [phase.source_of(p) + s.reach for phase, p, _, s in each]
+            source = [j + first - u * s.step for j, first, (_, _, u, s) in zip(place, firsts, each, strict=True)]
+            taken = [phase.begin(p) + u * s.period for phase, p, u, s in each]
             return sum(data[n, channel, *source] * w[channel, o, *taken], (c, *inner))
 
         shape = (images, groups, *(phase.count for phase in phases), outputs, *(s.count for s in along))
         spatial = SPATIAL[-op.RANK :]
         return compute(shape, element, "sums", ["n", "g", *(f"p{name}" for name in spatial), "o", *spatial])
 
-    phases = [_Phase.all_of(s) for s in along]
+    phases = [s.phases for s in along]
     sums = {chosen: sums_of(chosen) for chosen in product(*phases) if all(phase.terms != 0 for phase in chosen)}
 
     def element(n: Axis, o: Axis, *results: Axis) -> Expr:
@@ -156,7 +176,7 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
                 return among(chosen, phases[len(chosen)])
             if chosen not in sums:
                 return as_expr(0, x.type)
-            inside = [k - phase.first if phase.first else k for k, phase in zip(starts, chosen, strict=True)]
+            inside = [phase.inside(k) for k, phase in zip(starts, chosen, strict=True)]
             return sums[chosen][n, group, *inside, member, *places]
 
         def among(chosen: tuple[_Phase, ...], left: Sequence[_Phase]) -> Expr:
@@ -164,9 +184,7 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
             value, end = of(*chosen, phase), phase.first + phase.count
             return if_then_else(starts[len(chosen)] < end, value, among(chosen, others)) if others else value
 
-        conditions = [
-            equal((i + s.before) % s.divisor, 0) for i, s in zip(results, along, strict=True) if s.divisor > 1
-        ]
+        conditions = [s.has_products(i) for i, s in zip(results, along, strict=True) if s.divisor > 1]
         return if_then_else(reduce(lambda a, b: a & b, conditions), of(), 0) if conditions else of()
 
     return windowed(op, [x, w], "no", element)

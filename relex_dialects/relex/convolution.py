@@ -150,7 +150,7 @@ class Conv3dOp(Convolution):
 class TransposedConvolution(Convolution, ABC):
     """The transpose of a convolution: each element of the data adds its multiple of the weight to a window of the
     result, whose outermost elements, as many as the padding, are then removed. Within `output_padding`, the result goes
-    on at its end."""
+    on at its end. The data stands between zeros, which add their multiples of the weight, too."""
 
     output_padding = prop_def(IntegersConstr)
 
@@ -225,7 +225,8 @@ class Conv1dTransposeOp(TransposedConvolution):
     """
     The transpose of `relex.conv1d`, of data `[N, C, W]` with a weight `[C, O / groups, w]`: each element of the data
     adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the ends.
-    `output_padding` more elements follow at the end before that.
+    `output_padding` more elements follow at the end before that. The data stands between zeros, as in the padding of
+    `relex.conv1d`: where these reach the result, it is NaN if the element of the weight is infinite or NaN.
 
     ```mlir
     %y = relex.conv1d_transpose %x, %w strides = [2] padding = [1]
@@ -242,7 +243,9 @@ class Conv2dTransposeOp(TransposedConvolution):
     """
     The transpose of `relex.conv2d`, of data `[N, C, H, W]` with a weight `[C, O / groups, h, w]`: each element of the
     data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the
-    ends. `output_padding` more elements follow at the bottom and at the right before that.
+    ends. `output_padding` more elements follow at the bottom and at the right before that. The data stands between
+    zeros, as in the padding of `relex.conv2d`: where these reach the result, it is NaN if the element of the weight is
+    infinite or NaN.
 
     ```mlir
     %y = relex.conv2d_transpose %x, %w strides = [2, 2] padding = [1, 1] output_padding = [1, 1]
@@ -259,7 +262,9 @@ class Conv3dTransposeOp(TransposedConvolution):
     """
     The transpose of `relex.conv3d`, of data `[N, C, D, H, W]` with a weight `[C, O / groups, d, h, w]`: each element of
     the data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at
-    the ends. `output_padding` more elements follow at the end of each dimension before that.
+    the ends. `output_padding` more elements follow at the end of each dimension before that. The data stands between
+    zeros, as in the padding of `relex.conv3d`: where these reach the result, it is NaN if the element of the weight is
+    infinite or NaN.
 
     ```mlir
     %y = relex.conv3d_transpose %x, %w strides = [2, 2, 2]

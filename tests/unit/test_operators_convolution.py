@@ -223,6 +223,8 @@ TRANSPOSED: tuple[tuple[Shape, Shape, dict[str, Any]], ...] = (
     ((1, 6, 3, 3), (6, 2, 2, 3), {"strides": (3, 2), "groups": 3, "padding": (4, 0, 0, 2)}),
     ((1, 2, 3, 4), (2, 3, 3, 2), {"strides": (4, 6), "dilation": (6, 4), "output_padding": (3, 0)}),
     ((2, 3, 2, 5), (3, 2, 2, 3), {"strides": (3, 2), "dilation": (2, 3), "padding": (1, 2)}),
+    ((1, 3, 3, 7), (3, 2, 5, 6), {"strides": (3, 4), "padding": (2, 1, 1, 3)}),
+    ((1, 2, 3, 3), (2, 2, 3, 2), {"strides": (5, 3), "dilation": (3, 2), "padding": (4, 1, 0, 1)}),
 )
 
 
@@ -240,7 +242,16 @@ def test_transposed_convolution_by_phases(case: tuple[Shape, Shape, dict[str, An
 
 @pytest.mark.parametrize(
     ("window", "stride", "dilation", "padding", "products"),
-    [(4, 2, 1, 0, 9 * 4), (3, 2, 1, 0, 9 * 3), (2, 2, 2, 0, 9 * 2), (4, 2, 1, 1, 8 * 4), (3, 2, 1, 1, 8 * 3)],
+    [
+        (4, 2, 1, 0, 9 * 4),
+        (3, 2, 1, 0, 9 * 3),
+        (2, 2, 2, 0, 9 * 2),
+        (2, 2, 1, 1, 7 * 2),
+        (4, 2, 1, 1, 8 * 4),
+        (3, 2, 1, 1, 8 * 3),
+        (5, 3, 1, 2, 8 * 5),
+        (4, 3, 2, 2, 8 * 4),
+    ],
 )
 def test_transposed_convolutions_leave_out_zeros(
     window: int, stride: int, dilation: int, padding: int, products: int
