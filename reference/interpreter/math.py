@@ -27,6 +27,8 @@ def _elementwise(function: Run) -> Run:
 
 def _exact_fma(a: float, b: float, c: float) -> float:
     """Return `a * b + c` in f64, rounded once."""
+    if not python_math.isfinite(c) and python_math.isfinite(a) and python_math.isfinite(b):
+        return c  # Even if the product is too large for a float.
     if not all(map(python_math.isfinite, (a, b, c))):
         return a * b + c
     exact = Fraction(a) * Fraction(b) + Fraction(c)

@@ -13,6 +13,7 @@ from relex.tools.campaign.subjects.schedules import SchedulesSubject
 from relex.tools.campaign.subjects.scripts import ScriptsSubject
 from relex.tools.campaign.subjects.texts import TextsSubject
 from relex.tools.campaign.subjects.wider import WiderSubject
+from relex.tools.campaign.subjects.wider_loops import WiderLoopsSubject
 
 SUBJECTS = Table[str, Subject]("relex-fuzz")
 """The subjects by name; other packages add theirs."""
@@ -27,5 +28,6 @@ for subject in (
     TextsSubject(),
     ScriptsSubject(),
     WiderSubject(),
+    WiderLoopsSubject(),
 ):
     SUBJECTS.add(subject, subject.name)

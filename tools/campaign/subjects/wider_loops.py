@@ -1,0 +1,80 @@
+"""Ops on numbers compute what they do in wider precision, up to their own rounding."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from relex.dialects.context import make_context
+from relex.lowering import LegalizeOpsPass
+from relex.lowering.support.signatures import signatures
+from relex.passes.base import apply_pass
+from relex.reference.equivalence.samples import KINDS
+from relex.reference.fuzzing.loops import random_loops
+from relex.reference.fuzzing.structures import random_program
+from relex.reference.fuzzing.variants import has_unused_sizes
+from relex.reference.interpreter.api import Interpretation
+from relex.reference.interpreter.program import Program
+from relex.reference.wider.graphs import Verdict
+from relex.reference.wider.loops import HeldNumbers
+from relex.tools.campaign.subject import Case, Skip, Subject, count
+from relex.tools.campaign.subjects.wider import random_arguments
+
+OF_OPERATORS = 0.7
+"""How often loops are those of operators."""
+
+
+class WiderLoopsSubject(Subject):
+    """Loop functions, random ones and those of operators, beside formulas of their ops in wider precision: each op of
+    `arith` and `math` as it is interpreted, on its own operands."""
+
+    name = "wider-loops"
+
+    def make(self, random: Random) -> Case:
+        of_operators = random.random() < OF_OPERATORS
+        module = random_program(random) if of_operators else random_loops(random)
+        return Case(module, {"seed": str(random.randrange(2**31))})
+
+    def check(self, case: Case) -> str | None:
+        if has_unused_sizes(case.module):
+            raise Skip("an unused operator requires something of sizes")
+        held = Held()
+        interpreted = interpreted_with(held, case.module)
+        rng = np.random.default_rng(int(case.options["seed"]))
+        for kind in KINDS:
+            arguments = random_arguments(interpreted.signature.inputs, rng, kind)
+            try:
+                interpreted(*arguments)
+            except ValueError as e:
+                raise Skip(f"sizes that do not go together: {e}") from e
+            if held.wrong:
+                return f"{held.wrong} ({KINDS[kind].description})"
+        if not held.decided:
+            raise Skip("nothing is decided")
+        return None
+
+
+class Held:
+    """How the ops of a run agree with their formulas."""
+
+    def __init__(self) -> None:
+        self.wrong: str | None = None
+        self.decided = 0
+
+    def __call__(self, op: Operation, verdict: Verdict) -> None:
+        if verdict.wrong and self.wrong is None:
+            self.wrong = f"'{op.name}' is interpreted in another way than in wider precision: {verdict.wrong}"
+        count(op.name, verdict.decided, verdict.elements)
+        self.decided += verdict.decided
+
+
+def interpreted_with(held: Held, module: ModuleOp) -> Any:
+    """Return the function @main of a program as loops, whose ops are held to their formulas when it is called."""
+    module = module.clone()
+    interface = signatures(module)
+    apply_pass(LegalizeOpsPass(), make_context(), module)
+    return Interpretation(Program(module, numbers=HeldNumbers(held)), interface, None)["main"]
