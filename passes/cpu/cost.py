@@ -73,8 +73,17 @@ MIN_VECTORS_OF_TERMS = 4
 MIN_USES_FOR_TILES = 64
 """Uses of every element of every operand from which on tiles with contiguous columns make up for the packing."""
 
-MIN_USES_FOR_TILES_FROM_FAR = 160
-"""`MIN_USES_FOR_TILES` if the operand of the columns is larger than the second-level cache."""
+MIN_USES_FOR_TILES_FROM_L3 = 160
+"""`MIN_USES_FOR_TILES` if the operand of the columns comes from the third-level cache."""
+
+MIN_USES_FOR_TILES_FROM_MEMORY = 16
+"""`MIN_USES_FOR_TILES` if the operand of the columns comes from memory, once for tiles, but several times otherwise."""
+
+FEW_REGISTERS = 16
+"""Vector registers with which dot kernels have few sums for each vector that they load."""
+
+MIN_USES_FOR_TILES_IN_FEW_REGISTERS = 16
+"""`MIN_USES_FOR_TILES` with so few registers, wherever the operand of the columns comes from."""
 
 MAX_STREAMS = 10
 """Operand rows that are read at the same time; the hardware does not prefetch more."""
@@ -191,6 +200,10 @@ COST_OF_EDGES = 0.02
 COST_OF_EVICTED_ROWS = 1.2
 """Cost of tiles whose rows may be a power of two apart and evict each other from the first-level cache, relative to
 those of fewer rows."""
+
+COST_OF_SCATTERED_ROWS = 1.2
+"""Cost of tiles whose rows are not contiguous, relative to those of contiguous ones: a tile reads a few elements of
+many cache lines and pages."""
 
 COST_OF_GUARDS = 1.5
 """Cost of tiles of `tir.dot4` with conditions that keep vectors at the edge in bounds, relative to those without: each

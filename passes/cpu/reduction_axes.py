@@ -174,6 +174,8 @@ class ReductionAxes:
         load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
         products = tile.cost(self.row_count, self.column_count, load)
         total = around * (products if self.row_count else rows * products)
+        if self._has_scattered_rows and not self.has_constant_columns:
+            total *= cost.COST_OF_SCATTERED_ROWS
         if self._may_evict_rows(tile, processor):
             total *= cost.COST_OF_EVICTED_ROWS
         if self._multiplies_bytes and not (self.is_packed(tile) or self.has_full_panels(tile)):
@@ -190,6 +192,12 @@ class ReductionAxes:
         """Return whether rows of the left operand may be a power of two apart, and as many as evict each other from the
         first-level cache; `row_blocks` copies only those whose distance is known."""
         return self.is_unit_stride and self.has_open_rows and tile.rows >= processor.l1_ways
+
+    @cached_property
+    def _has_scattered_rows(self) -> bool:
+        """Whether the elements of a row of another operand are not contiguous."""
+        others = [access for access in self.reduction.reads if access is not self.right and uses(access, self.rows)]
+        return any(not is_side_by_side(access, self.reduction.terms[-1]) for access in others)
 
     @cached_property
     def has_open_rows(self) -> bool:
@@ -240,6 +248,20 @@ class ReductionAxes:
             return self.dimension is not None and self.has_open_rows and is_many and not self.inside
         may_be_packed = self.dimension is not None and DYNAMIC_INDEX not in self.right.access.shape
         return may_be_packed and count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
+
+    def packs_panels(self, tile: Tile) -> bool:
+        """Return whether columns of a known number are packed panel by panel, each right before it is used: then it is
+        still in a cache. A panel that several iterations of outer loops use is packed before them instead, and so
+        are panels that are too few for threads to share."""
+        return (
+            self.has_known_columns
+            and self.is_packed(tile)
+            and self.is_stored_in_vectors
+            and not self.has_constant_columns
+            and self.has_full_panels(tile)
+            and self.column_count >= cost.ENOUGH_PARTS * tile.columns
+            and all(uses(self.right, loop) for loop in self.outer)
+        )
 
     def check_worth_it(self, tile: Tile) -> None:
         """Fail if tiles would not make up for the work that prepares them."""

@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.processors import PROCESSORS, Processor
 from relex.dialects.target import Target, set_target
-from relex.dialects.tir import BlockOp
+from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, run_pass
+from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes
 from relex.passes.cpu.register_tiles import Tile
@@ -103,6 +104,67 @@ def test_rows_at_powers_of_two_are_copied() -> None:
     assert choice(parse_module(product(2048, 2048, 2048)), narrow)[1].tiles > 1
 
 
+HASWELL = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2")
+SKYLAKE = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
+
+
+def scheduled(text: str, target: Target) -> ModuleOp:
+    module = parse_module(text)
+    set_target(module, target)
+    return RelexPipelinePass("loops")(module)
+
+
+def loop_extents(module: ModuleOp, block: str) -> list[int]:
+    """The extents of the loops around a block, outermost first."""
+    op = next(op for op in module.walk() if isinstance(op, BlockOp) and op.block_name.data == block)
+    return [loop.extent for loop in loops_of(op) if isinstance(loop.extent, int)]
+
+
+@pytest.mark.parametrize("op", ["matmul", "dense"])
+def test_panels_are_packed_when_they_are_used(op: str) -> None:
+    """A panel of 16 columns is packed in the loop of the panels, before all tiles of rows."""
+    module = scheduled(product(512, 768, 1024, op=op, then=RELU), HASWELL)
+    (func,) = (func for func in module.walk() if isinstance(func, PrimFuncOp))
+    assert loop_extents(module, op)[0] == loop_extents(module, "b_local")[0] == 1024 // 16
+    assert "%b_local = tir.alloc_buffer : memref<768x16xf32>" in str(func)
+
+
+def test_few_panels_are_packed_first() -> None:
+    """Threads share the rows."""
+    module = scheduled(product(128, 768, 128), HASWELL)
+    assert "%b_local = tir.alloc_buffer : memref<8x768x16xf32>" in str(module)
+
+
+def test_rows_are_contiguous() -> None:
+    """Columns of the first operand would be used by rows that are scattered."""
+    module = scheduled(product(128, 3072, 768), HASWELL)
+    assert "%a_local" not in str(module)
+
+
+@pytest.mark.parametrize(
+    ("rows", "terms", "columns", "target", "is_tiled"),
+    [
+        (15, 768, 1024, HASWELL, False),
+        (16, 768, 1024, HASWELL, True),
+        (32, 256, 512, SKYLAKE, False),
+        (64, 256, 512, SKYLAKE, True),
+        (128, 1024, 1024, SKYLAKE, False),
+        (16, 768, 3072, SKYLAKE, True),
+    ],
+)
+def test_rows_that_make_up_for_packing(rows: int, terms: int, columns: int, target: Target, is_tiled: bool) -> None:
+    """They are fewer where dot kernels have few registers, or would read weights from memory several times."""
+    module = scheduled(product(rows, terms, columns, op="dense"), target)
+    assert ("local" in str(module)) == is_tiled, module
+
+
+def test_weights_from_memory_are_read_once() -> None:
+    """The loops along the columns of weights that no cache holds are outside."""
+    far, near = (loop_extents(scheduled(product(12, 768, n, op="dense"), HASWELL), "dense_rf") for n in (3072, 512))
+    assert far[0] > far[1]
+    assert near[0] < near[1]
+
+
 def values(kind: str, *shape: int) -> Array:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype({"f32": np.float32, "f64": np.float64}[kind])
 
@@ -133,6 +195,25 @@ def test_blocks_keep_the_order_of_sums(
     make_caches_tiny(monkeypatch)
     assert np.array_equal(build(text, strict=True, cache=False)["main"](a, b), expected)
     np.testing.assert_allclose(build(text, cache=False)["main"](a, b), expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n", "op", "batch", "kind", "then"),
+    [
+        (70, 33, 512, "matmul", 1, "f32", RELU),
+        (67, 40, 256, "matmul", 3, "f64", ""),
+        (65, 17, 512, "dense", 1, "f32", "%1 = relex.permute_dims %0 axes = [0, 1] : ({result}) -> {result}"),
+        (71, 33, 256, "dense", 1, "f64", RELU),
+        (130, 3, 512, "dense", 1, "f32", ""),
+    ],
+)
+def test_packed_panels(m: int, k: int, n: int, op: str, batch: int, kind: str, then: str) -> None:
+    text = product(m, k, n, kind, op, f"{batch}x" if batch > 1 else "", then)
+    shapes = (m, k), (n, k) if op == "dense" else (k, n)
+    a, b = (np.rint(values(kind, *((batch,) if batch > 1 else ()), *shape)) for shape in shapes)
+    expected = a @ (b.T if op == "dense" else b)
+    found = build(text)["main"](a, b)
+    np.testing.assert_array_equal(found, np.maximum(expected, 0) if then == RELU else expected)
 
 
 def test_blocks_beside_columns_that_are_counted_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:

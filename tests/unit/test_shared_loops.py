@@ -62,7 +62,7 @@ def test_enough_parts() -> None:
 def test_sizes_of_the_run() -> None:
     """The panels of large weights are shared; of small ones, the rows, if there are as many as are worth it. So is the
     copy of rows that would evict each other."""
-    assert shared(dense("?", 1024, 1024)) == [None, 32, 16, None]
+    assert shared(dense("?", 1024, 1024)) == [None, 32]
     assert shared(dense("?", 784, 128)) == [None] * 3
 
 

@@ -55,22 +55,25 @@ class DotKernel:
         check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
         if has_constant_panels(block):
             fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
-        if self.least_uses >= cost.MIN_USES_FOR_TILES and not self._packs_from_far():
-            fail(block, f"expected an operand whose elements are used less than {cost.MIN_USES_FOR_TILES} times")
+        most = self._uses_for_tiles()
+        if self.least_uses >= most:
+            fail(block, f"expected an operand whose elements are used less than {most} times")
 
     @property
     def least_uses(self) -> int:
         """The number of uses of each element of the operand that is reused least."""
         return min(map(self._uses_of, self.reduction.reads))
 
-    def _packs_from_far(self) -> bool:
-        """Return whether tiles would pack a large operand for rather few rows."""
+    def _uses_for_tiles(self) -> int:
+        """Return the number of uses of each element from which on tiles are better."""
+        if self.processor.vector_registers <= cost.FEW_REGISTERS:
+            return cost.MIN_USES_FOR_TILES_IN_FEW_REGISTERS
         columns = self.reduction.columns()
-        return all(
-            self.processor.l2_bytes <= _size(access) < inf and self._uses_of(access) < cost.MIN_USES_FOR_TILES_FROM_FAR
-            for access in self.reduction.reads
-            if uses(access, columns)
-        )
+        sizes = [_size(access) for access in self.reduction.reads if uses(access, columns)]
+        if not all(self.processor.l2_bytes <= size < inf for size in sizes):
+            return cost.MIN_USES_FOR_TILES
+        is_in_l3 = all(size <= self.processor.l3_bytes for size in sizes)
+        return cost.MIN_USES_FOR_TILES_FROM_L3 if is_in_l3 else cost.MIN_USES_FOR_TILES_FROM_MEMORY
 
     def _uses_of(self, access: BlockAccess) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
@@ -93,6 +96,16 @@ class DotKernel:
                 continue
             for vectors in cost.VECTORS_OF_A_SUM if is_single and self._fills_all_vectors() else (1,):
                 yield Tile(sizes, vectors, self.length, sum(rows), far * vectors, self._waste(vectors * self.length))
+
+    def in_order(self, tile: Tile) -> list[tuple[ForOp, int]]:
+        """Return the spatial loops in the order in which they run, each with its size in a tile. An operand that comes
+        from afar is read once, if the others stay in the second-level cache meanwhile."""
+        loops = list(zip(self.reduction.spatial, tile.sizes, strict=True))
+        nearby = cost.L2_SIZES_FROM_AFAR * self.processor.l2_bytes
+        *others, largest = sorted(self.reduction.reads, key=_size)
+        if _size(largest) <= self.processor.l3_bytes or any(_size(access) > nearby for access in others):
+            return loops
+        return sorted(loops, key=lambda pair: not uses(largest, pair[0]))
 
     def _fills_all_vectors(self) -> bool:
         extent = self.lanes.extent
@@ -191,7 +204,7 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
     terms = [*map(named, reduction.terms[:-1]), step]
     outer: list[Loop] = []
     inner: list[Loop] = []
-    for loop, size in zip(reduction.spatial, tile.sizes, strict=True):
+    for loop, size in kernel.in_order(tile):
         parts = schedule.split(named(loop), [None, size]) if size > 1 else [named(loop)]
         outer.append(parts[0])
         inner += parts[1:]

@@ -21,7 +21,15 @@ from relex.passes.cpu.reductions import block_named, count, element_written, nam
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.steps import dispatch, loop_of_reader, move_consumer, part, split_reader, unroll_in_tile
+from relex.passes.cpu.steps import (
+    dispatch,
+    loop_of_reader,
+    move_consumer,
+    only_reader,
+    part,
+    split_reader,
+    unroll_in_tile,
+)
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -38,9 +46,10 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     constant in every call, `rewrite-layout` packs it at compile time: then it is worth it even for one row. Rows left
     over by tiles of one height are done in lower tiles; their number may be known only at run time. So may the number
     of columns: contiguous ones that are left over by full tiles are done in narrow tiles with a guard; others are
-    packed panel by panel, and what is left over stays as it is. Rows of an
-    operand that is too large for a cache are done in blocks, all columns of a block before the next one; rows that
-    would evict each other from the first-level cache are copied (`row_blocks.py`).
+    packed panel by panel, and what is left over stays as it is. Where tiles divide the columns, each panel is packed
+    right before all rows use it, and is still in a cache then. Rows of an operand that is too large for a cache are
+    done in blocks, all columns of a block before the next one; rows that would evict each other from the first-level
+    cache are copied (`row_blocks.py`).
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -150,13 +159,19 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
 
 def _has_rows_of_reader(schedule: Schedule, nest: _Nest) -> bool:
     """Return whether the consumer of a nest certainly has as many rows, so that it can follow it panel by panel."""
-    func, rows = schedule.function(nest.block.func), loop_of_reader(schedule, nest.block, nest.rows)
+    func = schedule.function(nest.block.func)
+    if only_reader(find_block(func, nest.block.name)) is None:
+        return True  # It will be a copy of the results.
+    rows = loop_of_reader(schedule, nest.block, nest.rows)
     return find_loop(func, rows.label).extent == find_loop(func, nest.rows.label).extent
 
 
 def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest whose columns are one loop, in parts for the rows that fill tiles of each height."""
     axes, tile, blocks = tiling.axes, tiling.tile, tiling.blocks
+    if axes.packs_panels(tile) and not blocks.tiles and _has_rows_of_reader(schedule, nest):
+        _tile_panels(schedule, nest, tiling)
+        return
     panels, columns = schedule.split(nest.columns, [None, tile.columns])
     nest = replace(nest, panels=panels, columns=columns)
     if axes.is_packed(tile) and not axes.has_known_columns and not axes.is_unit_stride:
@@ -182,6 +197,8 @@ def _tile_panels(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     panels, columns = schedule.split(nest.columns, [None, tiling.tile.columns])
     nest = replace(nest, panels=panels, columns=columns)
     schedule.reorder(*nest.outer, nest.panels, nest.rows, *nest.terms, *nest.inside, nest.columns)
+    if tiling.blocks.stride:
+        _copy_rows(schedule, nest.block, nest.outer, tiling)
     move_consumer(schedule, nest.block, nest.panels)
     schedule.compact_buffer(nest.block, 0)
     _pack_panel(schedule, nest.block, tiling, nest.panels)
@@ -249,8 +266,8 @@ def _step(index: Index, terms: Sequence[ForOp]) -> int:
 
 
 def _pack_panel(schedule: Schedule, block: Block, tiling: _Tiling, panels: Loop) -> None:
-    """Pack the columns of a panel, whose number is known only at run time, in the loop of the panels. As many columns
-    are read at the same time as a set of the first-level cache has lines of, since they may be any distance apart."""
+    """Pack the columns of a panel in the loop of the panels. As many columns are read at the same time as a set of the
+    first-level cache has lines of, since they may be any distance apart."""
     axes = tiling.axes
     copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
     schedule.compute_at(copy, panels)

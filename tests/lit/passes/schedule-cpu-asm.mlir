@@ -27,8 +27,6 @@
 // SSE: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
-// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
-// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // NEON: {{^}}28 multiplications, 15 loads, 0 on the stack{{$}}
