@@ -1,4 +1,4 @@
-"""xDSL's `convert-scf-to-cf`, where there is something for it to do."""
+"""xDSL's `convert-scf-to-cf` without its walk, which asks each op of a program several times."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 
 from relex.dialects.walks import walk
+from relex.lowering.support.branches import lower_to_branches
+
+_LOWERED = {scf.ForOp, scf.IfOp, scf.IndexSwitchOp}
 
 
 @dataclass(frozen=True)
 class ConvertScfToCfPass(ConvertScfToCf):
-    """xDSL's pass, which asks each op of a program several times whether it is one to lower; `convert-scf-while-to-cf`
-    mostly leaves none."""
+    """xDSL's pass, which is named in pipelines: it lowers the same ops to the same branches."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if any(isinstance(inner, scf.ForOp | scf.IfOp | scf.IndexSwitchOp) for inner in walk(op)):
-            super().apply(ctx, op)
+        lower_to_branches([inner for inner in walk(op) if type(inner) in _LOWERED])
