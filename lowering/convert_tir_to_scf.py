@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FunctionType,
     IndexType,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -41,6 +40,7 @@ from relex.dialects.tir import (
 )
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.verification import is_guarded
+from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.lower_call_tir import ALIGNMENT
@@ -326,7 +326,7 @@ class _Lowering:
     def _constant(self, value: int) -> SSAValue:
         """Return an index constant at the top of the function, one for each value."""
         if value not in self._constants:
-            op = arith.ConstantOp(IntegerAttr(value, IndexType()))
+            op = arith.ConstantOp.create(properties={"value": index_attr(value)}, result_types=(INDEX,))
             op.location = self._source.location
             op.result.name_hint = f"c{value}"
             self._constants[value] = Builder(InsertPoint.at_start(self._entry)).insert(op).result

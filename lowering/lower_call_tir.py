@@ -295,7 +295,7 @@ def _needs_destinations(op: Operation) -> bool:
 
 def _pass_destinations(module: ModuleOp) -> None:
     """Let callers allocate results whose sizes follow from those of the arguments, and pass them as destinations."""
-    calls = [op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
+    calls = [op for op in walk(module) if type(op) in (CallOp, func.CallOp) and _needs_destinations(op)]
     sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}
@@ -335,5 +335,5 @@ def _always_called(function: func.FuncOp) -> list[str]:
 def _check_no_tensors(op: Operation) -> None:
     if isinstance(op, Operator):
         fail(op, "cannot be lowered to buffers; run 'legalize-ops' before 'lower-call-tir'")
-    if any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
+    if any(type(value.type) is TensorType for value in (*op.operands, *op.results)):
         fail(op, "cannot be lowered to buffers; expected ops of the relex dialect on tensors")

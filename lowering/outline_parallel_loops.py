@@ -113,7 +113,8 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
     for op in copied:
         inside |= zip(op.results, builder.insert(op.clone(inside)).results, strict=True)
     for op in loop.walk():
-        op.operands = [inside.get(value, value) for value in op.operands]
+        if any(value in inside for value in op.operands):
+            op.operands = [inside.get(value, value) for value in op.operands]
     buffers = _buffers(loop.body.block)
     for buffer, _ in buffers:
         buffer.detach()

@@ -87,7 +87,7 @@ class VectorizeLoopsPass(RelexPass):
 
 
 def _marked_loops(op: Operation) -> list[scf.ForOp]:
-    return [o for o in walk(op) if isinstance(o, scf.ForOp) and VECTORIZED_ATTR in o.attributes]
+    return [o for o in walk(op) if type(o) is scf.ForOp and VECTORIZED_ATTR in o.attributes]
 
 
 def _vectorize(loop: scf.ForOp) -> None:

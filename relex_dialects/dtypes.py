@@ -7,7 +7,7 @@ import mmap
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
@@ -137,6 +137,7 @@ def storage_of(t: Attribute) -> Attribute:
     return STORAGE_TYPES.get(t, t)
 
 
+@lru_cache(maxsize=1024)
 def buffer_of(tensor: TensorType) -> MemRefType:
     """Return the type of the buffers that hold tensors of a type."""
     return MemRefType(storage_of(tensor.element_type), tensor.get_shape())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
+from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
@@ -28,6 +29,14 @@ def fingerprint_of_attributes(title: str, attributes: Iterable[Attribute]) -> st
     """Return a digest of a text and attributes."""
     writer = _Writer({})
     return sha256("\n".join([title, *map(writer.text, attributes)]).encode()).hexdigest()
+
+
+@cache
+def _parameters_of(kind: type[Attribute]) -> tuple[str, ...] | None:
+    """Return the names of the parameters of a class of attributes; None if it has none, but data."""
+    if not issubclass(kind, ParametrizedAttribute):
+        return None
+    return tuple(name for name, _ in kind.get_irdl_definition().parameters)
 
 
 class _Writer:
@@ -77,8 +86,8 @@ class _Writer:
         if type(attr) is SymbolRefAttr:
             root = attr.root_reference.data
             return self._names.get(root, f"@{root}"), [part.data for part in attr.nested_references.data]
-        if isinstance(attr, ParametrizedAttribute):
-            return [self.text(part) for part in attr.parameters]
+        if (names := _parameters_of(type(attr))) is not None:
+            return [self.text(getattr(attr, name)) for name in names]
         known: Any = attr
         return self._exact(known.data, known) if isinstance(attr, Data) else str(attr)
 
@@ -94,7 +103,8 @@ class _Writer:
             case bytes():
                 return sha256(data).hexdigest()
             case tuple():
-                return [self._exact(part, attr) for part in cast("tuple[Any, ...]", data)]
+                parts = cast("tuple[Any, ...]", data)
+                return [self.text(p) if isinstance(p, Attribute) else self._exact(p, attr) for p in parts]
             case frozenset():
                 # Their own order is another one in each process.
                 return sorted(repr(self._exact(part, attr)) for part in cast("frozenset[Any]", data))

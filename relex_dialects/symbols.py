@@ -49,7 +49,12 @@ def lookup(op: Operation, symbol: SymbolRefAttr) -> Operation | None:
     table = next((scope for scope in (op, *ancestors(op)) if scope.has_trait(SymbolTable)), None)
     if table is None or symbol.nested_references.data:
         return SymbolTable.lookup_symbol(op, symbol)
-    name, known = symbol.root_reference.data, cast("dict[str, Operation]", vars(table).setdefault(_FOUND, {}))
+    return named(table, symbol.root_reference.data)
+
+
+def named(table: Operation, name: str) -> Operation | None:
+    """Return the op of that name in an op with symbols, such as a module."""
+    known = cast("dict[str, Operation]", vars(table).setdefault(_FOUND, {}))
     found = known.get(name)
     # It may have been removed or renamed since.
     if found is None or found.parent_op() is not table or get_name_if_symbol(found) != name:
@@ -96,7 +101,8 @@ def erase_unreachable(module: ModuleOp, candidates: Iterable[Operation]) -> None
 
 def is_private(op: Operation) -> bool:
     """Return whether a function or global is private to its module."""
-    return op.properties.get("sym_visibility") == StringAttr("private")
+    visibility = op.properties.get("sym_visibility")
+    return type(visibility) is StringAttr and visibility.data == "private"
 
 
 def _named_by(op: Operation) -> Iterator[str]:

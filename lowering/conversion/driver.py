@@ -87,7 +87,8 @@ class Conversion:
         new = self._new.get(old)
         if new is None:
             new = self._new[old] = self._cast_to_new(old)
-        return new.join() if isinstance(new, Parts) else new
+        # Values are of abstract classes, too: to ask for `Parts` takes longer.
+        return new if type(new) is OpResult or not isinstance(new, Parts) else new.join()
 
     def values(self, old: Iterable[SSAValue]) -> list[SSAValue]:
         """Return the converted forms of several values."""

@@ -83,7 +83,7 @@ def is_kernel(function: Operation) -> bool:
 def is_internal(op: Operation) -> bool:
     """Return whether a function or global cannot be named from outside its module, at any level."""
     linkage = getattr(op.properties.get("linkage"), "linkage", None)
-    return is_private(op) or linkage in (StringAttr("internal"), StringAttr("private"))
+    return is_private(op) or (type(linkage) is StringAttr and linkage.data in ("internal", "private"))
 
 
 Part = dict[str, Operation]

@@ -23,6 +23,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import record_of
 from relex.dialects.errors import fail
 from relex.dialects.upstream.arith import RemFOp
+from relex.dialects.upstream.attributes import integer_attr
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import extract
@@ -109,15 +110,16 @@ def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
     """Convert a number or a dense vector to a constant of the machine type."""
     kind = convert_type(op, op.result.type)
     value: Attribute = op.value
-    if isa(value, IntegerAttr) and isa(kind, IntegerType):
-        value = IntegerAttr(value.value.data, kind)
+    if type(value) is IntegerAttr and type(kind) is IntegerType:
+        value = integer_attr(value.value.data, kind)
     elif isa(value, DenseIntOrFPElementsAttr) and isa(kind, VectorType[IntegerType | AnyFloat]):
         value = DenseIntOrFPElementsAttr(kind, value.data)
     elif isa(value, FloatAttr) and isa(kind, IntegerType):
         value = IntegerAttr(record_of(value.type).bits_of(value.value.data), kind)
     elif not isa(value, FloatAttr):
         fail(op, f"expected a number or a dense vector, found {value}")
-    conversion.replace(conversion.add(llvm.ConstantOp(value, kind)).result)
+    new = llvm.ConstantOp.create(properties={"value": value}, result_types=(kind,))
+    conversion.replace(conversion.add(new).result)
 
 
 @ARITH_TO_LLVM.rule(arith.CmpiOp)
@@ -125,7 +127,7 @@ def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
     """Convert a comparison of integers, which must be scalars."""
     _require_scalars(op)
     # Both dialects use the same numbers for predicates.
-    predicate = IntegerAttr(op.predicate.value.data, i64)
+    predicate = integer_attr(op.predicate.value.data, i64)
     new = llvm.ICmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate)
     conversion.replace(conversion.add(new).res)
 

@@ -46,7 +46,8 @@ class ConvertCfToLlvmPass(ConversionPass):
 def convert_branch(op: cf.BranchOp, conversion: Conversion) -> None:
     """Convert a branch and the arguments of its target, and keep a loop annotation."""
     conversion.convert_arguments(op.successor)
-    branch = conversion.add(llvm.BrOp(op.successor, *conversion.values(op.arguments)))
+    arguments = conversion.values(op.arguments)
+    branch = conversion.add(llvm.BrOp.create(operands=arguments, successors=(op.successor,)))
     if LOOP_ANNOTATION in op.attributes:
         branch.attributes["loop_annotation"] = op.attributes[LOOP_ANNOTATION]
     conversion.replace()

@@ -148,15 +148,19 @@ def _result_type(op: Operation, results: Sequence[Attribute]) -> Attribute:
     return types[0] if types else llvm.LLVMVoidType()
 
 
+_NOTHING = DictionaryAttr({})
+
+
 def _argument_attributes(op: func.FuncOp) -> list[DictionaryAttr]:
     """The attributes of the new arguments: those with the prefix `llvm.`."""
     inputs = op.function_type.inputs.data
-    old_attrs = op.arg_attrs.data if op.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
+    old_attrs = op.arg_attrs.data if op.arg_attrs is not None else [_NOTHING] * len(inputs)
     attrs: list[DictionaryAttr] = []
     for old_type, old in zip(inputs, old_attrs, strict=True):
-        kept = DictionaryAttr({key: value for key, value in old.data.items() if key.startswith("llvm.")})
+        found = {key: value for key, value in old.data.items() if key.startswith("llvm.")}
+        kept = DictionaryAttr(found) if found else _NOTHING
         fields = positions(old_type.get_num_dims()) if isa(old_type, MemRefType) else [ALIGNED]
-        attrs += [kept if field == ALIGNED else DictionaryAttr({}) for field in fields]
+        attrs += [kept if field == ALIGNED else _NOTHING for field in fields]
     return attrs
 
 

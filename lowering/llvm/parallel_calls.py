@@ -13,7 +13,7 @@ from itertools import count
 
 from xdsl.builder import Builder
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import SymbolRefAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -24,7 +24,7 @@ from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.buffers import Number, as_value
 from relex.lowering.llvm.c_interface import call, new_function
 from relex.lowering.llvm.helpers import call_library
-from relex.lowering.llvm.types import PTR
+from relex.lowering.llvm.types import PTR, integer_constant
 
 VOID = llvm.LLVMVoidType()
 
@@ -61,7 +61,7 @@ def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int]) -
         argument.name_hint = hint
     builder = Builder(InsertPoint.at_end(block))
     numbers = dict.fromkeys(n for n in known if isinstance(n, int))
-    constants = {n: builder.insert(llvm.ConstantOp(IntegerAttr(n, i64), i64)).result for n in numbers}
+    constants = {n: builder.insert(integer_constant(n, i64)).result for n in numbers}
     others: list[SSAValue] = []
     words = count()
     for kind in known:
@@ -81,7 +81,7 @@ def _frame(op: Operation, words: int) -> SSAValue:
     region = op.parent_region()
     assert region is not None
     builder = Builder(InsertPoint.at_start(region.blocks[0]))
-    size = builder.insert(llvm.ConstantOp(IntegerAttr(max(words, 1), i64), i64)).result
+    size = builder.insert(integer_constant(max(words, 1), i64)).result
     frame = builder.insert(llvm.AllocaOp(size, i64)).res
     frame.name_hint = "frame"
     return frame

@@ -50,7 +50,7 @@ class PoolAllocationsPass(RelexPass):
         if not pooled:
             return
         for call in walk(op):
-            if isinstance(call, llvm.CallOp) and call.callee is not None:
+            if type(call) is llvm.CallOp and call.callee is not None:
                 callee = call.callee.string_value()
                 if callee in pooled:
                     call.callee = SymbolRefAttr(pooled[callee])

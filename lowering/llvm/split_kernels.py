@@ -97,7 +97,7 @@ def _calls(module: ModuleOp, symbols: Symbols) -> dict[str, list[llvm.CallOp]]:
     """Return the calls of each function that nothing but calls refers to."""
     calls: dict[str, list[llvm.CallOp]] = {}
     for op in walk(module):
-        if isinstance(op, llvm.CallOp) and op.callee is not None:
+        if type(op) is llvm.CallOp and op.callee is not None:
             calls.setdefault(op.callee.root_reference.data, []).append(op)
     return {name: found for name, found in calls.items() if symbols.count[name] == len(found)}
 
@@ -124,7 +124,7 @@ def _may_move(op: Operation) -> bool:
 
 def _erase_dead(part: Part) -> None:
     """Erase what LLVM would erase, so that it does not count."""
-    for op in [op for name in part for op in part[name].walk(reverse=True)]:
+    for op in [op for name in part for op in reversed([*walk(part[name])])]:
         if not any(result.uses for result in op.results) and is_trivially_dead(op):
             Rewriter.erase_op(op)
 

@@ -112,7 +112,7 @@ class _Module(ir.Module):
 
 def _called_by_llvm(module: ModuleOp) -> frozenset[str]:
     """The functions of the C library that the code generator may call for this module."""
-    names = {op.intrin.data if isinstance(op, llvm.CallIntrinsicOp) else op.name for op in walk(module)}
+    names = {op.intrin.data if type(op) is llvm.CallIntrinsicOp else op.name for op in walk(module)}
     intrinsics = {name.replace("llvm.intr.", "llvm.").replace("llvm.frem", "llvm.fmod") for name in names}
     used = {name.split(".")[1] for name in intrinsics if "." in name}
     return MEMORY | functions_of(MATH & used)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import (
     Float8E4M3FNUZType,
     Float8E5M2FNUZType,
     Float8E5M2Type,
-    Float16Type,
+    Float32Type,
     Float64Type,
     IndexType,
     IntegerAttr,
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
     f16,
+    f64,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -28,6 +29,7 @@ from relex.dialects.dtypes import integer_splat, is_emulated
 from relex.dialects.errors import fail
 from relex.dialects.features import module_target, provides
 from relex.dialects.processors import baseline_of
+from relex.dialects.upstream.attributes import integer_attr
 from relex.lowering.conversion import Conversion, TypeConverter
 
 PTR = llvm.LLVMPointerType()
@@ -73,12 +75,16 @@ def _vector(old: VectorType) -> Attribute:
     return old if element == old.element_type else VectorType(element, old.shape, old.scalable_dims)
 
 
+_COMPATIBLE = {Float32Type, Float64Type, llvm.LLVMPointerType}
+"""Frequent types of the machine level: xDSL asks for many kinds of types, one after the other."""
+
+
 def convert_type(op: Operation, old: Attribute) -> Attribute:
     """Return the machine type of `old`; a type that has none is an error at `op`."""
-    if isa(old, VectorType) and (old.get_num_dims() != 1 or old.get_num_scalable_dims()):
+    if type(old) is VectorType and (old.get_num_dims() != 1 or old.get_num_scalable_dims()):
         fail(op, f"expected vectors of one dimension and a fixed length, found {old}")
     new = LLVM_TYPES.convert(old)
-    if not llvm.is_compatible_type(new):
+    if type(new) not in _COMPATIBLE and not llvm.is_compatible_type(new):
         fail(op, f"expected types of the core level (integers, floats, index, vector, memref), found '{old}'")
     return new
 
@@ -90,12 +96,17 @@ def converted_operands(op: Operation, conversion: Conversion) -> list[SSAValue]:
     return conversion.values(op.operands)
 
 
+def integer_constant(value: int, kind: IntegerType) -> llvm.ConstantOp:
+    """Return an op that gives a number of an integer type."""
+    return llvm.ConstantOp.create(properties={"value": integer_attr(value, kind)}, result_types=(kind,))
+
+
 def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAValue:
     """Return a constant of an integer type, or a splat of a vector type, for the op that is being converted."""
 
     def make() -> SSAValue:
         if isa(kind, IntegerType):
-            return conversion.add(llvm.ConstantOp(IntegerAttr(value, kind), kind)).result
+            return conversion.add(integer_constant(value, kind)).result
         assert isa(kind, VectorType[IntegerType])
         return conversion.add(llvm.ConstantOp(integer_splat(kind, value), kind)).result
 
@@ -111,11 +122,11 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
     for kind in kinds:
         if is_emulated(kind) and kind != f16:
             fail(op, f"expected f16, f32 or f64, found {kind}, for which 'expand-floats' computes with f32")
-    if Float16Type() not in kinds:
+    if f16 not in kinds:
         return
     target = module_target(conversion.module)
     processor = baseline_of(target.triple)
-    needed = processor.f16_rounding_feature if fused or Float64Type() in kinds else processor.f16_feature
+    needed = processor.f16_rounding_feature if fused or f64 in kinds else processor.f16_feature
     if not provides(target, needed):
         kind = f" '{needed}'" if needed else ""
         fail(op, f"expected f32 or f64, found f16: the target has no{kind} instructions for it")

@@ -8,6 +8,7 @@ computed lane by lane, if they have no effects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith, llvm
@@ -41,8 +42,12 @@ def can_widen(op: Operation) -> bool:
     """Return whether an op computes numbers from numbers without effects, so that lanes can compute it separately."""
     if op.regions or op.successors:
         return False
-    kinds = (*op.operand_types, *op.result_types)
-    return is_pure(op) and all(isinstance(kind, AnyFloat | IntegerType | IndexType) for kind in kinds)
+    return is_pure(op) and all(_is_number(type(value.type)) for value in (*op.operands, *op.results))
+
+
+@cache
+def _is_number(kind: type[Attribute]) -> bool:
+    return issubclass(kind, AnyFloat | IntegerType | IndexType)
 
 
 def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[Lanes]:

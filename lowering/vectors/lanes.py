@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.builder import Builder
@@ -38,6 +39,11 @@ class Lanes:
         return self.step == 0
 
 
+@lru_cache(maxsize=256)
+def _vector_type(element: Attribute, length: int) -> VectorType[Attribute]:
+    return VectorType(element, [length])
+
+
 class Emitter:
     """Appends ops for a number of lanes, all at the location of the op that they come from."""
 
@@ -63,7 +69,7 @@ class Emitter:
 
     def vector_of(self, element: Attribute) -> VectorType[Attribute]:
         """The type of a vector with an element for each lane."""
-        return VectorType(element, [self.length])
+        return _vector_type(element, self.length)
 
     def number(self, value: float, kind: Attribute) -> SSAValue:
         """Emit a constant of a numeric type; of a vector type, a splat."""

@@ -63,7 +63,7 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
 
 def outermost_block(op: Operation) -> BlockOp | None:
     """Return the outermost block that an op is in, or is; None if there is none."""
-    blocks = [scope for scope in (op, *ancestors(op)) if isinstance(scope, BlockOp)]
+    blocks = [scope for scope in (op, *ancestors(op)) if type(scope) is BlockOp]
     return blocks[-1] if blocks else None
 
 
@@ -79,7 +79,7 @@ def statement_of(op: Operation) -> Operation:
     """Return the outermost loop or condition around a block or loop within its function or enclosing block; the op
     itself if there is none."""
     statement = op
-    while (scope := statement.parent_op()) is not None and not isinstance(scope, BlockOp | PrimFuncOp):
+    while (scope := statement.parent_op()) is not None and type(scope) not in (BlockOp, PrimFuncOp):
         statement = scope
     return statement
 

@@ -39,7 +39,7 @@ def known_calls(module: ModuleOp) -> list[KnownCalls]:
     """Return the private loop functions of a module that are referenced only by calls from graph functions."""
     calls: dict[str, list[CallTirOp]] = defaultdict(list)
     for op in walk(module):
-        if isinstance(op, CallTirOp):
+        if type(op) is CallTirOp:
             calls[op.callee.root_reference.data].append(op)
     uses = symbols_used(module)
     functions = [op for op in module.ops if isinstance(op, PrimFuncOp) and is_private(op)]

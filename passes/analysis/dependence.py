@@ -108,7 +108,7 @@ def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Block
     bindings, read_binding = block.bindings, index_reader()
 
     def bound(value: SSAValue) -> Index | None:
-        if not isinstance(value, BlockArgument) or value.block is not variables:
+        if type(value) is not BlockArgument or value.block is not variables:
             return None
         return read_binding(bindings[value.index])
 
@@ -129,7 +129,7 @@ _KNOWN = {BlockOp, ForOp, InitOp, AllocBufferOp, memref.DimOp}
 
 
 def _uses_memory(op: Operation) -> bool:
-    return any(isinstance(value.type, MemRefType) for value in (*op.operands, *op.results))
+    return any(type(value.type) is MemRefType for value in (*op.operands, *op.results))
 
 
 Pairs: TypeAlias = Sequence[tuple[SSAValue, SSAValue]]

@@ -129,13 +129,16 @@ def following(op: Operation) -> Iterator[Operation]:
         yield op
 
 
+_OF_STRUCTURE = {ForOp, BlockOp, AllocBufferOp, scf.IfOp, scf.YieldOp}
+
+
 def check_structure(scope: Operation) -> None:
     """Fail unless `scope` consists of loops around blocks, local buffers and index arithmetic. Each block may have a
     guard of its own."""
     for op in steps_in(scope):
         if isinstance(op, scf.IfOp) and not _is_guard(op):
             fail(op, "expected one block in a condition, no else and no results")
-        if not isinstance(op, ForOp | BlockOp | AllocBufferOp | scf.IfOp | scf.YieldOp) and not is_scalar(op):
+        if type(op) not in _OF_STRUCTURE and not is_scalar(op):
             fail(op, f"expected only blocks in scheduled loops, found '{op.name}'")
 
 

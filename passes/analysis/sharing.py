@@ -10,21 +10,21 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, 
 from relex.dialects.tir.accesses import accesses, is_pure, variables_in
 from relex.dialects.walks import walk
 
-_UNDERSTOOD = (AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp)
+_UNDERSTOOD = {AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp}
 
 
 def is_understood(op: Operation) -> bool:
     """Return whether an op has no other effects than loads and stores."""
-    return all(isinstance(inner, _UNDERSTOOD) or (is_pure(inner) and not inner.regions) for inner in walk(op))
+    return all(type(inner) in _UNDERSTOOD or (is_pure(inner) and not inner.regions) for inner in walk(op))
 
 
 def has_views(function: PrimFuncOp) -> bool:
     """Return whether a buffer of a function is a view of another one, so that different buffers may alias."""
     return any(
-        isinstance(t, MemRefType)
-        for op in function.walk()
-        if not isinstance(op, AllocBufferOp)
-        for t in op.result_types
+        type(result.type) is MemRefType
+        for op in walk(function)
+        if type(op) is not AllocBufferOp
+        for result in op.results
     )
 
 
@@ -32,8 +32,8 @@ def is_spatial(loop: ForOp) -> bool:
     """Return whether no block reduces along a loop."""
     return not any(
         v.kind is IterKind.REDUCE and loop.variable in variables_in(v.binding, loop.parent_op() or loop)
-        for block in loop.walk()
-        if isinstance(block, BlockOp)
+        for block in walk(loop)
+        if type(block) is BlockOp
         for v in block.iter_vars
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -15,20 +15,20 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.tir import BlockOp, ForOp, loops_around
+from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.passes.analysis.loop_tree import function_of, is_scalar, may_trap, steps_in
 
 
 def constant(value: int, user: Operation) -> SSAValue:
     """Return an index constant at the top of the function around `user`; equal constants are shared."""
     top = function_of(user).body.block
-    attr = IntegerAttr(value, IndexType())
+    attr = index_attr(value)
     for op in top.ops:
-        if not isinstance(op, arith.ConstantOp):
+        if type(op) is not arith.ConstantOp:
             break
-        if op.value == attr:
+        if op.properties["value"] == attr:
             return op.result
-    op = arith.ConstantOp(attr)
-    op.location = user.location
+    op = arith.ConstantOp.create(properties={"value": attr}, result_types=(INDEX,), location=user.location)
     op.result.name_hint = f"c{value}" if value >= 0 else None
     top.insert_op_before(op, top.first_op) if top.first_op is not None else top.add_op(op)
     return op.result
@@ -59,12 +59,12 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> N
     loop variables and are left alone.
     """
     nest = [loop, *loops_around(loop)][-1]
-    loops = [nest, *(op for op in steps_in(nest) if isinstance(op, ForOp))]
+    loops = [nest, *(op for op in steps_in(nest) if type(op) is ForOp)]
     outside: dict[SSAValue, Index] = {inner.variable: IndexExpr.of(inner.variable) for inner in loops}
     inside = outside | dict(values or {})
     rebuilders: dict[Operation, _Rebuilder] = {}
     for op in list(steps_in(nest)):
-        if not isinstance(op, BlockOp | ForOp | scf.IfOp):
+        if type(op) not in (BlockOp, ForOp, scf.IfOp):
             continue
         place = _place_of(op)
         if place not in rebuilders:
@@ -83,7 +83,7 @@ def _place_of(op: Operation) -> Operation:
     """Return the op before which index arithmetic for `op` is emitted: a block shares it with the condition around
     it."""
     around = op.parent_op()
-    is_guarded = isinstance(op, BlockOp) and isinstance(around, scf.IfOp)
+    is_guarded = type(op) is BlockOp and type(around) is scf.IfOp
     return around if is_guarded and around is not None and not any(map(may_trap, steps_in(around))) else op
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import UnknownNameError, fail
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.schedule.loops import LabelLoopsOp
+from relex.dialects.symbols import named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import find_block, loops_of, structures_in
 from relex.passes.editing.stated_sizes import state_sizes
@@ -81,8 +81,8 @@ class Schedule(Steps):
 
     def function(self, name: str) -> PrimFuncOp:
         """Return a loop function of the module, in its current state."""
-        found = SymbolTable.lookup_symbol(self.module, name)
-        if not isinstance(found, PrimFuncOp):
+        found = named(self.module, name)
+        if type(found) is not PrimFuncOp:
             raise UnknownNameError(f"expected a loop function, found no '{name}'")
         return found
 

@@ -27,7 +27,7 @@ class Counting:
 
 def constant_value(value: SSAValue) -> int | None:
     """Return the integer value of a constant; None for other values."""
-    if isinstance(value, BlockArgument):
+    if type(value) is BlockArgument:
         return None
     owner = value.owner
     if not _may_be_constant(type(owner)):

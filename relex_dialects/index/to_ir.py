@@ -44,6 +44,10 @@ class IndexBuilder(ABC):
         self.insert(op)
         return op.results[0]
 
+    def _binary(self, kind: type[arith.AddiOp | arith.MuliOp], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        # Most ops of programs are made here: the constructors of xDSL take twice as long.
+        return self.add(kind.create(operands=(lhs, rhs), result_types=(lhs.type,)))
+
     def emit(self, index: Index, hint: str | None = None) -> SSAValue:
         """Return the value of an expression; `hint` names it if it is computed here."""
         if index not in self._values:
@@ -57,13 +61,13 @@ class IndexBuilder(ABC):
         parts = [self._term(atom, factor) for atom, factor in self.terms(index)]
         if index.constant:
             parts.append(self.constant(index.constant))
-        return reduce(lambda lhs, rhs: self.add(arith.AddiOp(lhs, rhs)), parts)
+        return reduce(lambda lhs, rhs: self._binary(arith.AddiOp, lhs, rhs), parts)
 
     def _term(self, atom: Atom, factor: int) -> SSAValue:
         parts = [*map(self._atom, atom.factors)] if isinstance(atom, Product) else [self._atom(atom)]
         if factor != 1:
             parts.append(self.constant(factor))
-        return reduce(lambda lhs, rhs: self.add(arith.MuliOp(lhs, rhs)), parts)
+        return reduce(lambda lhs, rhs: self._binary(arith.MuliOp, lhs, rhs), parts)
 
     def _atom(self, atom: Atom) -> SSAValue:
         if isinstance(atom, SSAValue):

@@ -27,6 +27,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from relex.dialects.index.domains import Counting
 from relex.dialects.tir.loops import ForOp, parse_size, print_size, resolve_size, verify_name
+from relex.dialects.upstream.attributes import INDEX
 from relex.dialects.walks import ancestors
 
 
@@ -42,6 +43,9 @@ class IterKindAttr(EnumAttribute[IterKind], SpacedOpaqueSyntaxAttribute):
     """The kind of a block variable."""
 
     name = "tir.iter_kind"
+
+
+_KINDS = {kind: IterKindAttr(kind) for kind in IterKind}
 
 
 @dataclass(frozen=True)
@@ -102,10 +106,10 @@ class BlockOp(Counting, IRDLOperation):
             operands=[bindings, [extent for extent in extents if isinstance(extent, SSAValue)]],
             properties={
                 "block_name": StringAttr(name),
-                "kinds": ArrayAttr(IterKindAttr(kind) for kind in kinds),
+                "kinds": ArrayAttr(map(_KINDS.__getitem__, kinds)),
                 "static_extents": DenseArrayBase.from_list(i64, static),
             },
-            regions=[body or Region(Block(arg_types=[IndexType()] * len(kinds)))],
+            regions=[body or Region(Block(arg_types=[INDEX] * len(kinds)))],
         )
 
     @property

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from relex.dialects.index.domains import Counting
+from relex.dialects.upstream.attributes import INDEX, integer_attr
 from relex.dialects.upstream.parser import RelexParser
 
 
@@ -42,6 +43,9 @@ class LoopKindAttr(EnumAttribute[LoopKind], SpacedOpaqueSyntaxAttribute):
     """The kind of a loop."""
 
     name = "tir.loop_kind"
+
+
+_KINDS = {kind: LoopKindAttr(kind) for kind in LoopKind}
 
 
 @irdl_op_definition
@@ -81,11 +85,11 @@ class ForOp(Counting, IRDLOperation):
         super().__init__(
             operands=[extent if isinstance(extent, SSAValue) else None],
             properties={
-                "static_extent": IntegerAttr(extent, i64) if isinstance(extent, int) else None,
-                "kind": LoopKindAttr(kind),
+                "static_extent": integer_attr(extent, i64) if isinstance(extent, int) else None,
+                "kind": _KINDS[kind],
                 "label": StringAttr(label) if label else None,
             },
-            regions=[body or Region(Block(arg_types=[IndexType()]))],
+            regions=[body or Region(Block(arg_types=[INDEX]))],
         )
 
     def extent_of(self, variable: BlockArgument) -> int | SSAValue:

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntElementsAttr,
     IntAttr,
-    IntegerAttr,
     IntegerType,
     UnitAttr,
     VectorType,
@@ -47,6 +46,8 @@ from xdsl.traits import IsTerminator, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
+
+from relex.dialects.upstream.attributes import integer_attr
 
 
 @irdl_op_definition
@@ -247,13 +248,16 @@ NO_WRAP_INBOUNDS = 3
 """The flags of `inbounds` in MLIR's generic form: its own bit, and that of `nusw`, which it implies."""
 
 
+_SET = UnitAttr()
+
+
 def set_inbounds(op: llvm.GEPOp, inbounds: bool) -> None:
     """Set whether an address is inside its object, in xDSL's form and in MLIR's.
 
     xDSL prints no other flags of addresses, so these are cleared: without them, the program promises less.
     """
-    op.inbounds = UnitAttr() if inbounds else None
-    op.noWrapFlags = IntegerAttr(NO_WRAP_INBOUNDS if inbounds else 0, i32)
+    op.inbounds = _SET if inbounds else None
+    op.noWrapFlags = integer_attr(NO_WRAP_INBOUNDS if inbounds else 0, i32)
 
 
 LOOP_ANNOTATION = "llvm.loop_annotation"
