@@ -191,6 +191,10 @@ class TooLong(NotComparable):
         super().__init__(f"it takes more than {STEPS} steps to be interpreted")
 
 
+class UnknownSizes(NotComparable):
+    """A call with arguments of sizes that do not fit, so that nothing says how large the results are."""
+
+
 class Crash(NotComparable):
     """A call that raises an exception other than relex's errors, so that the reason is unknown."""
 
@@ -263,7 +267,7 @@ def _fresh(specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
     """Allocate arrays for the results, except for scalars."""
     shapes = shapes or [spec.shape or () for spec in specs]
     if any(size < 0 for shape in shapes for size in shape):
-        raise NotComparable("the sizes of its results are not known")
+        raise UnknownSizes("the sizes of its results are not known")
     arrays = [(spec, shape) for spec, shape in zip(specs, shapes, strict=True) if spec.shape is not None]
     return [fresh_array(shape, spec.dtype, checked=True) for spec, shape in arrays]
 

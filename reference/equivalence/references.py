@@ -20,7 +20,7 @@ from relex.passes.numerics import Numerics, reassociates
 from relex.reference.equivalence import sizes
 from relex.reference.equivalence.bounds import BoundedNumbers
 from relex.reference.equivalence.comparison import Mismatch, find_mismatch, find_other_calls, find_unequal, is_same
-from relex.reference.equivalence.execution import Outcome, Runner
+from relex.reference.equivalence.execution import Outcome, Runner, UnknownSizes
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
 from relex.reference.equivalence.reassociation import ReassociatedNumbers
 from relex.reference.equivalence.samples import KINDS, Sample, samples
@@ -109,16 +109,24 @@ class Reference:
         *others, last = sample.arguments(self.interface)
         for arguments in others:
             try:
-                outcome = self.runner.run(self.name, self.interface, arguments, self._filled(arguments))
+                outcome = self._run(arguments)
             except NotComparable:
                 continue
             if outcome.error is None:
                 return arguments, outcome
-        outcome = self.runner.run(self.name, self.interface, last, self._filled(last))
-        if outcome.error is not None and self.accepted:
-            arguments = sample.of_shapes(self.interface, self.accepted[sample.number % len(self.accepted)])
-            return arguments, self.runner.run(self.name, self.interface, arguments, self._filled(arguments))
-        return last, outcome
+        try:
+            outcome = self._run(last)
+        except UnknownSizes:
+            if not self.accepted:
+                raise
+        else:
+            if outcome.error is None or not self.accepted:
+                return last, outcome
+        arguments = sample.of_shapes(self.interface, self.accepted[sample.number % len(self.accepted)])
+        return arguments, self._run(arguments)
+
+    def _run(self, arguments: Sequence[Any]) -> Outcome:
+        return self.runner.run(self.name, self.interface, arguments, self._filled(arguments))
 
     @cached_property
     def accepted(self) -> list[sizes.Shapes]:
@@ -127,9 +135,9 @@ class Reference:
         function = find_function(self.module, self.name)
         return sizes.accepted_shapes(function, self.interface) if function is not None else []
 
-    def _filled(self, arguments: Sequence[Any]) -> list[tuple[int, ...]] | None:
+    def _filled(self, arguments: Sequence[Any]) -> Sequence[tuple[int, ...]] | None:
         """Return shapes for buffers that the function fills, if some are dynamic: what is stated about them, else as
-        large as the largest size of the arguments."""
+        large as the largest size of the arguments, or as the function requires."""
         specs = self.interface.outputs
         if not self.interface.fills or all(min(spec.shape or (), default=0) >= 0 for spec in specs):
             return None
@@ -140,10 +148,18 @@ class Reference:
             if size < 0
         }
         largest = max(known.values(), default=0)
-        return [
+        shapes = tuple(
             tuple(n if n >= 0 else _stated(spec.dims[i], known, largest) for i, n in enumerate(spec.shape or ()))
             for spec in specs
-        ]
+        )
+        function = find_function(self.module, self.name)
+        if function is None:
+            return shapes
+        given = tuple(
+            (int(x),) if s.is_index and s.shape is None else np.shape(x)
+            for s, x in zip(self.interface.inputs, arguments, strict=True)
+        )
+        return sizes.enlarged(function, self.interface, given, shapes)
 
     def spreads(
         self, arguments: Sequence[Any], outcome: Outcome, numerics: Numerics, unequal: Sequence[Array]

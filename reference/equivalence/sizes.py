@@ -64,14 +64,25 @@ def accepted_shapes(function: Operation, interface: Interface) -> list[Shapes]:
     if not any(has_unknown(sizes) for sizes in signature_of(function).inputs):
         return []
     try:
-        calls = list(_Sizes.of(function, interface).calls())
+        sizes = _Sizes.of(function, interface)
     except PassError:
         return []
+    calls = [shapes for shapes in sizes.calls() if sizes.has_results(shapes)]
 
-    def order(shapes: Shapes) -> tuple[bool, int]:
-        return min(chain.from_iterable(shapes), default=0) < 2, sum(map(prod, shapes))
+    def order(shapes: Shapes) -> tuple[int, int, int]:
+        numbers = list(chain.from_iterable(shapes))
+        return numbers.count(0), numbers.count(1), sum(map(prod, shapes))
 
     return sorted(calls, key=order)
+
+
+def enlarged(function: Operation, interface: Interface, arguments: Shapes, outputs: Shapes) -> Shapes:
+    """Return shapes for the buffers that a function fills, given those of its other arguments: `outputs`, enlarged to
+    what the function requires of them."""
+    try:
+        return _Sizes.of(function, interface).enlarged(arguments, outputs)
+    except PassError:
+        return outputs
 
 
 def _compare(
@@ -166,6 +177,29 @@ class _Sizes:
         for side in (side for r in self.sizes.requirements for side in (r.lhs, r.rhs)):
             if isinstance(side, int) and 0 < side < _LARGEST:
                 yield from (side - 1, side, side + 1)
+
+    def enlarged(self, arguments: Shapes, outputs: Shapes) -> Shapes:
+        """Return the shapes of outputs, enlarged where requirements say so."""
+        known = {name: arguments[i][d] for name, (i, d) in self.sizes.sources.items() if i < self.count}
+        names = [[name_of_size(size) for size in sizes] for sizes in self.outputs]
+        open_sizes: dict[str, int] = {}
+        for name, n in zip(chain.from_iterable(names), chain.from_iterable(outputs), strict=True):
+            if name is not None and name not in known:
+                open_sizes[name] = max(n, open_sizes.get(name, 0))
+        least = [(r.lhs, name_of_size(r.rhs)) for r in self.sizes.requirements if r.relation == "<="]
+        for _ in least:  # Each size may follow from others.
+            for size, name in least:
+                if name in open_sizes and (n := _value(size, known | open_sizes)) is not None:
+                    open_sizes[name] = max(n, open_sizes[name])
+        return tuple(
+            tuple(n if name is None else open_sizes.get(name, n) for name, n in zip(row, shape, strict=True))
+            for row, shape in zip(names, outputs, strict=True)
+        )
+
+    def has_results(self, arguments: Shapes) -> bool:
+        """Return whether a call is accepted, and no size of its results is negative."""
+        results = self.results(arguments)
+        return results is not None and all(n is None or n >= 0 for shape in results for n in shape)
 
     def results(self, arguments: Shapes) -> list[tuple[int | None, ...]] | None:
         """Return the result shapes of a call, with None for sizes that do not follow; None for a refused call."""

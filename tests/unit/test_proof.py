@@ -245,6 +245,43 @@ def test_steps_of_schedules(size: str):
         }
 
 
+WINDOWS = """
+tir.prim_func @f(%X: memref<?xf32> {relex.dims = ["n"]}) outs(%Y: memref<?xf32>DIMS) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %more = arith.constant MORE : index
+  %n = memref.dim %X, %c0 : memref<?xf32>
+  %m = arith.addi %n, %more : index
+  tir.for %i @i in (%m) {
+    tir.block @Y (%vi: spatial<%m> = %i) {
+      %last = arith.subi %vi, %more : index
+      %j = arith.maxsi %last, %c0 : index
+      %x = memref.load %X[%j] : memref<?xf32>
+      memref.store %x, %Y[%vi] : memref<?xf32>
+    }
+  }
+}
+schedule.sequence for @f {
+  schedule.split @i by [?, 2]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "dims", "sizes"),
+    [
+        pytest.param("3", "", "n = 3", id="larger than all arguments"),
+        pytest.param("3", ' {relex.dims = ["m"]}', "n = 3", id="of another name"),
+        pytest.param("-7", ' {relex.dims = ["n - 7"]}', "n = 8 ", id="negative for the sizes of samples"),
+    ],
+)
+def test_sizes_of_results(more: str, dims: str, sizes: str):
+    """A step is proved for sizes for which the function can be called, where these follow from its loops."""
+    text = WINDOWS.replace("MORE", more).replace("DIMS", dims)
+    report = check_pass(ApplySchedulePass(), parse_module(text), proof=True)
+    assert {f.verdict.kind for f in report.findings} == {Kind.PROVED}
+    assert all(sizes in f"{f.verdict} " for f in report.findings)
+
+
 def test_wrong_step(monkeypatch: pytest.MonkeyPatch):
     """A primitive that changes what a function computes is named, and not only the pass that applies it."""
     unroll = PRIMITIVES[UnrollOp]
