@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering import legalize_ops
 from relex.lowering.kernels.loop_kernels import LoopFunction
+from relex.lowering.kernels.marks import CompiledAs
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
 from relex.passes.cpu import cost
@@ -516,6 +518,16 @@ def test_what_was_used_last_stays_in_memory():
         memory.put(name, Kernel(name, (), (), bytes(4)))
         memory.get("a")
     assert [memory.get(name) is not None for name in "abc"] == [True, False, True]
+
+
+def test_what_a_mark_states_is_read_again():
+    """All pairs of arguments that may be one memory, and all numbers, in their order."""
+    mark = CompiledAs("kernel", (3, 0, 2), (64, 128), ((0, 2), (1, 4), (3, 5)))
+    function = next(iter(parse_module("func.func private @f()").ops))
+    assert CompiledAs.of(function) is None
+    for stated in (mark, CompiledAs("kernel", (1,)), replace(mark, in_place=mark.in_place[:2])):
+        stated.mark(function)
+        assert CompiledAs.of(function) == stated
 
 
 def test_parallel_kernels():
