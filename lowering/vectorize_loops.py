@@ -11,6 +11,8 @@ from xdsl.ir import Operation
 
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
+from relex.dialects.processors import Processor
+from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.lowering.vectors.forms import can_widen
@@ -47,7 +49,8 @@ class VectorizeLoopsPass(RelexPass):
     * Accesses with unit stride in the loop variable become vector accesses, masked under a condition, even through
       quotients and remainders of the index whose divisor is a multiple of the vector length. Uniform values are loaded
       once. A load that is in bounds whatever the condition says runs without it. Loads of every second element, without
-      a mask, become two vector loads and a shuffle. Other accesses are scalarized.
+      a mask, become two vector loads and a shuffle; on targets that take pairs apart, loads of even and of odd elements
+      share those of the pairs. Other accesses are scalarized.
     * An element that all iterations update becomes a `vector.reduction`: in any order with `fastmath<reassoc>`, else in
       program order, so that results do not change.
     * A divergent condition becomes a mask; a uniform one stays a branch, and nested loops stay loops.
@@ -82,19 +85,20 @@ class VectorizeLoopsPass(RelexPass):
     name = "vectorize-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        processor = processor_in(op)
         for loop in _marked_loops(op):
-            _vectorize(loop)
+            _vectorize(loop, processor)
 
 
 def _marked_loops(op: Operation) -> list[scf.ForOp]:
     return [o for o in walk(op) if type(o) is scf.ForOp and VECTORIZED_ATTR in o.attributes]
 
 
-def _vectorize(loop: scf.ForOp) -> None:
+def _vectorize(loop: scf.ForOp, processor: Processor | None) -> None:
     length = _length(loop)
     del loop.attributes[VECTORIZED_ATTR]
     if length > 1 and not any(map(_stays_scalar, walk(loop))):
-        widen(loop, length)
+        widen(loop, length, takes_pairs_apart=processor is not None and processor.takes_pairs_apart)
 
 
 def _stays_scalar(op: Operation) -> bool:

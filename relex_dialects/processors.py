@@ -46,6 +46,9 @@ class Processor:
     stores_parts: bool = False
     """Whether an instruction stores some elements of a vector in the time that storing all of them takes."""
 
+    takes_pairs_apart: bool = False
+    """Whether an instruction takes the even or the odd elements, of 32 or 64 bits, of two vectors together."""
+
     has_maximum: bool = False
     """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
 
@@ -111,6 +114,7 @@ PROCESSORS.add(
         vector_bits=512,
         vector_registers=32,
         stores_parts=True,
+        takes_pairs_apart=True,
         compared_bits=64,
     ),
     "x86-64 with AVX-512",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import takewhile
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 from xdsl.utils.hints import isa
 
-from relex.dialects.index.expr import span_of
+from relex.dialects.index.expr import Atom, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.walks import ancestors
 
 
@@ -21,6 +22,24 @@ def is_safe(load: memref.LoadOp) -> bool:
     if not isa(kind, MemRefType) or DYNAMIC_INDEX in kind.get_shape():
         return False
     return all(map(_is_below, load.indices, kind.get_shape())) and not _decides(load)
+
+
+def has_pairs(load: memref.LoadOp) -> bool:
+    """Return whether a load of every second element of a row, of 32 or 64 bits, may load the elements between them and
+    the one after the last, and LLVM knows whether the first one is even: only loops that it unrolls have odd steps."""
+    kind, row = load.memref.type, index_of(load.indices[-1])
+    if not isa(kind, MemRefType) or (size := kind.get_shape()[-1]) == DYNAMIC_INDEX:
+        return False
+    if not isinstance(kind.element_type, FixedBitwidthType) or kind.element_type.bitwidth not in (32, 64):
+        return False
+    span = span_of(row)
+    is_even = all(factor % 2 == 0 or _is_unrolled(atom) for atom, factor in terms_of(row).items())
+    return is_even and span.low >= 0 and span.high + 1 < size
+
+
+def _is_unrolled(atom: Atom) -> bool:
+    loop = atom.owner.parent_op() if isinstance(atom, BlockArgument) else None
+    return isinstance(loop, scf.ForOp) and loop.attributes.get(LOOP_ANNOTATION) == LoopAnnotationAttr(Unrolling.FULL)
 
 
 def _decides(load: memref.LoadOp) -> bool:

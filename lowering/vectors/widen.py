@@ -19,7 +19,7 @@ from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import Emitter, Lanes, index_step
 from relex.lowering.vectors.reductions import Reduction, reductions
-from relex.lowering.vectors.speculation import is_private, is_safe
+from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
 
 Mask = SSAValue | None
 """The lanes in which an op executes; None for all."""
@@ -36,19 +36,21 @@ _DIVISIONS = (
 """Ops that must not be speculated: the divisor may be 0."""
 
 
-def widen(loop: scf.ForOp, length: int) -> None:
-    """Replace a loop of `length` iterations, with step 1 and no loop-carried values, by ops on vectors.
+def widen(loop: scf.ForOp, length: int, *, takes_pairs_apart: bool) -> None:
+    """Replace a loop of `length` iterations, with step 1 and no loop-carried values, by ops on vectors. The target may
+    be one that takes pairs of elements apart.
 
     Raises `PassError` at an op that prevents the iterations from running in parallel.
     """
     out = Emitter(length, InsertPoint.before(loop), loop.location)
-    _Widening(loop).emit_block(loop.body.block, out, None)
+    _Widening(loop, takes_pairs_apart=takes_pairs_apart).emit_block(loop.body.block, out, None)
     Rewriter.erase_op(loop)
 
 
 class _Widening:
-    def __init__(self, loop: scf.ForOp):
+    def __init__(self, loop: scf.ForOp, *, takes_pairs_apart: bool):
         self._loop = loop
+        self._takes_pairs_apart = takes_pairs_apart
         variable = loop.body.block.args[0]
         self._lanes: dict[SSAValue, Lanes] = {variable: Lanes(loop.lb, 1)}
         found = [r for r in reductions(loop) if not any(self._varies(index) for index in r.store.indices)]
@@ -158,7 +160,8 @@ class _Widening:
         places = [index.value for index in indices]
         result = out.vector_of(kind)
         if mask is None and _is_contiguous(op.memref, indices, step=2):
-            return Lanes(_every_second(op.memref, places, result, out), None)
+            choose = _of_pairs if self._takes_pairs_apart and has_pairs(op) else _every_second
+            return Lanes(choose(op.memref, places, result, out), None)
         if not _is_contiguous(op.memref, indices):
             return out.by_lanes(op, self._of(op.operands), mask)[0]
         if mask is None or is_private(op) or is_safe(op):
@@ -282,6 +285,23 @@ def _every_second(
     chosen = [2 * lane if 2 * lane < lanes else 2 * lane + 1 for lane in range(lanes)]
     mask = DenseArrayBase.from_list(i64, chosen)
     return out.add(vector.ShuffleOp(start, end, mask, result_type=result)).result
+
+
+def _of_pairs(buffer: SSAValue, places: Sequence[SSAValue], result: VectorType[Attribute], out: Emitter) -> SSAValue:
+    """Load every second element by loading pairs, in which both even and odd elements are found."""
+    (lanes,) = result.get_shape()
+    *outer, first = places
+    odd = out.add(arith.RemUIOp(first, out.index(2))).result
+    start = out.add(arith.SubiOp(first, odd)).result
+    ends = (start, out.add(arith.AddiOp(start, out.index(lanes))).result)
+    low, high = (out.add(vector.LoadOp(buffer, [*outer, at], result)).result for at in ends)
+
+    def chosen(parity: int) -> SSAValue:
+        mask = DenseArrayBase.from_list(i64, range(parity, 2 * lanes, 2))
+        return out.add(vector.ShuffleOp(low, high, mask, result_type=result)).result
+
+    is_odd = out.add(arith.CmpiOp(odd, out.index(0), "ne")).result
+    return out.add(arith.SelectOp(is_odd, chosen(1), chosen(0))).result
 
 
 def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) -> bool:

@@ -1,4 +1,5 @@
 // RUN: relex-opt %s -p vectorize-loops | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512},vectorize-loops" | filecheck %s --check-prefix=PAIRS
 
 builtin.module {
 // CHECK-LABEL: func.func @elementwise
@@ -40,6 +41,44 @@ func.func @invariant(%x: memref<64xf32>, %w: memref<4xf32>, %y: memref<64xf32>, 
     %4 = arith.mulf %3, %0 : f32
     memref.store %4, %y[%2] : memref<64xf32>
   } {relex.vectorized}
+  func.return
+}
+
+// Pairs: loads of even and of odd elements are equal, once the loop that LLVM unrolls is. Nothing is read beyond a row.
+// CHECK-LABEL: func.func @pairs
+// PAIRS-LABEL: func.func @pairs
+func.func @pairs(%x: memref<3x10xf32>, %y: memref<4xf32>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  scf.for %k = %c0 to %c2 step %c1 {
+    // CHECK:      vector.shuffle {{.+}} [0, 2, 5, 7]
+    // PAIRS:      [[ODD:%.+]] = arith.remui [[FIRST:%.+]], %{{.+}} : index
+    // PAIRS-NEXT: [[START:%.+]] = arith.subi [[FIRST]], [[ODD]] : index
+    // PAIRS:      [[A:%.+]] = vector.load %x[%i, [[START]]]
+    // PAIRS-NEXT: [[B:%.+]] = vector.load %x[%i, %{{.+}}]
+    // PAIRS:      [[IS_ODD:%.+]] = arith.cmpi ne, [[ODD]]
+    // PAIRS-NEXT: [[ODDS:%.+]] = vector.shuffle [[A]], [[B]] [1, 3, 5, 7]
+    // PAIRS-NEXT: [[EVENS:%.+]] = vector.shuffle [[A]], [[B]] [0, 2, 4, 6]
+    // PAIRS-NEXT: arith.select [[IS_ODD]], [[ODDS]], [[EVENS]] : vector<4xf32>
+    scf.for %j = %c0 to %c4 step %c1 {
+      %0 = arith.muli %j, %c2 : index
+      %1 = arith.addi %0, %k : index
+      %2 = memref.load %x[%i, %1] : memref<3x10xf32>
+      memref.store %2, %y[%j] : memref<4xf32>
+    } {relex.vectorized}
+  } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
+  scf.for %k = %c0 to %c4 step %c1 {
+    // PAIRS:      vector.shuffle {{.+}} [0, 2, 5, 7]
+    scf.for %j = %c0 to %c4 step %c1 {
+      %0 = arith.muli %j, %c2 : index
+      %1 = arith.addi %0, %k : index
+      %2 = memref.load %x[%i, %1] : memref<3x10xf32>
+      memref.store %2, %y[%j] : memref<4xf32>
+    } {relex.vectorized}
+  } {llvm.loop_annotation = #llvm.loop_annotation<unroll = <full = true>>}
   func.return
 }
 
