@@ -16,9 +16,8 @@ permutes the residues.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import partial
 from hashlib import blake2b
-from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -220,7 +219,7 @@ class Residues(Terms):
 
     def _with_constants(self, head: Head, arguments: Sequence[Any], words: Sequence[Any], result: Any) -> Any:
         """Return the result of an op where arguments are numbers: a number, or what identities say."""
-        if not (reduce(or_, words, np.uint64(0)) & _CONSTANT).any():
+        if not any((word & _CONSTANT).any() for word in words):
             return result
         flagged = [word & _CONSTANT for word in words]
         for (name, place), (number, keeps) in _NEUTRAL.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -29,6 +29,9 @@ from relex.reference.wider.numbers import (
     wrapped,
 )
 
+if TYPE_CHECKING:
+    from relex.dialects.dtypes import Array
+
 INDEX = IntegerType(64)
 """The integers that indices are."""
 
@@ -45,16 +48,20 @@ def _result_type(op: Operation) -> Attribute:
 # Floats
 
 
-def _rounded_once(function: Callable[..., Any]) -> Callable[..., Reals]:
-    return lambda *operands: real.apply(function, *operands)
+def _copied_sign(x: Reals, y: Reals) -> Reals:
+    return real.apply(np.copysign, x, y)
 
 
-def _from_library(function: Callable[..., Any]) -> Callable[..., Reals]:
+def _from_library(function: Callable[[Any], Any]) -> Callable[[Reals], Reals]:
     return lambda x: real.library(function, x)
 
 
-def _away_from_zero(x: Any) -> Any:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+def _away_from_zero(x: Reals) -> Reals:
+    return real.apply(_nearest, x)
+
+
+def _nearest(a: Array) -> Any:
+    return np.copysign(np.floor(np.abs(a) + 0.5), a)
 
 
 def _other_if_nan(choose: Callable[[Reals, Reals], Reals]) -> Callable[[Reals, Reals], Reals]:
@@ -96,8 +103,8 @@ _OF_FLOATS: dict[type[Operation], Callable[..., Reals]] = {
     math.FmaOp: fused,
     math.PowFOp: real.power,
     math.Atan2Op: _arc,
-    math.CopySignOp: _rounded_once(np.copysign),
-    math.RoundOp: _rounded_once(_away_from_zero),
+    math.CopySignOp: _copied_sign,
+    math.RoundOp: _away_from_zero,
     math.RoundEvenOp: OF_ONE[relex.RoundOp][0],
     math.RsqrtOp: _from_library(lambda x: 1 / np.sqrt(x)),
     math.CbrtOp: _from_library(np.cbrt),
@@ -144,7 +151,7 @@ def unsigned(x: Integers) -> Integers:
 
 _Reading = Callable[[Integers], Integers]
 
-_OF_INTEGERS: dict[type[Operation], tuple[_Reading, Callable[..., int]]] = {
+_OF_INTEGERS: dict[type[Operation], tuple[_Reading, Callable[[int, int], int]]] = {
     arith.AddiOp: (signed, lambda x, y: x + y),
     arith.SubiOp: (signed, lambda x, y: x - y),
     arith.MuliOp: (signed, lambda x, y: x * y),
@@ -165,13 +172,19 @@ _OF_INTEGERS: dict[type[Operation], tuple[_Reading, Callable[..., int]]] = {
     arith.DivUIOp: (unsigned, lambda x, y: x // y),
     arith.RemUIOp: (unsigned, lambda x, y: x % y),
     arith.CeilDivUIOp: (unsigned, lambda x, y: -(-x // y)),
-    math.AbsIOp: (signed, abs),
 }
 """How the operands of an op are read, and its function. A run stops where that is not defined."""
 
 
+def _size(x: int) -> int:
+    return abs(x)
+
+
 def _of_floats(function: Callable[..., Reals]) -> Formula:
-    return lambda op, *operands: function(*operands)
+    def formula(op: Operation, *operands: Reals) -> Value:
+        return function(*operands)
+
+    return formula
 
 
 def _of_integers(read: _Reading, function: Callable[..., int]) -> Formula:
@@ -190,6 +203,7 @@ for _kind, _function in _OF_FLOATS.items():
 for _kind, _read_and_function in _OF_INTEGERS.items():
     FORMULAS.add(_of_integers(*_read_and_function), _kind)
 
+FORMULAS.add(_of_integers(signed, _size), math.AbsIOp)
 FORMULAS.add(select, arith.SelectOp)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IndexType, IntegerType, f16, f32, f64, i1, i8, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
 
@@ -43,7 +43,10 @@ OF_TWO_FLOATS = (
     *(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, RemFOp, math.PowFOp, math.Atan2Op, math.CopySignOp),
     *(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp),
 )
-OF_ONE_FLOAT = (arith.NegfOp, *(kind for kind in math_functions.FUNCTIONS if kind.name.startswith("math.")))
+OF_ONE_FLOAT: list[type[Operation]] = [
+    arith.NegfOp,
+    *(kind for kind in math_functions.FUNCTIONS if kind.name.startswith("math.")),
+]
 CASTS = (
     *product((arith.ExtFOp, arith.TruncFOp), FLOATS, FLOATS),
     *product((arith.SIToFPOp, arith.UIToFPOp), (i1, i8, i32, i64), FLOATS),
@@ -65,8 +68,8 @@ CASES: list[tuple[type[Operation], Sequence[Attribute], Attribute]] = [
 
 def operand(t: Attribute, kind: type[Operation], place: int) -> Any:
     """Return numbers of a type, with those on which ops go wrong; those for which the op is defined."""
-    if isinstance(t, IndexType | IntegerType):
-        dtype = numpy_dtype(i64 if isinstance(t, IndexType) else t)
+    if not isinstance(t, AnyFloat):
+        dtype = numpy_dtype(i64 if t == IndexType() else t)
         if dtype == np.bool_:
             return RNG.random(400) < 0.5
         info = np.iinfo(dtype)
@@ -154,21 +157,45 @@ def _rounding(target: Any, *, is_signed: bool) -> Callable[[Any], Any]:
 
 TO_INTEGER = "%n = arith.fptosi %x : f32 to i32\n%z = arith.sitofp %n : i32 to f32"
 COMPARED = "%b = arith.cmpf olt, %x, %y : f32\n%z = arith.select %b, %x, %y : f32"
+
+
+def _cut(a: Any, b: Any) -> Any:
+    return np.float64(np.float32(a) - np.float32(b))
+
+
+def _larger(a: Any) -> Any:
+    return np.exp(a) * np.float32(1.000002)
+
+
+def _near(a: Any) -> Any:
+    return np.tanh(a * 1.1283791671 + 0.1009 * a**3)
+
+
+def _by_reciprocal(a: Any, b: Any) -> Any:
+    return a * (1 / b)
+
+
+def _rounded_twice(a: Any, b: Any, c: Any) -> Any:
+    return a * b + c
+
+
+def _upwards(a: Any) -> Any:
+    return np.floor(a + np.float32(0.5))
+
+
+def _without_sign(a: Any, n: Any) -> Any:
+    return np.abs(a) >> n
+
+
 MISTAKES: list[tuple[str, str, Any, Any, Any]] = [
-    ("f32", "%z = arith.divf %x, %y : f32", FLOAT, arith.DivfOp, lambda a, b: a * (1 / b)),
+    ("f32", "%z = arith.divf %x, %y : f32", FLOAT, arith.DivfOp, _by_reciprocal),
     ("f32", "%z = arith.maximumf %x, %y : f32", FLOAT, arith.MaximumfOp, np.fmax),
-    (
-        "f64",
-        "%z = arith.subf %x, %y : f64",
-        FLOAT,
-        arith.SubfOp,
-        lambda a, b: np.float64(np.float32(a) - np.float32(b)),
-    ),
-    ("f32", "%z = math.exp %x : f32", FUNCTIONS, math.ExpOp, lambda a: np.exp(a) * np.float32(1.000002)),
-    ("f64", "%z = math.erf %x : f64", FUNCTIONS, math.ErfOp, lambda a: np.tanh(a * 1.1283791671 + 0.1009 * a**3)),
-    ("f32", "%z = math.fma %x, %y, %x : f32", FUNCTIONS, math.FmaOp, lambda a, b, c: a * b + c),
-    ("f32", "%z = math.roundeven %x : f32", FUNCTIONS, math.RoundEvenOp, lambda a: np.floor(a + np.float32(0.5))),
-    ("i32", "%z = arith.shrsi %x, %c : i32", SIGNED, arith.ShRSIOp, lambda a, n: np.abs(a) >> n),
+    ("f64", "%z = arith.subf %x, %y : f64", FLOAT, arith.SubfOp, _cut),
+    ("f32", "%z = math.exp %x : f32", FUNCTIONS, math.ExpOp, _larger),
+    ("f64", "%z = math.erf %x : f64", FUNCTIONS, math.ErfOp, _near),
+    ("f32", "%z = math.fma %x, %y, %x : f32", FUNCTIONS, math.FmaOp, _rounded_twice),
+    ("f32", "%z = math.roundeven %x : f32", FUNCTIONS, math.RoundEvenOp, _upwards),
+    ("i32", "%z = arith.shrsi %x, %c : i32", SIGNED, arith.ShRSIOp, _without_sign),
     ("i32", "%z = arith.remsi %x, %c : i32", SIGNED, arith.RemSIOp, np.mod),
     ("f32", COMPARED, arith_functions, "FLOAT_PREDICATES", _swapped(arith_functions.FLOAT_PREDICATES, 4, 11)),
     ("f32", TO_INTEGER, arith_functions, "_round_towards_zero", _rounding),
@@ -181,10 +208,10 @@ def test_mistakes_are_found(t: str, formula: str, where: Any, what: Any, wrong: 
     module = parse_module(PROGRAM.replace("TYPE", t).replace("FORMULA", formula))
     case = Case(module, {"seed": "0"})
     assert WiderLoopsSubject().check(case) is None
-    if isinstance(where, dict):
-        monkeypatch.setitem(where, what, wrong)
-    else:
+    if isinstance(what, str):
         monkeypatch.setattr(where, what, wrong)
+    else:
+        monkeypatch.setitem(where, what, wrong)
     assert "is interpreted in another way than in wider precision" in str(WiderLoopsSubject().check(case))
 
 
