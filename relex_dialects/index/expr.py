@@ -307,10 +307,18 @@ def parts_of(atom: Atom) -> Iterator[Index]:
             pass
 
 
+_COMPOUND = {Extreme, Product, Quotient, Remainder}
+"""Atoms that have parts."""
+
+
 def atoms_in(index: Index) -> Iterator[Atom]:
     """Yield all atoms in an index, each once, nested ones first."""
+    terms = terms_of(index)
+    if _COMPOUND.isdisjoint(map(type, terms)):
+        yield from terms  # Most indices are sums of values.
+        return
     seen: set[Atom] = set()
-    pending = [(atom, False) for atom in reversed(list(terms_of(index)))]
+    pending = [(atom, False) for atom in reversed(list(terms))]
     while pending:  # Expressions may nest more deeply than Python's calls.
         atom, is_complete = pending.pop()
         if is_complete:
