@@ -122,6 +122,16 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     return named(loops[0])
 
 
+def follows_rows(schedule: Schedule, block: Block, rows: Loop) -> bool:
+    """Return whether the consumer of a block's results certainly has as many rows, so that it can follow the block
+    panel by panel."""
+    func = schedule.function(block.func)
+    if only_reader(find_block(func, block.name)) is None:
+        return True  # It will be a copy of the results.
+    reader = loop_of_reader(schedule, block, rows)
+    return find_loop(func, reader.label).extent == find_loop(func, rows.label).extent
+
+
 def move_consumer(schedule: Schedule, block: Block, loop: Loop) -> Block:
     """Move the only consumer of a block's results into a loop of the block, as an epilogue, or else a copy of the
     results to where they belong; return it."""

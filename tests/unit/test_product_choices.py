@@ -129,6 +129,13 @@ def test_panels_are_packed_when_they_are_used(op: str) -> None:
     assert "%b_local = tir.alloc_buffer : memref<768x16xf32>" in str(func)
 
 
+@pytest.mark.parametrize("text", [product(101, 128, 264), product(101, 128, 264).replace("128", "?")])
+def test_single_rows_of_any_number_are_wide(text: str) -> None:
+    """Rows that fill no tile read eight vectors of neighbouring columns at a time."""
+    module = scheduled(text.replace("101", "?").replace("264", "?"), HASWELL)
+    assert "tir.alloc_buffer : memref<1x64xf32>" in str(module)
+
+
 def test_few_panels_are_packed_first() -> None:
     """Threads share the rows."""
     module = scheduled(product(128, 768, 128), HASWELL)

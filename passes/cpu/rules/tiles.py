@@ -14,7 +14,7 @@ from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of
+from relex.passes.analysis.loop_tree import find_block, loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
 from relex.passes.cpu.reductions import block_named, count, element_written, named
@@ -23,9 +23,8 @@ from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.steps import (
     dispatch,
-    loop_of_reader,
+    follows_rows,
     move_consumer,
-    only_reader,
     part,
     split_reader,
     unroll_in_tile,
@@ -94,6 +93,13 @@ class _Tiling:
     heights: Sequence[int]
     blocks: RowBlocks
     processor: Processor
+    has_few_rows: bool = False
+    """Whether rows are too few to make up for packing columns."""
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the operand of the columns is packed."""
+        return not self.has_few_rows and self.axes.is_packed(self.tile)
 
     @property
     def registers(self) -> int:
@@ -147,41 +153,58 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
             if vectors > 1:
                 rest = edge.copied_to(*part(schedule, edge.block, edge.columns, narrow.columns))
             _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
-    if not (axes.is_unit_stride and axes.is_packed(tile) and _has_rows_of_reader(schedule, nest)):
+        _tile_few_rows(schedule, nest, tiling)
+    if axes.is_unit_stride and axes.is_packed(tile) and follows_rows(schedule, nest.block, nest.rows):
+        _tile_panels(schedule, nest, tiling)
+    else:
         _tile_columns(schedule, nest, tiling)
+
+
+def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+    """If the number of rows is known only at run time, make a second version of a nest for rows that do not make up for
+    packing columns. Those that fill no tile are done one by one, in wide tiles."""
+    axes = tiling.axes
+    if axes.row_count is not None:
         return
-    if axes.row_count is None:
-        least = cost.TILES_TO_PACK_A_PANEL * tile.rows // axes.step
-        few = nest.copied_to(*dispatch(schedule, nest.block, nest.columns, nest.rows, least))
-        _tile_columns(schedule, few, replace(tiling, heights=tiling.heights[-2:]))
-    _tile_panels(schedule, nest, tiling)
-
-
-def _has_rows_of_reader(schedule: Schedule, nest: _Nest) -> bool:
-    """Return whether the consumer of a nest certainly has as many rows, so that it can follow it panel by panel."""
-    func = schedule.function(nest.block.func)
-    if only_reader(find_block(func, nest.block.name)) is None:
-        return True  # It will be a copy of the results.
-    rows = loop_of_reader(schedule, nest.block, nest.rows)
-    return find_loop(func, rows.label).extent == find_loop(func, nest.rows.label).extent
+    least = cost.TILES_TO_PACK_A_PANEL * tiling.tile.rows // axes.step
+    few = nest.copied_to(*dispatch(schedule, nest.block, nest.columns, nest.rows, least))
+    low = replace(tiling, heights=tiling.heights[-2:], blocks=RowBlocks(), has_few_rows=True)
+    if axes.has_known_columns:
+        _tile_columns(schedule, few, low)
+        return
+    *higher, last = low.heights
+    for height in higher:
+        rest = few.copied_to(*part(schedule, few.block, few.rows, height // axes.step))
+        _tile_columns(schedule, few, replace(low, heights=[height]))
+        few = rest
+    wide = replace(tiling.tile, rows=last, vectors=cost.MAX_VECTORS)
+    if wide.fits(tiling.registers):
+        rest = few.copied_to(*part(schedule, few.block, few.columns, wide.columns))
+        _tile_columns(schedule, few, replace(low, tile=wide, heights=[last]))
+        few = rest
+    _tile_columns(schedule, few, replace(low, heights=[last]))
 
 
 def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest whose columns are one loop, in parts for the rows that fill tiles of each height."""
     axes, tile, blocks = tiling.axes, tiling.tile, tiling.blocks
-    if axes.packs_panels(tile) and not blocks.tiles and _has_rows_of_reader(schedule, nest):
+    is_packed = tiling.is_packed and axes.has_known_columns
+    by_panel = is_packed and axes.packs_panels(tile) and not blocks.tiles
+    if by_panel and follows_rows(schedule, nest.block, nest.rows):
+        if axes.is_unit_stride:
+            _tile_few_rows(schedule, nest, tiling)
         _tile_panels(schedule, nest, tiling)
         return
     panels, columns = schedule.split(nest.columns, [None, tile.columns])
     nest = replace(nest, panels=panels, columns=columns)
-    if axes.is_packed(tile) and not axes.has_known_columns and not axes.is_unit_stride:
+    if tiling.is_packed and not axes.has_known_columns and not axes.is_unit_stride:
         # The columns would be packed again for rows that are left over: these stay as they are.
         height, *lower = tiling.heights
         if lower:
             part(schedule, nest.block, nest.rows, height // axes.step)
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height), blocks=RowBlocks()))
         return
-    if axes.is_packed(tile) and axes.has_known_columns:
+    if is_packed:
         _pack_columns(schedule, nest.block, axes, tile)
     *first, last = tiling.heights
     for height in first:
@@ -299,14 +322,14 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     schedule.reorder(*outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
     if tiling.blocks.stride:
         _copy_rows(schedule, nest.block, outer, tiling)
-    if axes.is_packed(tile) and not axes.has_known_columns and not axes.is_unit_stride:
+    if tiling.is_packed and not axes.has_known_columns and not axes.is_unit_stride:
         _pack_panel(schedule, nest.block, tiling, panels)
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
         _put_columns_last(schedule, nest.block, axes.output_dimension)
         _put_columns_inside(schedule, nest.block, epilogue, row_tile)
-    if axes.is_packed(tile) and not axes.has_full_panels(tile):
+    if tiling.is_packed and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for user in (init, nest.block, epilogue):
