@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from programs import Array
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i1
 
 from relex.dialects import parse_module
 from relex.dialects.processors import PROCESSORS, Processor
@@ -18,6 +18,7 @@ from relex.dialects.target import Target, set_target
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, run_pass
+from relex.passes.analysis.choices import type_limits
 from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes
@@ -241,3 +242,10 @@ def test_blocks_are_proved(m: int, kind: str, monkeypatch: pytest.MonkeyPatch) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # such as what it cannot decide
         run_pass(CheckTirPass(), loops)
+
+
+def test_limits_of_types():
+    """What is read from memory has at least the limits of its type."""
+    assert type_limits(i1) == (0, 1)
+    assert type_limits(IntegerType(8)) == (-128, 127)
+    assert type_limits(IndexType()) == (-(2**63), 2**63 - 1)
