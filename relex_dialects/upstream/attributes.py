@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 INDEX = IndexType()
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=2**12, typed=True)
 def index_attr(value: int) -> IntegerAttr[IndexType]:
     """Return a number of the type `index`."""
     return IntegerAttr(value, INDEX)
