@@ -295,7 +295,7 @@ def _needs_destinations(op: Operation) -> bool:
 
 def _pass_destinations(module: ModuleOp) -> None:
     """Let callers allocate results whose sizes follow from those of the arguments, and pass them as destinations."""
-    calls = [op for op in walk(module) if type(op) in (CallOp, func.CallOp) and _needs_destinations(op)]
+    calls = [op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
     sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}
