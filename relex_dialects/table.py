@@ -107,7 +107,7 @@ def is_own(module: str) -> bool:
 def find(table: Mapping[Any, EntryT], thing: object) -> EntryT | None:
     """Return the entry of any mapping for the class of an op or type, else for its nearest base class that has one."""
     # A search in the parts themselves: `in` and `[]` of a `ChainMap` take several calls each.
-    parts = [table] if type(table) is dict else table.maps if isinstance(table, ChainMap) else [table]
+    parts: Sequence[Mapping[Any, EntryT]] = table.maps if isinstance(table, ChainMap) else (table,)
     for kind in type(thing).__mro__:
         for part in parts:
             if kind in part:
