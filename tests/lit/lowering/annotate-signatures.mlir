@@ -6,7 +6,7 @@
 // CHECK-SAME: attributes {relex.requires = ["1 <= n"], relex.signature = {inputs = [{name = "x", shape = ["n", 3 : i64], element_type = "f32"}, {name = "s", shape = [], element_type = "i64", is_scalar = true}], outputs = [{name = "result", shape = ["2 * n", 3 : i64], element_type = "f32"}], requirements = ["1 <= n"]}}
 func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %s: i64) -> tensor<?x3xf32>
     attributes {relex.requires = ["1 <= n"]} {
-  %y = relex.concat %x, %x {axis = 0 : i64} : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %y = relex.concat %x, %x axis = 0 : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
   func.return %y : tensor<?x3xf32>
 }
 
