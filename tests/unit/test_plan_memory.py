@@ -346,8 +346,8 @@ def test_report() -> None:
     text = """
     func.func @main(%x: tensor<?x128xf32>) -> tensor<?x128xf32> {
       %a = relex.exp %x : (tensor<?x128xf32>) -> tensor<?x128xf32>
-      %b = relex.permute_dims %a {axes = [1, 0]} : (tensor<?x128xf32>) -> tensor<128x?xf32>
-      %c = relex.permute_dims %b {axes = [1, 0]} : (tensor<128x?xf32>) -> tensor<?x128xf32>
+      %b = relex.permute_dims %a axes = [1, 0] : (tensor<?x128xf32>) -> tensor<128x?xf32>
+      %c = relex.permute_dims %b axes = [1, 0] : (tensor<128x?xf32>) -> tensor<?x128xf32>
       %d = relex.exp %c : (tensor<?x128xf32>) -> tensor<?x128xf32>
       func.return %d : tensor<?x128xf32>
     }"""

@@ -120,9 +120,9 @@ def test_a_record_is_all_that_tiles_need(bits: int, registers: int, monkeypatch:
 @pytest.mark.parametrize(("l2_bytes", "rule"), [(2**20, "dot-kernel"), (2**22, "tiles")])
 def test_where_the_second_cache_ends(l2_bytes: int, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles pack what is near for fewer rows than what is far away."""
-    target = KNOWN["x86-64 with AVX2"][0]
+    target = KNOWN["x86-64 with AVX-512"][0]
     monkeypatch.setattr(PROCESSORS, "maps", [dict(PROCESSORS)])
-    PROCESSORS["x86-64 with AVX2"] = replace(PROCESSORS["x86-64 with AVX2"], l2_bytes=l2_bytes)
+    PROCESSORS["x86-64 with AVX-512"] = replace(PROCESSORS["x86-64 with AVX-512"], l2_bytes=l2_bytes)
     processor = processor_of(target)
     assert processor is not None
     module = RelexPipelinePass("loops")(dense(64, 256, 1024, Target("riscv64-unknown-linux-gnu")))

@@ -85,9 +85,9 @@ func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 CALLS = """
 func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %w: tensor<?x3xf32> {relex.dims = ["m", ""]}, %s: i64)
     -> (tensor<?x3xf32>, i64) attributes {relex.requires = ["m <= n"]} {
-  %0 = relex.concat %x, %w {axis = 0 : i64} : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
-  %1 = relex.softmax %0 {axis = 1 : i64} : (tensor<?x3xf32>) -> tensor<?x3xf32>
-  %2 = relex.concat %1, %0 {axis = 0 : i64} : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %0 = relex.concat %x, %w axis = 0 : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %1 = relex.softmax %0 axis = 1 : (tensor<?x3xf32>) -> tensor<?x3xf32>
+  %2 = relex.concat %1, %0 axis = 0 : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
   func.return %2, %s : tensor<?x3xf32>, i64
 }
 """
@@ -96,7 +96,7 @@ func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %w: tensor<?x3xf32
 SOME = """
 func.func @main(%x: tensor<?x3xf32> {relex.dims = ["n", ""]}, %w: tensor<?x3xf32> {relex.dims = ["m", ""]}, %s: i64)
     -> (tensor<?x?xf32>, i64) attributes {relex.requires = ["m <= n"]} {
-  %0 = relex.permute_dims %w {axes = [1, 0]} : (tensor<?x3xf32>) -> tensor<3x?xf32>
+  %0 = relex.permute_dims %w axes = [1, 0] : (tensor<?x3xf32>) -> tensor<3x?xf32>
   %1 = relex.sum %0 axis = [0] : (tensor<3x?xf32>) -> tensor<?xf32>
   %2 = relex.sum %x axis = [1] keepdims : (tensor<?x3xf32>) -> tensor<?x1xf32>
   %3 = relex.exp %2 : (tensor<?x1xf32>) -> tensor<?x1xf32>
