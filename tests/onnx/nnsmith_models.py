@@ -221,15 +221,16 @@ def _double(tensor: TensorProto) -> None:
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64), name))
 
 
-def narrowest(model: ModelProto) -> float:
-    """Return the distance of 1 and the next number of the narrowest float type of a model."""
+def narrowest(model: ModelProto) -> np.finfo[Any]:
+    """Return the limits of the narrowest float type of a model."""
     graph = onnx.shape_inference.infer_shapes(model).graph
     found = {info.type.tensor_type.elem_type for info in (*graph.input, *graph.value_info, *graph.output)}
-    return float(np.finfo(next((dtype for element, dtype in FLOATS.items() if element in found), np.float32)).eps)
+    return np.finfo(next((dtype for element, dtype in FLOATS.items() if element in found), np.float32))
 
 
-def noisy(model: ModelProto, epsilon: float, seed: int) -> ModelProto:
-    """Return a model in 64 bits that rounds as it likes: each float that a node computes is changed in its last digits.
+def noisy(model: ModelProto, narrowest: np.finfo[Any], seed: int) -> ModelProto:
+    """Return a model in 64 bits that rounds as it likes: each float that a node computes is changed in its last digits,
+    and is 0 for every second seed if it is less than the smallest normal number.
 
     Where ONNX leaves open what a node computes, it computes something else each time: the largest of NaN and a number,
     an integer of a number that it cannot hold.
@@ -253,7 +254,10 @@ def noisy(model: ModelProto, epsilon: float, seed: int) -> ModelProto:
         return graph.node[-1].output[0]
 
     def change(value: str, output: str = "") -> str:
-        factors = 1 + CHANGE * epsilon * random.uniform(-1, 1, floats[output or value])
+        factors = 1 + CHANGE * float(narrowest.eps) * random.uniform(-1, 1, floats[output or value])
+        if seed % 2:
+            is_small = add("Less", add("Abs", value), np.asarray(float(narrowest.tiny)))
+            value = add("Where", is_small, np.asarray(0.0), value)
         return add("Mul", value, np.asarray(factors), output=output)
 
     changed = {i.name: change(i.name) for i in graph.input if i.name in floats}

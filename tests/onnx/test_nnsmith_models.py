@@ -29,6 +29,7 @@ def verdict(text: str, x: Any, found: Any, other: Any) -> str:
 SUM = "net (float[3] x) => (float[1] y) { y = ReduceSum(x) }"
 FLOOR = "net (float[2] x) => (float[2] y) { s = Sqrt(x) y = Floor(s) }"
 INTEGER = "net (float[2] x) => (int32[2] y) { s = Sqrt(x) y = Cast <to = 6> (s) }"
+NONZERO = "net (float[1] x) => (bool[1] y) { s = Mul(x, x) y = Cast <to = 9> (s) }"
 PLACE = "net (float[3] x) => (int64[1] y) { s = Sqrt(x) y = ArgMax(s) }"
 
 
@@ -43,6 +44,12 @@ def test_rounding_is_no_difference() -> None:
 def test_where_rounding_decides() -> None:
     assert verdict(FLOOR, [4, 5], np.array([2, 2], np.float32), np.array([1, 2], np.float32)) == "unstable"
     assert verdict(FLOOR, [4, 5], np.array([2, 2], np.float32), np.array([2, 1], np.float32)) == "differs"
+
+
+def test_numbers_that_are_nearly_zero() -> None:
+    """They may be rounded to zero, and nodes of f16 computed in f32."""
+    assert verdict(NONZERO, [1e-20], np.array([True]), np.array([False])) == "unstable"
+    assert verdict(NONZERO, [1e-10], np.array([True]), np.array([False])) == "differs"
 
 
 def test_what_onnx_leaves_open() -> None:

@@ -49,6 +49,8 @@ def run(function: Callable[..., object], m: int, k: int) -> None:
 def build_another() -> None:
     k, m = (n + 1 for n in divmod(next(_sizes), 37))
     run(build(PROGRAM.format(m=m, k=k))["main"], m, k)
+    # Not later: tens of megabytes of kernels leave holes in the memory of Python.
+    MEMORY.clear()
 
 
 def build_again() -> None:
