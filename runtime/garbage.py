@@ -10,6 +10,11 @@ MANY = 500_000
 """The number of new objects, some 100 MB of IR, from which garbage is collected between two passes."""
 
 
+MANY_KEPT = 20_000
+"""The number of objects that compilations have left, from which all garbage is collected: programs that have been
+dropped since are in the oldest generation, which Python itself looks at only while other code makes objects."""
+
+
 class _Uncollected(ContextDecorator):
     """
     Turns the garbage collector off while programs are compiled: IR is made of many objects, few of which become garbage
@@ -24,6 +29,7 @@ class _Uncollected(ContextDecorator):
         self._lock = Lock()
         self._compilations = 0
         self._was_enabled = False
+        self._kept = 0
 
     def __enter__(self) -> None:
         with self._lock:
@@ -37,7 +43,10 @@ class _Uncollected(ContextDecorator):
             self._compilations -= 1
             if self._compilations == 0 and self._was_enabled:
                 # Twice is enough for an object to get to the oldest generation, which is not looked at.
-                gc.collect(1)
+                self._kept += gc.get_count()[0] - gc.collect(1)
+                if self._kept > MANY_KEPT:
+                    gc.collect()
+                    self._kept = 0
                 gc.enable()
 
     def collect_if_many(self) -> None:
