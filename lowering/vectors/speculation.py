@@ -7,6 +7,7 @@ from itertools import takewhile
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
+from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
 from relex.dialects.index.expr import Atom, span_of, terms_of
@@ -60,7 +61,7 @@ def _is_decided_by(use: Use) -> bool:
     user = use.operation
     if isinstance(user, memref.StoreOp):
         return use.index != user.operands.index(user.value)
-    return bool(user.regions) or isinstance(user, memref.LoadOp | scf.YieldOp)
+    return bool(user.regions) or isinstance(user, memref.LoadOp) or user.has_trait(IsTerminator)
 
 
 def is_private(access: memref.LoadOp | memref.StoreOp) -> bool:
