@@ -42,6 +42,21 @@ def by_residues(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 @np.errstate(all="ignore")
+def test_single_residues_are_those_of_arrays(seed: int):
+    random, residues = Random(seed), Residues(seed)
+    pool: list[int] = [*residues.elements("x", (4,), F32).tolist(), residues.constant(np.float32(0.5))]
+    negf = head_of(NegfOp.name, F32)
+    for _ in range(200):
+        head, operands = random.choice([*HEADS, negf]), random.choices(pool, k=2)
+        operands = operands[:1] if head is negf else operands
+        one = int(residues.make(head)(*operands))
+        array = residues.make(head)(*(np.array([term, term], np.int64) for term in operands))
+        assert array.tolist() == [one, one]
+        pool.append(one)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@np.errstate(all="ignore")
 def test_residues_agree_with_terms(seed: int):
     """Terms of one residue are equal, and many equal terms have one residue."""
     random = Random(seed)
