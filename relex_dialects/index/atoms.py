@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Product:
     def __hash__(self) -> int:
         return hash(self._counts)
 
-    @property
+    @cached_property
     def _counts(self) -> frozenset[tuple[Atom, int]]:
         return frozenset((atom, self.factors.count(atom)) for atom in self.factors)
 

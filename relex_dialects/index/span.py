@@ -31,7 +31,8 @@ class Span:
 
     def scaled(self, by: int) -> Span:
         """Return the interval multiplied by a number."""
-        return self * Span(by, by)
+        low, high = (self.low, self.high) if by > 0 else (self.high, self.low)
+        return Span(low * by, high * by) if by else Span(0, 0)
 
     def divided(self, divisor: int) -> Span:
         """Return the interval divided by a positive number, rounded down."""

@@ -23,31 +23,45 @@ class _Replaced:
         self._known: dict[Atom, Index] = {}
 
     def of(self, index: Index) -> Index:
-        """Return an expression with its atoms replaced."""
-        parts = (self._of_atom(atom) * factor for atom, factor in terms_of(index).items())
+        """Return an expression with its atoms replaced; the same object if none of them is."""
+        terms = terms_of(index)
+        replaced = [self._of_atom(atom) for atom in terms]
+        if not any(found is not None for found in replaced):
+            return index
+        parts = (_or_atom(found, atom) * f for found, (atom, f) in zip(replaced, terms.items(), strict=True))
         return sum(parts, start=constant_of(index))
 
-    def _of_atom(self, atom: Atom) -> Index:
+    def _of_atom(self, atom: Atom) -> Index | None:
+        """Return what an atom becomes, or None if it stays."""
         if atom not in self._known:  # Expressions share their parts.
-            self._known[atom] = self._compute(atom)
+            found = self._replacement(atom)
+            self._known[atom] = self._from_parts(atom) if found is None else found
         return self._known[atom]
 
-    def _compute(self, atom: Atom) -> Index:
-        if (found := self._replacement(atom)) is not None:
-            return found
+    def _from_parts(self, atom: Atom) -> Index | None:
         match atom:
             case Product(factors=factors):
-                return prod(map(self._of_atom, factors))
+                replaced = [self._of_atom(factor) for factor in factors]
+                if all(found is None for found in replaced):
+                    return None
+                return prod(map(_or_atom, replaced, factors))
             case Quotient(dividend=dividend, divisor=divisor):
-                return self.of(dividend) // divisor
+                found = self.of(dividend)
+                return None if found is dividend else found // divisor
             case Remainder(dividend=dividend, divisor=divisor):
-                return self.of(dividend) % divisor
-            case Extreme(which="min", operands=(lhs, rhs)):
-                return smaller(self.of(lhs), self.of(rhs))
-            case Extreme(operands=(lhs, rhs)):
-                return larger(self.of(lhs), self.of(rhs))
+                found = self.of(dividend)
+                return None if found is dividend else found % divisor
+            case Extreme(which=which, operands=(lhs, rhs)):
+                left, right = self.of(lhs), self.of(rhs)
+                if left is lhs and right is rhs:
+                    return None
+                return smaller(left, right) if which == "min" else larger(left, right)
             case _:
-                return IndexExpr.of(atom)
+                return None
+
+
+def _or_atom(found: Index | None, atom: Atom) -> Index:
+    return IndexExpr.of(atom) if found is None else found
 
 
 def substitute(index: Index, values: Mapping[str, Index]) -> Index:

@@ -139,6 +139,7 @@ class Solver:
         self._known: dict[str, Size] = {}
         self._rank: dict[str, int] = {}
         self._left: list[Requirement] = []
+        self._solved: dict[Size, Size] = {}
 
     @property
     def left(self) -> Sequence[Requirement]:
@@ -152,11 +153,18 @@ class Solver:
 
     def solved(self, sizes: Iterable[Size]) -> Sizes:
         """Return sizes in terms of the names that stay."""
-        return tuple(substitute(size, self._known) for size in sizes)
+        return tuple(map(self._solve, sizes))
+
+    def _solve(self, size: Size) -> Size:
+        if isinstance(size, int):
+            return size
+        if size not in self._solved:
+            self._solved[size] = substitute(size, self._known)
+        return self._solved[size]
 
     def require(self, requirement: Requirement) -> bool:
         """Add a requirement. Returns whether it can hold."""
-        now = requirement.substitute(self._known)
+        now = Requirement(self._solve(requirement.lhs), requirement.relation, self._solve(requirement.rhs)).reduced()
         if now.holds is not None:
             return now.holds
         if now.relation == "==" and self._learn(now.lhs, now.rhs):
@@ -177,4 +185,5 @@ class Solver:
             return False
         name, value = max(candidates, key=lambda candidate: self._rank.get(candidate[0], -1))
         self._known = {old: substitute(size, {name: value}) for old, size in self._known.items()} | {name: value}
+        self._solved.clear()
         return True
