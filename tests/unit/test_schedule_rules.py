@@ -205,6 +205,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "a group for each channel, odd sizes": (convolution(3, 17, 3, 3, 5), "stencil", "stencil"),
     "a group for each channel, strides": (convolution(3, 23, 3, 3, 3, 2), "stencil", "stencil"),
     "a group for each channel of blocks": (blocked_depthwise(9, 3), "stencil", "stencil"),
+    "a group for each channel of blocks, large windows": (blocked_depthwise(13, 7), "stencil", "stencil"),
     "several outputs for each channel": (convolution(3, 9, 12, 3, 3), "tiles", "tiles"),
     "few terms at a time": (convolution(3, 23, 3, 3, 1, 2), None, None),
     "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
@@ -290,6 +291,10 @@ def test_rules(name: str) -> None:
         (convolution(5, 14, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
         (convolution(5, 14, 5, 5, 3), AVX2, "9 terms at a time, in vectors of 8 and 4 and 2 elements"),
         (convolution(5, 33, 5, 5, 3), AVX512, "9 terms at a time, in vectors of 16 and 1 elements"),
+        (blocked_depthwise(16, 3), AVX512, "3 terms of 7 rows at a time, in vectors of 16 elements"),
+        (blocked_depthwise(19, 3), AVX2, "3 terms of 6 and 5 rows at a time, in vectors of 8 elements"),
+        (blocked_depthwise(20, 7), AVX512, "7 terms of 4 and 2 rows at a time, in vectors of 16 elements"),
+        (blocked_depthwise(7, 7), AVX512, "7 terms at a time, in vectors of 16 elements"),
         (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), AVX2, "5 of 8 iterations of @i11"),
         (REPEATED, AVX512, "loops of 2x30, 3x70 iterations"),
         (sum_and_relu("40x7x7xf32", "40x1x1xf32"), AVX512, "one loop of @i11, @i21"),
@@ -336,12 +341,13 @@ def test_rows_come_from_memory_once_if_weights_stay_in_the_cache(channels: int, 
     assert [label for label in labels if label in "noy"] == outer
 
 
-def test_weights_of_channels_stay_in_registers_along_a_row() -> None:
+def test_weights_of_channels_are_loaded_once_for_rows_together() -> None:
     module = parse_module(blocked_depthwise(9, 3))
     set_target(module, AVX512)
     loops = RelexPipelinePass("loops")(module)
     labels = [loop.label.data for loop in loops.walk() if isinstance(loop, ForOp) and loop.label]
-    assert [label for label in labels if label in ("y", "i_0", "x")] == ["y", "i_0", "x"]
+    expected = ["y", "i_0", "x_0", "r", "s", "x_1"]
+    assert [label for label in labels if label in expected] == expected
 
 
 def test_a_padded_copy_is_made_for_each_channel() -> None:

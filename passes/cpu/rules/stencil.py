@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from relex.dialects.errors import fail
@@ -21,9 +22,11 @@ from relex.passes.schedule import Block, Loop, Schedule
 def stencil(block: BlockOp, processor: Processor) -> Plan:
     """Compute each result from all of its terms, in registers, before going on to the next: the code has a copy of the
     block for each term. Neighbouring results are in a vector, with a mask at the end of a row, if what they read is
-    contiguous as well; otherwise, as with strides, LLVM vectorizes them. Each sum keeps its order. Vectors of an
-    operand that neighbouring rows have in common, as of a convolution of each channel in blocks of channels, stay in
-    registers from row to row.
+    contiguous as well; otherwise, as with strides, LLVM vectorizes them. Each sum keeps its order.
+
+    Where neighbouring rows have vectors of an operand in common, as the weights of a convolution of each channel in
+    blocks of channels, some rows are computed together, a line of the window at a time: each of these vectors is loaded
+    once for all of the rows, and so are vectors of data that their windows share.
 
     ```mlir
     tir.for %y, %x, %r, %s in (14, 14, 3, 3) {
@@ -43,20 +46,48 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     reduction = Reduction.of(block)
     loop = reduction.columns()
     check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
-    if (terms := count(reduction.terms)) > cost.MAX_COPIES:
-        fail(block, f"expected {cost.MAX_COPIES} terms or less, found {terms}")
+    tile = _tile(reduction, loop, processor)
+    if (at_once := count(tile.terms)) > cost.MAX_COPIES:
+        fail(block, f"expected {cost.MAX_COPIES} terms or less, found {at_once}")
     as_integers = is_extreme_without_instruction(block, processor)
     if not as_integers:
-        check_at_least(block, cost.MIN_TERMS_OF_COLUMNS, terms, "terms")
+        check_at_least(block, cost.MIN_TERMS_OF_COLUMNS, count(reduction.terms), "terms")
     read = [access for access in reduction.reads if uses(access, loop)]
     rows = max(count([term for term in reduction.terms if _is_across(access, term, reduction.bits)]) for access in read)
     if rows > cost.MAX_TERMS_AT_ONCE:
         fail(block, f"expected {cost.MAX_TERMS_AT_ONCE} rows or less that are read at the same time, found {rows}")
     check_at_least(block, cost.MIN_COLUMNS_OF_A_STENCIL, count([loop]), "columns")
-    lanes = processor.lanes(reduction.bits)
-    parts = _parts(loop, lanes)
-    summary = f"{terms} terms at a time, in vectors of {' and '.join(map(str, parts))} elements"
-    return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts, as_integers))
+    parts = _parts(loop, processor.lanes(reduction.bits))
+    together = f" of {' and '.join(map(str, tile.heights))} rows" if tile.heights != (1,) else ""
+    summary = f"{at_once} terms{together} at a time, in vectors of {' and '.join(map(str, parts))} elements"
+    return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts, tile, as_integers))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Rows of results that are computed together, the innermost terms of each at a time."""
+
+    terms: Sequence[ForOp]
+    """These terms."""
+    heights: Sequence[int] = (1,)
+    """The numbers of rows in a tile: in all of them, or in all but the last one, and in the last one."""
+    has_rows: bool = False
+    """Whether rows have vectors of an operand in common: then all of them come before the next columns."""
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """A block, and the loops around it by their role."""
+
+    block: Block
+    outer: Sequence[Loop]
+    columns: Loop
+    terms: Sequence[Loop]
+
+    def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
+        """Return the nest of a copy of the block in copies of its loops."""
+        outer, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.terms))
+        return _Nest(block, outer, copies[self.columns], terms)
 
 
 def _is_across(access: BlockAccess, loop: ForOp, bits: int) -> bool:
@@ -66,11 +97,28 @@ def _is_across(access: BlockAccess, loop: ForOp, bits: int) -> bool:
     return any(step < 0 or step * bits // 8 >= cost.FAR_APART for step in steps)
 
 
-def _reuses_vectors(reduction: Reduction, columns: ForOp) -> bool:
-    """Return whether neighbouring rows of results have vectors of an operand in common, such as the weights of some
-    channels: then all rows come before the next columns, and these vectors stay in registers."""
+def _tile(reduction: Reduction, columns: ForOp, processor: Processor) -> _Tile:
+    """Return the tile for a reduction: several rows if they have vectors of an operand in common, such as the weights
+    of some channels."""
     rows = [loop for loop in reduction.spatial if loop is not columns][-1:]
-    return any(uses(access, columns) and not uses(access, row) for access in reduction.reads for row in rows)
+    if not any(uses(access, columns) and not uses(access, row) for access in reduction.reads for row in rows):
+        return _Tile(reduction.terms)
+    (row,), terms = rows, reduction.terms
+    line = next((terms[i:] for i in reversed(range(len(terms))) if count(terms[i:]) > 1), terms)
+    # A tile has a sum and a vector of data for each row.
+    most = min(cost.MAX_COPIES // count(line), (processor.vector_registers - 2) // 2)
+    if not isinstance(row.extent, int) or most < 2:
+        return _Tile(terms, has_rows=True)
+    return _Tile(line, _heights(row.extent, most), has_rows=True)
+
+
+def _heights(rows: int, most: int) -> Sequence[int]:
+    """Return the heights of tiles for some rows: a divisor of their number, or nearly equal parts of it."""
+    best = max(height for height in range(1, most + 1) if rows % height == 0)
+    if 2 * best > min(most, rows):
+        return (best,)
+    height = -(-rows // -(-rows // most))
+    return (height, rows % height)
 
 
 def _parts(loop: ForOp, lanes: int) -> list[int]:
@@ -81,41 +129,49 @@ def _parts(loop: ForOp, lanes: int) -> list[int]:
     return [length for length in lengths if (loop.extent >= length if length == lanes else loop.extent & length)]
 
 
-def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequence[int], as_integers: bool) -> None:
-    block, columns = block_named(reduction.block), named(loop)
+def _schedule(
+    schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequence[int], tile: _Tile, as_integers: bool
+) -> None:
+    block = block_named(reduction.block)
     outer = [named(other) for other in reduction.spatial if other is not loop]
-    terms = list(map(named, reduction.terms))
     if as_integers:
         if not isinstance(reduction.result.owner, AllocBufferOp):
             schedule.cache_write(block, 0)
         schedule.order_as_integers(block)
-    keeps_terms = _reuses_vectors(reduction, loop)
+    nest = _Nest(block, outer, named(loop), list(map(named, reduction.terms)))
     *first, last = parts
     for lanes in first:
-        rest, copies = part(schedule, block, columns, lanes)
-        _schedule_part(schedule, block, outer, columns, terms, lanes, keeps_terms)
-        block, columns = rest, copies[columns]
-        outer, terms = ([copies[each] for each in loops] for loops in (outer, terms))
-    _schedule_part(schedule, block, outer, columns, terms, last, keeps_terms)
+        rest = nest.copied_to(*part(schedule, nest.block, nest.columns, lanes))
+        _schedule_rows(schedule, nest, lanes, tile)
+        nest = rest
+    _schedule_rows(schedule, nest, last, tile)
 
 
-def _schedule_part(
-    schedule: Schedule,
-    block: Block,
-    outer: Sequence[Loop],
-    columns: Loop,
-    terms: Sequence[Loop],
-    lanes: int,
-    keeps_terms: bool,
-) -> None:
-    vector, lane = schedule.split(columns, [None, lanes])
-    around = [*outer[:-1], vector, outer[-1]] if keeps_terms else [*outer, vector]
-    schedule.reorder(*around, *terms, lane)
-    consumer = move_consumer(schedule, block, around[-1])
-    schedule.compact_buffer(block, 0)
-    init = schedule.decompose_reduction(block, terms[0])
-    for term in terms:
+def _schedule_rows(schedule: Schedule, nest: _Nest, lanes: int, tile: _Tile) -> None:
+    *first, last = tile.heights
+    for height in first:
+        rest = nest.copied_to(*part(schedule, nest.block, nest.outer[-1], height))
+        _schedule_part(schedule, nest, lanes, height, tile)
+        nest = rest
+    _schedule_part(schedule, nest, lanes, last, tile)
+
+
+def _schedule_part(schedule: Schedule, nest: _Nest, lanes: int, height: int, tile: _Tile) -> None:
+    vector, lane = schedule.split(nest.columns, [None, lanes])
+    around, rows = [*nest.outer, vector], []
+    if tile.has_rows:
+        *outer, row = nest.outer
+        around = [*outer, vector, row]
+        if height > 1:
+            around[-1], *rows = schedule.split(row, [None, height])
+    schedule.reorder(*around, *nest.terms, *rows, lane)
+    consumer = move_consumer(schedule, nest.block, around[-1])
+    schedule.compact_buffer(nest.block, 0)
+    init = schedule.decompose_reduction(nest.block, nest.terms[0])
+    for term in nest.terms[-len(tile.terms) :]:
         schedule.unroll(term)
-    for user in (init, block, consumer):
-        inner = schedule.get_loops(user)[-1]
+    for user in (init, nest.block, consumer):
+        *_, inner = loops = schedule.get_loops(user)
+        if rows:
+            schedule.unroll(loops[-2])
         schedule.vectorize(inner) if lanes > 1 else schedule.unroll(inner)
