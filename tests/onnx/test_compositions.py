@@ -122,3 +122,16 @@ def test_deformable_convolution_with_an_open_batch() -> None:
     compare(
         m, [numbers(*shape) for shape in [(2, 4, 6, 5), (6, 2, 3, 2), (2, 24, 3, 4), (6,), (2, 12, 3, 4)]], native=False
     )
+
+
+@pytest.mark.parametrize("beta", [0.75, 0.5, 1.0])
+@pytest.mark.parametrize("channels", [1, 5, 17])
+def test_local_response_norm(channels: int, beta: float) -> None:
+    attributes: dict[str, Any] = {"size": 5, "alpha": 0.1, "beta": beta, "bias": 0.0}
+    x = numbers(2, channels, 3, 3)
+    x[0, 0, 0] = np.nan, np.inf, 1e-18
+    m = model([node("LRN", "x", "y", **attributes)], [value("x", FLOAT, ["n", channels, 3, "w"])], ["y"])
+    before = np.pad(np.square(x), [(0, 0), (2, 2), (0, 0), (0, 0)])
+    sums = sum(before[:, i : i + channels] for i in range(5))
+    with np.errstate(all="ignore"):
+        compare(m, [x], [x / np.power(np.float32(0.1 / 5) * sums, np.float32(beta))])
