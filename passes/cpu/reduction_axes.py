@@ -18,7 +18,7 @@ from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, check_at_least, count, is_side_by_side, uses
+from relex.passes.cpu.reductions import Reduction, bytes_of, check_at_least, count, is_side_by_side, uses
 from relex.passes.cpu.register_tiles import Tile, best_tile
 
 CandidateT = TypeVar("CandidateT")
@@ -150,13 +150,19 @@ class ReductionAxes:
 
     def outer_for(self, processor: Processor) -> Sequence[ForOp]:
         """Return the outer loops in the order in which tiles are computed. An operand of the columns that stays in the
-        second-level cache is read as a whole for each part of the other operands, which then come from memory once."""
+        second-level cache is read as a whole for each part of the other operands, which then come from memory once; so
+        is one that does not, if otherwise more would come from afar."""
         loops = [loop for loop in (*self.outer, self.columns, *self.reduction.terms) if uses(self.right, loop)]
         size = count(loops, cost.LIKELY_EXTENT) * self.reduction.bits // 8
-        if size > cost.L2_SIZES_FROM_AFAR * processor.l2_bytes:
-            return self.outer
+        near = cost.L2_SIZES_FROM_AFAR * processor.l2_bytes
         others = [access for access in self.reduction.reads if access is not self.right]
-        return sorted(self.outer, key=lambda loop: not any(uses(access, loop) for access in others))
+        again = [loop for loop in self.outer if not any(uses(access, loop) for access in others)]
+        if size > near:
+            parts = [loop for loop in self.outer if loop not in again and not uses(self.right, loop)]
+            other = sum(bytes_of(access.buffer) or 0 for access in others)
+            if other <= near or size * count(parts) + other >= other * count(again) + size:
+                return self.outer
+        return sorted(self.outer, key=lambda loop: loop in again)
 
     def tile(self, processor: Processor) -> Tile:
         """Return the cheapest tile that fits into the registers of a processor."""

@@ -120,6 +120,13 @@ def bits_of(buffer: SSAValue) -> int:
     return max(kind.element_type.bitwidth, 8) if isinstance(kind.element_type, FixedBitwidthType) else 0
 
 
+def bytes_of(buffer: SSAValue) -> int | None:
+    """Return the size of a buffer in memory; None if it is only known at run time."""
+    assert isa(buffer.type, MemRefType)
+    shape = buffer.type.get_shape()
+    return None if DYNAMIC_INDEX in shape else prod(shape) * bits_of(buffer) // 8
+
+
 def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
     """Return whether a block accesses neighbouring elements in consecutive iterations of a loop."""
     *outer, last = access.element or (0,)

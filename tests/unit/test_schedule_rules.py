@@ -108,12 +108,13 @@ def blocked_pool(padding: int) -> str:
     }}"""
 
 
-def blocked_convolution(channels: int) -> str:
-    a, b = f"tensor<1x{channels}x6x14xf32>", f"tensor<3x{channels}x1x1x1x32xf32>"
+def blocked_convolution(channels: int, width: int = 14, images: str = "1") -> str:
+    a, b = f"tensor<{images}x{channels}x6x{width}xf32>", f"tensor<3x{channels}x1x1x1x32xf32>"
+    result = f"tensor<{images}x3x6x{width}x32xf32>"
     return f"""
-    func.func @main(%a: {a}, %b: {b}) -> tensor<1x3x6x14x32xf32> {{
-      %0 = relex.conv2d_blocked %a, %b : ({a}, {b}) -> tensor<1x3x6x14x32xf32>
-      func.return %0 : tensor<1x3x6x14x32xf32>
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.conv2d_blocked %a, %b : ({a}, {b}) -> {result}
+      func.return %0 : {result}
     }}"""
 
 
@@ -332,9 +333,17 @@ def test_full_panels_are_packed_without_a_condition() -> None:
     assert [loop.extent for loop in packing["b_local_rest"]] == [33, 13]
 
 
-@pytest.mark.parametrize(("channels", "outer"), [(64, ["n", "y", "o"]), (2048, ["n", "o", "y"])])
-def test_rows_come_from_memory_once_if_weights_stay_in_the_cache(channels: int, outer: list[str]) -> None:
-    module = parse_module(blocked_convolution(channels))
+@pytest.mark.parametrize(
+    ("text", "outer"),
+    [
+        (blocked_convolution(64), ["n", "y", "o"]),
+        (blocked_convolution(2048), ["n", "o", "y"]),
+        (blocked_convolution(2048, 140), ["n", "y", "o"]),  # Weights six times are less than the data three times.
+        (blocked_convolution(2048, 140, "?"), ["n", "o", "y"]),
+    ],
+)
+def test_rows_come_from_memory_once_if_weights_stay_in_the_cache_or_are_less(text: str, outer: list[str]) -> None:
+    module = parse_module(text)
     set_target(module, AVX512)
     loops = RelexPipelinePass("loops")(module)
     labels = [loop.label.data for loop in loops.walk() if isinstance(loop, ForOp) and loop.label]
