@@ -237,6 +237,10 @@ MIN_SCATTERED_COLUMNS = 8
 SHARE_OF_ZEROS = 1 / 32
 """Zeros that may fill the last block, relative to the channels."""
 
+COST_OF_UNBLOCKING = 6
+"""Cost of bringing an element from blocks of channels into the usual order, in multiplications of vectors: it is read
+and written again, at other places, mostly farther away than in the second-level cache."""
+
 # Bands of convolutions
 
 MAX_BANDS = 3

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp
@@ -14,6 +15,7 @@ from xdsl.utils.disjoint_set import DisjointSet
 from relex.dialects.processors import Processor
 from relex.dialects.relex import ConcatOp, ConstantOp, Conv2dOp
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.properties import as_integer
 from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
@@ -103,7 +105,10 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
         members.setdefault(regions.find(value), []).append(value)
     sizes: dict[SSAValue, int] = {}
     for region in members.values():
-        if (size := _size(region, processor)) is not None and any(map(_is_worth_it, region)):
+        size = _size(region, processor) if any(map(_is_worth_it, region)) else None
+        if size is None:
+            size = _size_after_blocks(region, sizes, processor)
+        if size is not None:
             sizes |= dict.fromkeys(region, size)
     return sizes
 
@@ -130,6 +135,23 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
     channels = [tensor_type(value.type).get_shape()[1] for value in (*values, *joined)]
     may_fill = not any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values)
     return next((size for size in (2 * lanes, lanes) if all(_fits(count, size, may_fill) for count in channels)), None)
+
+
+def _size_after_blocks(values: Sequence[SSAValue], sizes: Mapping[SSAValue, int], processor: Processor) -> int | None:
+    """Return the size of the blocks of the results of a convolution, and what is computed from them, if it takes less
+    time to fill the last block with zeros, and to bring the results into the usual order, than to do so with the data,
+    which is in blocks and needed nowhere else; None if not."""
+    found = [op for value in values if isinstance(op := value.owner, Conv2dOp)]
+    if len(found) != 1 or any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values):
+        return None
+    (op,) = found
+    if op.data not in sizes or not op.data.has_one_use() or as_integer(op.groups) != 1:
+        return None
+    lanes = processor.lanes(_bits(values))
+    channels, data_channels, *window = tensor_type(op.weight.type).get_shape()
+    zeros = -channels % lanes * data_channels * prod(window) / lanes
+    is_worth_it = zeros + cost.COST_OF_UNBLOCKING * channels < cost.COST_OF_UNBLOCKING * data_channels
+    return lanes if is_worth_it else None
 
 
 def _bits(values: Sequence[SSAValue]) -> int:

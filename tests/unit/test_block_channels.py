@@ -63,6 +63,12 @@ def by_channel(x: Any) -> Any:
     return op.conv2d(x, constant(63, 1, 3, 2), groups=63, strides=[1, 2], padding=[1, 0, 2, 1], dilation=[2, 1])
 
 
+def few_at_the_end(x: Any, channels: int = 2, window: int = 1) -> Any:
+    """Results in few channels, which nothing slides over, of data in blocks; the zeros in the last block become
+    other numbers on the way."""
+    return op.sigmoid(convolved(convolved(x, 64), channels, 64, window))
+
+
 def joined(x: Any) -> Any:
     parts = [convolved(x, 32), op.max_pool2d(convolved(x, 8), [3, 3], strides=[1, 1], padding=[1, 1])]
     return convolved(op.concat(parts, axis=1), 16, 40, dilation=[2, 1])
@@ -85,6 +91,8 @@ NETWORKS: dict[str, Callable[[Any], Any]] = {
     "a number for each place": lambda x: convolved(op.multiply(constant(7, 6), convolved(x)), 8, 16),
     "filled with zeros": lambda x: op.mean(op.relu(op.add(convolved(x, 63), constant(1, 63, 1, 1))), axis=[2, 3]),
     "filled, then the largest": lambda x: op.max_pool2d(op.exp(convolved(x, 63)), [2, 2]),
+    "few at the end": few_at_the_end,
+    "some at the end": lambda x: few_at_the_end(x, 14, 3),
     "groups in the usual order": lambda x: op.mean(op.relu(by_channel(op.concat([x] * 21, axis=1))), axis=[2, 3]),
     "groups": lambda x: op.max_pool2d(convolved(convolved(convolved(x), 16, 1, groups=16), 8, 16), [2, 2]),
 }
@@ -104,7 +112,9 @@ def test_results_agree_up_to_rounding(name: str) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["residual", "filled with zeros", "groups in the usual order", "joined with others"])
+@pytest.mark.parametrize(
+    "name", ["residual", "filled with zeros", "few at the end", "groups in the usual order", "joined with others"]
+)
 def test_the_number_of_images_may_be_open(name: str) -> None:
     module = network(NETWORKS[name], images="n")
     set_target(module, AVX2)
@@ -134,6 +144,16 @@ def test_a_residual_connection_costs_no_transposes() -> None:
     # The last convolution reaches nothing, and stays.
     assert sum(isinstance(o, Conv2dOp) for o in blocked.walk()) == 1
     assert sum(isinstance(o, PermuteDimsOp) for o in blocked.walk()) == 1
+
+
+@pytest.mark.parametrize(("channels", "window", "stay"), [(2, 1, 0), (14, 3, 0), (2, 3, 1), (56, 1, 0), (64, 1, 1)])
+def test_few_results_leave_blocks_instead_of_much_data(channels: int, window: int, stay: int) -> None:
+    module = network(lambda x: few_at_the_end(x, channels, window))
+    set_target(module, AVX2)
+    blocked = BlockChannelsPass()(module)
+    assert sum(isinstance(o, Conv2dOp) for o in blocked.walk()) == stay
+    (permuted,) = (o for o in blocked.walk() if isinstance(o, PermuteDimsOp))
+    assert permuted.result.type.get_shape()[1] == (4 if stay else -(-channels // 8))
 
 
 def test_strict_compilation_keeps_the_order_of_sums() -> None:
