@@ -45,7 +45,7 @@ def depends_on(second: Operation, first: Operation) -> bool:
 
 
 def packs(nest: Operation) -> bool:
-    """Return whether a nest copies into a layout in panels. Its elements are used again and again; merged with one of
-    their uses, products are not faster on x86-64, and load more on AArch64."""
-    stores = (access for access in accesses(nest) if access.is_write)
+    """Return whether a nest copies into a layout in panels, for other nests. Its elements are used again and again;
+    merged with one of their uses, products are not faster on x86-64, and load more on AArch64."""
+    stores = (a for a in accesses(nest) if a.is_write and not nest.is_ancestor(a.buffer.owner))
     return any(isinstance(index.owner, arith.DivSIOp | arith.RemSIOp) for store in stores for index in store.indices)

@@ -229,6 +229,10 @@ PANELS_TOGETHER = 4
 """Panels that are packed at the same time, or a divisor of it: they use more of each page that a row of the operand is
 on."""
 
+L2_SIZES_OF_PANELS = 0.5
+"""Size of panels that are packed at the same time, in second-level caches, up to which they stay there until all rows
+have used each."""
+
 MIN_SCATTERED_COLUMNS = 8
 """Columns if the results of a vector must be stored one by one."""
 

@@ -269,6 +269,18 @@ class ReductionAxes:
             and all(uses(self.right, loop) for loop in self.outer)
         )
 
+    def panels_together(self, tile: Tile, processor: Processor) -> int:
+        """Return the number of panels that are packed at the same time, right before they are used: where columns are
+        contiguous, more of each page that a row of the operand is on is used. They stay in the second-level cache, and
+        leave enough parts for threads."""
+        if not self.has_known_columns or not self.is_unit_stride:
+            return 1
+        panels = self.column_count // tile.columns
+        size = self._terms * tile.columns * self.reduction.bits // 8
+        fitting = int(cost.L2_SIZES_OF_PANELS * processor.l2_bytes) // size
+        most = max(1, min(cost.PANELS_TOGETHER, fitting, panels // cost.ENOUGH_PARTS))
+        return max(n for n in range(1, most + 1) if panels % n == 0)
+
     def check_worth_it(self, tile: Tile) -> None:
         """Fail if tiles would not make up for the work that prepares them."""
         block = self.reduction.block

@@ -121,13 +121,24 @@ def loop_extents(module: ModuleOp, block: str) -> list[int]:
     return [loop.extent for loop in loops_of(op) if isinstance(loop.extent, int)]
 
 
-@pytest.mark.parametrize("op", ["matmul", "dense"])
-def test_panels_are_packed_when_they_are_used(op: str) -> None:
-    """A panel of 16 columns is packed in the loop of the panels, before all tiles of rows."""
-    module = scheduled(product(512, 768, 1024, op=op, then=RELU), HASWELL)
+@pytest.mark.parametrize(
+    ("op", "rows", "terms", "columns", "together"),
+    [
+        ("dense", 512, 768, 1024, 1),
+        ("matmul", 512, 768, 1024, 4),
+        ("matmul", 256, 2560, 1024, 2),  # Half of the second-level cache holds three panels of so many terms.
+        ("matmul", 512, 768, 512, 2),  # Threads share sixteen parts.
+        ("matmul", 512, 768, 16 * 67, 1),
+    ],
+)
+def test_panels_are_packed_when_they_are_used(op: str, rows: int, terms: int, columns: int, together: int) -> None:
+    """Panels of 16 columns are packed in the loop of the panels, before all tiles of rows; several at a time if their
+    columns are contiguous."""
+    module = scheduled(product(rows, terms, columns, op=op, then=RELU), HASWELL)
     (func,) = (func for func in module.walk() if isinstance(func, PrimFuncOp))
-    assert loop_extents(module, op)[0] == loop_extents(module, "b_local")[0] == 1024 // 16
-    assert "%b_local = tir.alloc_buffer : memref<768x16xf32>" in str(func)
+    assert loop_extents(module, op)[0] == loop_extents(module, "b_local")[0] == columns // (16 * together)
+    assert f"%b_local = tir.alloc_buffer : memref<{f'{together}x' if together > 1 else ''}{terms}x16xf32>" in str(func)
+    assert "tir.for parallel" in str(func)
 
 
 @pytest.mark.parametrize("text", [product(101, 128, 264), product(101, 128, 264).replace("128", "?")])

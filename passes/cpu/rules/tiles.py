@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from relex.dialects.index.expr import Index, terms_of, values_in
+from relex.dialects.index.expr import terms_of
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, ForOp
-from relex.passes.analysis.buffers import buffers_read, buffers_written
+from relex.dialects.tir import BlockOp
+from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import find_block, loops_of
 from relex.passes.cpu import cost
+from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
-from relex.passes.cpu.reductions import block_named, count, element_written, named
+from relex.passes.cpu.reductions import block_named, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
@@ -46,9 +45,9 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     over by tiles of one height are done in lower tiles; their number may be known only at run time. So may the number
     of columns: contiguous ones that are left over by full tiles are done in narrow tiles with a guard; others are
     packed panel by panel, and what is left over stays as it is. Where tiles divide the columns, each panel is packed
-    right before all rows use it, and is still in a cache then. Rows of an operand that is too large for a cache are
-    done in blocks, all columns of a block before the next one; rows that would evict each other from the first-level
-    cache are copied (`row_blocks.py`).
+    right before all rows use it, and is still in a cache then; several are packed together if columns are contiguous.
+    Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the next one;
+    rows that would evict each other from the first-level cache are copied (`row_blocks.py`).
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -205,7 +204,7 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height), blocks=RowBlocks()))
         return
     if is_packed:
-        _pack_columns(schedule, nest.block, axes, tile)
+        pack_columns(schedule, nest.block, axes, tile)
     *first, last = tiling.heights
     for height in first:
         rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step * max(1, blocks.tiles)))
@@ -217,14 +216,17 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 
 def _tile_panels(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest panel by panel: each is packed, and used by all rows before the next one."""
-    panels, columns = schedule.split(nest.columns, [None, tiling.tile.columns])
-    nest = replace(nest, panels=panels, columns=columns)
-    schedule.reorder(*nest.outer, nest.panels, nest.rows, *nest.terms, *nest.inside, nest.columns)
+    axes = tiling.axes
+    together = axes.panels_together(tiling.tile, tiling.processor)
+    sizes = [None, together, tiling.tile.columns] if together > 1 else [None, tiling.tile.columns]
+    groups, *panels, columns = schedule.split(nest.columns, sizes)
+    nest = replace(nest, panels=panels[0] if panels else groups, columns=columns)
+    schedule.reorder(*nest.outer, groups, *panels, nest.rows, *nest.terms, *nest.inside, nest.columns)
     if tiling.blocks.stride:
-        _copy_rows(schedule, nest.block, nest.outer, tiling)
+        copy_rows(schedule, nest.block, nest.outer, axes, tiling.tile, tiling.blocks.stride)
     move_consumer(schedule, nest.block, nest.panels)
     schedule.compact_buffer(nest.block, 0)
-    _pack_panel(schedule, nest.block, tiling, nest.panels)
+    pack_panels(schedule, nest.block, axes, tiling.tile, tiling.processor, groups, together)
     *first, last = tiling.heights
     for height in first:
         rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // tiling.axes.step))
@@ -244,73 +246,6 @@ def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         _use_registers(schedule, user, nest, row_tile, tile.lanes)
 
 
-def _pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
-    """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores for
-    full panels. Elements that terms read at a distance, as in transposed convolutions, become contiguous."""
-    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
-    dimension, rank = axes.dimension, len(axes.right.element)
-    assert dimension is not None
-    indices = list(map(AffineExpr.dimension, range(rank)))
-    split = indices.pop(dimension)
-    phases = _phases(axes)
-    first = [index % phases[index] for index in indices if index in phases]
-    inside = [index // phases[index] if index in phases else index for index in indices]
-    layout = AffineMap(rank, 0, (*first, split // tile.columns, *inside, split % tile.columns))
-    schedule.transform_layout(copy, ("write", 0), layout)
-    loops = schedule.get_loops(copy)
-    column = loops.pop(dimension)
-    # `rewrite-layout` computes one copy at compile time, not one in parts.
-    has_parts = not axes.has_full_panels(tile) and not axes.has_constant_columns and axes.column_count > tile.columns
-    if has_parts:
-        schedule.partition([column], tile.columns)
-    panel, column = schedule.split(column, [None, tile.columns])
-    is_in_vectors = has_parts or axes.has_full_panels(tile)
-    inner: list[Loop] = []
-    if is_in_vectors and axes.is_unit_stride and not axes.has_constant_columns:
-        together = gcd(axes.column_count // tile.columns, cost.PANELS_TOGETHER)
-        panel, *inner = schedule.split(panel, [None, together]) if together > 1 else [panel]
-    schedule.reorder(panel, *loops, *inner, column)
-    if is_in_vectors:
-        schedule.vectorize(column)
-
-
-def _phases(axes: ReductionAxes) -> dict[AffineExpr, int]:
-    """Return the dimensions of the operand of the columns of which terms read every n-th element, with these n if they
-    divide the size."""
-    steps = (_step(index, axes.reduction.terms) for index in axes.right.element)
-    found = enumerate(zip(steps, axes.right.access.shape, strict=True))
-    return {AffineExpr.dimension(i): n for i, (n, size) in found if n > 1 and size != DYNAMIC_INDEX and size % n == 0}
-
-
-def _step(index: Index, terms: Sequence[ForOp]) -> int:
-    """Return the distance of the elements that terms read in a dimension; 0 if it is the same one."""
-    factors = terms_of(index)
-    return gcd(*(factors.get(loop.variable, 0) for loop in terms))
-
-
-def _pack_panel(schedule: Schedule, block: Block, tiling: _Tiling, panels: Loop) -> None:
-    """Pack the columns of a panel in the loop of the panels. As many columns are read at the same time as a set of the
-    first-level cache has lines of, since they may be any distance apart."""
-    axes = tiling.axes
-    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
-    schedule.compute_at(copy, panels)
-    schedule.compact_buffer(copy, 0)
-    dimension, rank = axes.dimension, len(axes.right.element)
-    assert dimension is not None
-    op = find_block(schedule.function(copy.func), copy.name)
-    (column,) = [named(loop) for loop in loops_of(op) if loop.variable in values_in(element_written(op)[dimension])]
-    indices = list(map(AffineExpr.dimension, range(rank)))
-    indices.append(indices.pop(dimension))
-    schedule.transform_layout(copy, ("write", 0), AffineMap(rank, 0, tuple(indices)))
-    loops = schedule.get_loops(copy)
-    inner = [loop for loop in loops[loops.index(panels) + 1 :] if loop != column]
-    if not axes.is_unit_stride:
-        outer, column = schedule.split(column, [None, gcd(tiling.tile.columns, tiling.processor.l1_ways)])
-        inner = [outer, *inner]
-    schedule.reorder(*inner, column)
-    schedule.vectorize(column)
-
-
 def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     axes, tile = tiling.axes, tiling.tile
@@ -321,9 +256,9 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     outer = [*nest.outer, *blocks]
     schedule.reorder(*outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
     if tiling.blocks.stride:
-        _copy_rows(schedule, nest.block, outer, tiling)
+        copy_rows(schedule, nest.block, outer, axes, tile, tiling.blocks.stride)
     if tiling.is_packed and not axes.has_known_columns and not axes.is_unit_stride:
-        _pack_panel(schedule, nest.block, tiling, panels)
+        pack_panels(schedule, nest.block, axes, tile, tiling.processor, panels)
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
@@ -344,24 +279,6 @@ def _split_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[Seque
         return [], tile, row
     block, tile, row = schedule.split(nest.rows, [None, tiling.blocks.tiles, height])
     return [block], tile, row
-
-
-def _copy_rows(schedule: Schedule, block: Block, outer: Sequence[Loop], tiling: _Tiling) -> None:
-    """Copy the rows of the left operand, in the innermost of some loops if there are any, to a distance from each other
-    at which the first-level cache holds a line of each."""
-    left = tiling.axes.left
-    assert left is not None
-    copy = schedule.cache_read(block, buffers_read(tiling.axes.reduction.block).index(left.buffer))
-    if outer:
-        schedule.compute_at(copy, outer[-1])
-        schedule.compact_buffer(copy, 0)
-    rank = len(left.element)
-    row, term = AffineExpr.dimension(tiling.axes.left_dimension), AffineExpr.dimension(rank - 1)
-    schedule.transform_layout(copy, ("write", 0), AffineMap(rank, 0, (row, term % tiling.blocks.stride)))
-    length = gcd(count(tiling.axes.reduction.terms), cost.MAX_COPIED_AT_ONCE)
-    if length >= tiling.tile.lanes:
-        _, terms = schedule.split(schedule.get_loops(copy)[-1], [None, length])
-        schedule.vectorize(terms)
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:

@@ -1,0 +1,119 @@
+"""Operands of a matrix product that are copied into the order in which tiles read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from relex.dialects.index.expr import Index, terms_of, values_in
+from relex.dialects.processors import Processor
+from relex.dialects.tir import ForOp
+from relex.passes.analysis.buffers import buffers_read
+from relex.passes.analysis.loop_tree import find_block, loops_of
+from relex.passes.cpu import cost
+from relex.passes.cpu.reduction_axes import ReductionAxes
+from relex.passes.cpu.reductions import count, element_written, named
+from relex.passes.cpu.register_tiles import Tile
+from relex.passes.schedule import Block, Loop, Schedule
+
+
+def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
+    """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores for
+    full panels. Elements that terms read at a distance, as in transposed convolutions, become contiguous."""
+    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
+    dimension, rank = axes.dimension, len(axes.right.element)
+    assert dimension is not None
+    indices = list(map(AffineExpr.dimension, range(rank)))
+    split = indices.pop(dimension)
+    phases = _phases(axes)
+    first = [index % phases[index] for index in indices if index in phases]
+    inside = [index // phases[index] if index in phases else index for index in indices]
+    layout = AffineMap(rank, 0, (*first, split // tile.columns, *inside, split % tile.columns))
+    schedule.transform_layout(copy, ("write", 0), layout)
+    loops = schedule.get_loops(copy)
+    column = loops.pop(dimension)
+    # `rewrite-layout` computes one copy at compile time, not one in parts.
+    has_parts = not axes.has_full_panels(tile) and not axes.has_constant_columns and axes.column_count > tile.columns
+    if has_parts:
+        schedule.partition([column], tile.columns)
+    panel, column = schedule.split(column, [None, tile.columns])
+    is_in_vectors = has_parts or axes.has_full_panels(tile)
+    inner: list[Loop] = []
+    if is_in_vectors and axes.is_unit_stride and not axes.has_constant_columns:
+        together = gcd(axes.column_count // tile.columns, cost.PANELS_TOGETHER)
+        panel, *inner = schedule.split(panel, [None, together]) if together > 1 else [panel]
+    schedule.reorder(panel, *loops, *inner, column)
+    if is_in_vectors:
+        schedule.vectorize(column)
+
+
+def _phases(axes: ReductionAxes) -> dict[AffineExpr, int]:
+    """Return the dimensions of the operand of the columns of which terms read every n-th element, with these n if they
+    divide the size."""
+    steps = (_step(index, axes.reduction.terms) for index in axes.right.element)
+    found = enumerate(zip(steps, axes.right.access.shape, strict=True))
+    return {AffineExpr.dimension(i): n for i, (n, size) in found if n > 1 and size != DYNAMIC_INDEX and size % n == 0}
+
+
+def _step(index: Index, terms: Sequence[ForOp]) -> int:
+    """Return the distance of the elements that terms read in a dimension; 0 if it is the same one."""
+    factors = terms_of(index)
+    return gcd(*(factors.get(loop.variable, 0) for loop in terms))
+
+
+def pack_panels(
+    schedule: Schedule,
+    block: Block,
+    axes: ReductionAxes,
+    tile: Tile,
+    processor: Processor,
+    panels: Loop,
+    together: int = 1,
+) -> None:
+    """Pack the columns of a panel, or of several together, in a loop. As many columns are read at the same time as a
+    set of the first-level cache has lines of, since they may be any distance apart."""
+    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
+    schedule.compute_at(copy, panels)
+    schedule.compact_buffer(copy, 0)
+    dimension, rank = axes.dimension, len(axes.right.element)
+    assert dimension is not None
+    op = find_block(schedule.function(copy.func), copy.name)
+    (column,) = [named(loop) for loop in loops_of(op) if loop.variable in values_in(element_written(op)[dimension])]
+    indices = list(map(AffineExpr.dimension, range(rank)))
+    place = indices.pop(dimension)
+    width = tile.columns
+    split = (place // width, *indices, place % width) if together > 1 else (*indices, place)
+    schedule.transform_layout(copy, ("write", 0), AffineMap(rank, 0, split))
+    loops = schedule.get_loops(copy)
+    inner = [loop for loop in loops[loops.index(panels) + 1 :] if loop != column]
+    if together > 1:
+        panel, column = schedule.split(column, [None, width])
+        inner.append(panel)
+    if not axes.is_unit_stride:
+        outer, column = schedule.split(column, [None, gcd(tile.columns, processor.l1_ways)])
+        inner = [outer, *inner]
+    schedule.reorder(*inner, column)
+    schedule.vectorize(column)
+
+
+def copy_rows(
+    schedule: Schedule, block: Block, outer: Sequence[Loop], axes: ReductionAxes, tile: Tile, stride: int
+) -> None:
+    """Copy the rows of the left operand, in the innermost of some loops if there are any, to a distance from each other
+    at which the first-level cache holds a line of each."""
+    left = axes.left
+    assert left is not None
+    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(left.buffer))
+    if outer:
+        schedule.compute_at(copy, outer[-1])
+        schedule.compact_buffer(copy, 0)
+    rank = len(left.element)
+    row, term = AffineExpr.dimension(axes.left_dimension), AffineExpr.dimension(rank - 1)
+    schedule.transform_layout(copy, ("write", 0), AffineMap(rank, 0, (row, term % stride)))
+    length = gcd(count(axes.reduction.terms), cost.MAX_COPIED_AT_ONCE)
+    if length >= tile.lanes:
+        _, terms = schedule.split(schedule.get_loops(copy)[-1], [None, length])
+        schedule.vectorize(terms)
