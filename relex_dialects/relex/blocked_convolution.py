@@ -15,7 +15,7 @@ from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegersConstr
-from relex.dialects.relex.sliding import SlidingWindows, expect_rank
+from relex.dialects.relex.sliding import SlidingWindows, contract, expect_rank
 from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, same_element_type, shape_str
 from relex.dialects.relex.windows import Windows
 from relex.dialects.sizes import Size
@@ -88,5 +88,5 @@ class Conv2dBlockedOp(SlidingWindows):
         channels_first = np.moveaxis(x.reshape((*x.shape, 1)[:5]), 4, 2)
         parts = self.windows(weight.shape).over(channels_first, 0)
         if self.depthwise is not None:
-            return np.einsum("nbcxyrs,bprsqc->nbxyc", parts, weight)
-        return np.einsum("nbcxyrs,obrsci->noxyi", parts, weight)
+            return contract("nbcxyrs,bprsqc->nbxyc", parts, weight)
+        return contract("nbcxyrs,obrsci->noxyi", parts, weight)

@@ -16,7 +16,7 @@ from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
-from relex.dialects.relex.sliding import SlidingWindows, expect_rank
+from relex.dialects.relex.sliding import SlidingWindows, contract, expect_rank
 from relex.dialects.relex.types import (
     Shape,
     SizedType,
@@ -92,7 +92,7 @@ class Convolution(SlidingWindows, ABC):
         parts = parts.reshape(x.shape[0], groups, x.shape[1] // groups, *parts.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         spatial, window = _SPATIAL[: self.RANK], _WINDOW[: self.RANK]
-        result = np.einsum(f"ngc{spatial}{window},goc{window}->ngo{spatial}", parts, kernels)
+        result = contract(f"ngc{spatial}{window},goc{window}->ngo{spatial}", parts, kernels)
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
 
 
@@ -213,7 +213,8 @@ class TransposedConvolution(Convolution, ABC):
             starts = [k * dilation for k, dilation in zip(place, windows.dilation, strict=True)]
             steps = zip(starts, extents, windows.strides, strict=True)
             reached = (slice(start, start + extent, stride) for start, extent, stride in steps)
-            full[(..., *reached)] += np.einsum(f"ngc{spatial},gco->ngo{spatial}", parts, kernels[(..., *place)])
+            kernel = kernels[(..., *place)]
+            full[(..., *reached)] += np.einsum(f"ngc{spatial},gco->ngo{spatial}", parts, kernel, optimize=True)
         firsts = [margin * stride for margin, stride in zip(margins, windows.strides, strict=True)]
         ends = zip(firsts, windows.before, sizes, windows.after, strict=True)
         result = full[(..., *(slice(first + b, first + size - a) for first, b, size, a in ends))]

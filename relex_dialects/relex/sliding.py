@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from xdsl.irdl import prop_def
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operator
 from relex.dialects.relex.properties import IntegersConstr, integers
@@ -37,3 +38,9 @@ def expect_rank(t: SizedType, rank: int, what: str) -> Sizes:
     if len(shape) != rank:
         raise InferenceError(f"expected {what} of rank {rank}, found {shape_str(shape)}")
     return shape
+
+
+def contract(subscripts: str, parts: Array, weight: Array) -> Array:
+    """Return sums of products as `np.einsum` does, large ones in the time of a matrix product."""
+    # These leave out the 0 that a sum starts from: with it, no sum is -0.
+    return np.einsum(subscripts, parts, weight, optimize=True) + weight.dtype.type(0)
