@@ -97,7 +97,9 @@ class Symbols:
         self.ops = {name: op for op in module.ops if (name := get_name_if_symbol(op)) is not None}
         self.used = {name: symbols_used(op) for name, op in self.ops.items()}
         """How often each refers to others."""
-        self.count = sum(self.used.values(), Counter[str]())
+        self.count = Counter[str]()
+        for used in self.used.values():
+            self.count.update(used)
 
     def part(self, name: str, may_move: Callable[[Operation], bool]) -> Part | None:
         """Return a function with all that it refers to, if it is a kernel that can be elsewhere: `may_move` tells so of
