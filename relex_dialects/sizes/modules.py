@@ -32,7 +32,8 @@ def is_static(function: Operation) -> bool:
 
 
 def _mentions_unknown(op: Operation, kind: type[Attribute]) -> bool:
-    types = [*op.result_types, *op.operand_types]
+    # Each operand is a result or an argument in the same function.
+    types = [*op.result_types]
     types += [arg.type for region in op.regions for block in region.blocks for arg in block.args]
     if isinstance(op, FuncOp):
         types += [*op.function_type.inputs, *op.function_type.outputs]

@@ -164,6 +164,8 @@ class Solver:
 
     def require(self, requirement: Requirement) -> bool:
         """Add a requirement. Returns whether it can hold."""
+        if requirement.lhs == requirement.rhs:
+            return True
         now = Requirement(self._solve(requirement.lhs), requirement.relation, self._solve(requirement.rhs)).reduced()
         if now.holds is not None:
             return now.holds
