@@ -117,14 +117,16 @@ def find(table: Mapping[Any, EntryT], thing: object) -> EntryT | None:
 
 def parts_of(entry: Any) -> Iterator[Any]:
     """Yield the parts of an entry: functions, classes, and values that are bound to them."""
-    if isinstance(entry, partial):
+    if isinstance(entry, FunctionType | type):
+        yield entry
+    elif isinstance(entry, partial):
         yield from parts_of((entry.func, entry.args, entry.keywords))
     elif isinstance(entry, Mapping):
         yield from parts_of(tuple(cast("Mapping[Any, Any]", entry).values()))
     elif isinstance(entry, tuple | list):
         for part in cast("Sequence[Any]", entry):
             yield from parts_of(part)
-    elif is_dataclass(entry) and not isinstance(entry, type):
+    elif is_dataclass(entry):
         yield from parts_of([type(entry), *(getattr(entry, field.name) for field in fields(entry))])
     else:
         yield entry
