@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     SymbolRefAttr,
     UnitAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -62,7 +63,15 @@ def allocator(name: str, inputs: Sequence[Attribute], output: Attribute) -> llvm
 
 def call(callee: SymbolRefAttr, arguments: Iterable[SSAValue], result: Attribute) -> llvm.CallOp:
     """Build a call of a function that returns `result`, which may be `!llvm.void`."""
-    return llvm.CallOp(callee, *arguments, return_type=None if isinstance(result, llvm.LLVMVoidType) else result)
+    # Calls of kernels have dozens of arguments, which the constructor examines one by one.
+    operands = list(arguments)
+    segments = DenseArrayBase.from_list(i32, [len(operands), 0])
+    properties = {**_CALL_PROPERTIES, "callee": callee, "operandSegmentSizes": segments}
+    results = () if isinstance(result, llvm.LLVMVoidType) else (result,)
+    return llvm.CallOp.create(operands=operands, properties=properties, result_types=results)
+
+
+_CALL_PROPERTIES = llvm.CallOp("callee").properties
 
 
 def extract(struct: SSAValue, position: Sequence[int], kind: Attribute) -> llvm.ExtractValueOp:
