@@ -16,6 +16,7 @@ from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.lowering.vectors.forms import can_widen
+from relex.lowering.vectors.transposes import transpose
 from relex.lowering.vectors.widen import widen
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
@@ -50,7 +51,9 @@ class VectorizeLoopsPass(RelexPass):
       quotients and remainders of the index whose divisor is a multiple of the vector length. Uniform values are loaded
       once. A load that is in bounds whatever the condition says runs without it. Loads of every second element, without
       a mask, become two vector loads and a shuffle; on targets that take pairs apart, loads of even and of odd elements
-      share those of the pairs. Other accesses are scalarized.
+      share those of the pairs. Other accesses are scalarized, except in copies into local buffers that read along the
+      loop around this one: where both loops have as many iterations as a vector has elements, a square of elements is
+      transposed by shuffles.
     * An element that all iterations update becomes a `vector.reduction`: in any order with `fastmath<reassoc>`, else in
       program order, so that results do not change.
     * A divergent condition becomes a mask; a uniform one stays a branch, and nested loops stay loops.
@@ -97,7 +100,9 @@ def _marked_loops(op: Operation) -> list[scf.ForOp]:
 def _vectorize(loop: scf.ForOp, processor: Processor | None) -> None:
     length = _length(loop)
     del loop.attributes[VECTORIZED_ATTR]
-    if length > 1 and not any(map(_stays_scalar, walk(loop))):
+    if length < 2 or any(map(_stays_scalar, walk(loop))):
+        return
+    if processor is None or not transpose(loop, length, processor.vector_bits):
         widen(loop, length, takes_pairs_apart=processor is not None and processor.takes_pairs_apart)
 
 

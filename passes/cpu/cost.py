@@ -7,6 +7,8 @@ nothing else is said, numbers were measured on processors with AVX2 and AVX-512.
 
 from __future__ import annotations
 
+from math import log2
+
 # Sizes that are only known at run time
 
 MANY = 2**40
@@ -211,10 +213,13 @@ word of the other operand is loaded twice, once under the condition, for a singl
 
 COST_OF_A_SCALAR = 1.5
 """Cost of copying an element, in multiplications."""
-
 COST_OF_A_SCALAR_STORE = 2.5
 """Cost of storing an element of a vector by itself, in multiplications: it is taken out of the vector first, and each
 goes to another cache line."""
+
+COST_OF_A_STORE_TO_L2 = 10
+"""Cost of such a store if its line has been evicted from the first-level cache: a line of 64 bytes comes and goes, 32
+bytes in a cycle."""
 
 MIN_USES_TO_PACK = 8
 """Rows that use an element of an operand; with fewer, packing its columns costs more than it saves."""
@@ -307,3 +312,9 @@ MAX_PACKED_GROWTH = 4
 
 PACKED_BYTES_ALLOWED = 2**16
 """Bytes of packed copies that are always allowed: padding at the edges may multiply a small constant."""
+
+
+def of_a_square(lanes: int) -> float:
+    """Return the cost of copying an element, in multiplications, where squares of as many elements as a vector has on
+    each side are transposed: each vector is loaded, shuffled as often as its length is divided by 2, and stored."""
+    return (2 + log2(lanes)) / lanes

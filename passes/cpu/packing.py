@@ -10,9 +10,9 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.index.expr import Index, terms_of, values_in
 from relex.dialects.processors import Processor
-from relex.dialects.tir import ForOp
+from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read
-from relex.passes.analysis.loop_tree import find_block, loops_of
+from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes
 from relex.passes.cpu.reductions import count, element_written, named
@@ -20,7 +20,7 @@ from relex.passes.cpu.register_tiles import Tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
-def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile) -> None:
+def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile, processor: Processor) -> None:
     """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores for
     full panels. Elements that terms read at a distance, as in transposed convolutions, become contiguous."""
     copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
@@ -40,6 +40,9 @@ def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Ti
     if has_parts:
         schedule.partition([column], tile.columns)
     panel, column = schedule.split(column, [None, tile.columns])
+    if axes.is_packed_in_squares(tile, processor) and not has_parts:
+        _in_squares(schedule, [panel, *loops], loops[-1], column, tile.lanes)
+        return
     is_in_vectors = has_parts or axes.has_full_panels(tile)
     inner: list[Loop] = []
     if is_in_vectors and axes.is_unit_stride and not axes.has_constant_columns:
@@ -74,14 +77,16 @@ def pack_panels(
     together: int = 1,
 ) -> None:
     """Pack the columns of a panel, or of several together, in a loop. As many columns are read at the same time as a
-    set of the first-level cache has lines of, since they may be any distance apart."""
+    set of the first-level cache has lines of, since they may be any distance apart, or as many as a square that is
+    transposed in registers has."""
     copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
     schedule.compute_at(copy, panels)
     schedule.compact_buffer(copy, 0)
     dimension, rank = axes.dimension, len(axes.right.element)
     assert dimension is not None
     op = find_block(schedule.function(copy.func), copy.name)
-    (column,) = [named(loop) for loop in loops_of(op) if loop.variable in values_in(element_written(op)[dimension])]
+    (column,) = _along(op, dimension)
+    terms = _along(op, rank - 1)
     indices = list(map(AffineExpr.dimension, range(rank)))
     place = indices.pop(dimension)
     width = tile.columns
@@ -92,11 +97,31 @@ def pack_panels(
     if together > 1:
         panel, column = schedule.split(column, [None, width])
         inner.append(panel)
+    if axes.is_packed_in_squares(tile, processor):
+        _in_squares(schedule, inner, *terms, column, tile.lanes)
+        return
     if not axes.is_unit_stride:
         outer, column = schedule.split(column, [None, gcd(tile.columns, processor.l1_ways)])
         inner = [outer, *inner]
     schedule.reorder(*inner, column)
     schedule.vectorize(column)
+
+
+def _along(block: BlockOp, dimension: int) -> list[Loop]:
+    """Return the loops that index a dimension of what a block writes."""
+    inside = set(values_in(element_written(block)[dimension]))
+    return [named(loop) for loop in loops_of(block) if loop.variable in inside]
+
+
+def _in_squares(schedule: Schedule, inner: Sequence[Loop], terms: Loop, column: Loop, lanes: int) -> None:
+    """Order the loops of a copy so that it transposes squares of elements in registers. Terms that fill none are copied
+    one by one."""
+    if count([find_loop(schedule.function(terms.func), terms.label)]) % lanes:
+        schedule.partition([terms], lanes)
+    square, term = schedule.split(terms, [None, lanes])
+    group, lane = schedule.split(column, [None, lanes])
+    schedule.reorder(*(loop for loop in inner if loop != terms), group, square, term, lane)
+    schedule.vectorize(lane)
 
 
 def copy_rows(

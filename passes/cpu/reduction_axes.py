@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.utils.hints import isa
 
 from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
@@ -18,6 +20,7 @@ from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
+from relex.passes.cpu.cache_sets import lines_in_a_set
 from relex.passes.cpu.reductions import Reduction, bytes_of, check_at_least, count, is_side_by_side, uses
 from relex.passes.cpu.register_tiles import Tile, best_tile
 
@@ -189,15 +192,29 @@ class ReductionAxes:
         if self.is_packed(tile) and not self.has_constant_columns:
             rest = self.column_count % tile.columns
             stores = rest + (self.column_count - rest) / tile.lanes if self.is_unit_stride else self.column_count
-            total += cost.COST_OF_A_SCALAR * self._copied * stores
+            is_in_squares = self.is_packed_in_squares(tile, processor)
+            total += (cost.of_a_square(tile.lanes) if is_in_squares else cost.COST_OF_A_SCALAR) * self._copied * stores
         if not self.is_stored_in_vectors:
-            total += cost.COST_OF_A_SCALAR_STORE * around * rows * self.column_count / terms
+            store = cost.COST_OF_A_STORE_TO_L2 if self._evicts_results(tile, processor) else cost.COST_OF_A_SCALAR_STORE
+            total += store * around * rows * self.column_count / terms
         return total
 
     def _may_evict_rows(self, tile: Tile, processor: Processor) -> bool:
         """Return whether rows of the left operand may be a power of two apart, and as many as evict each other from the
         first-level cache; `row_blocks` copies only those whose distance is known."""
         return self.is_unit_stride and self.has_open_rows and tile.rows >= processor.l1_ways
+
+    def _evicts_results(self, tile: Tile, processor: Processor) -> bool:
+        """Return whether the results of a vector, which are stored one by one, are so far apart that the lines that
+        they are on evict each other from the first-level cache before the next results on them."""
+        kind = self.reduction.result.type
+        assert isa(kind, MemRefType)
+        inside = kind.get_shape()[self.output_dimension + 1 :]
+        if DYNAMIC_INDEX in inside:
+            return False
+        distance = prod(inside) * self.reduction.bits // 8
+        columns = min(tile.columns, self.column_count)
+        return lines_in_a_set(columns, distance, processor) >= processor.l1_ways
 
     @cached_property
     def _has_scattered_rows(self) -> bool:
@@ -254,6 +271,21 @@ class ReductionAxes:
             return self.dimension is not None and self.has_open_rows and is_many and not self.inside
         may_be_packed = self.dimension is not None and DYNAMIC_INDEX not in self.right.access.shape
         return may_be_packed and count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
+
+    def is_packed_in_squares(self, tile: Tile, processor: Processor) -> bool:
+        """Return whether columns are packed by transposing squares of elements: those of a column are contiguous along
+        the last terms, whose number is known, and fill vectors."""
+        bits, terms = self.reduction.bits, self.reduction.terms[-1]
+        return (
+            not self.is_unit_stride
+            and is_side_by_side(self.right, terms)
+            and isinstance(terms.extent, int)
+            and terms.extent >= tile.lanes
+            and self.has_full_panels(tile)
+            and not self.has_constant_columns
+            and bits in (32, 64)
+            and tile.lanes == processor.lanes(bits) > 1
+        )
 
     def packs_panels(self, tile: Tile) -> bool:
         """Return whether columns of a known number are packed panel by panel, each right before it is used: then it is

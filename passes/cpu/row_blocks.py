@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from math import prod
 
@@ -11,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from relex.dialects.processors import Processor
 from relex.passes.analysis.loop_tree import function_of
 from relex.passes.cpu import cost
+from relex.passes.cpu.cache_sets import lines_in_a_set
 from relex.passes.cpu.reduction_axes import ReductionAxes
 from relex.passes.cpu.reductions import count
 from relex.passes.cpu.register_tiles import Tile
@@ -59,13 +59,6 @@ def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBloc
         return RowBlocks(0, stride)
     fitting = int(cost.L3_SIZES_OF_A_BLOCK * processor.l3_bytes) // (tile.rows * (stride or terms) * size)
     return RowBlocks(_tiles_in_a_block(rows // tile.rows, fitting), stride)
-
-
-def lines_in_a_set(rows: int, distance: int, processor: Processor) -> int:
-    """Return how many lines, one of each of some rows that are `distance` bytes apart, share a set of the first-level
-    cache."""
-    sets = processor.l1_bytes // processor.l1_ways // processor.line_bytes
-    return max(Counter(row * distance // processor.line_bytes % sets for row in range(rows)).values())
 
 
 def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:

@@ -204,7 +204,7 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height), blocks=RowBlocks()))
         return
     if is_packed:
-        pack_columns(schedule, nest.block, axes, tile)
+        pack_columns(schedule, nest.block, axes, tile, tiling.processor)
     *first, last = tiling.heights
     for height in first:
         rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step * max(1, blocks.tiles)))

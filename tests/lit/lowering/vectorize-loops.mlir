@@ -401,6 +401,35 @@ func.func @halves(%x: memref<8xf32>, %y: memref<16xf32>) {
   func.return
 }
 
+// A copy to a local buffer along the other side: a square of elements is transposed in registers, two pairs of vectors
+// at a time. AVX-512 has other squares.
+// CHECK-LABEL: func.func @square
+// PAIRS-LABEL: func.func @square
+func.func @square(%x: memref<40x40xf64>, %i: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %y = memref.alloc() : memref<8x8xf64>
+  // CHECK: vector.insert
+  // PAIRS-COUNT-8: vector.load %x{{.+}} : memref<40x40xf64>, vector<8xf64>
+  // PAIRS: vector.shuffle {{.+}} [0, 1, 4, 5, 8, 9, 12, 13]
+  // PAIRS: vector.shuffle {{.+}} [2, 3, 6, 7, 10, 11, 14, 15]
+  // PAIRS: vector.shuffle {{.+}} [0, 8, 2, 10, 4, 12, 6, 14]
+  // PAIRS: vector.shuffle {{.+}} [1, 9, 3, 11, 5, 13, 7, 15]
+  // PAIRS-COUNT-8: vector.store {{.+}}, %y[
+  // PAIRS-NOT: scf.for
+  scf.for %k = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      %row = arith.addi %i, %j : index
+      %0 = memref.load %x[%row, %k] : memref<40x40xf64>
+      memref.store %0, %y[%k, %j] : memref<8x8xf64>
+    } {relex.vectorized}
+  }
+  // PAIRS: return
+  %1 = memref.load %y[%c0, %c1] : memref<8x8xf64>
+  func.return %1 : f64
+}
+
 // Other loops stay as they are, and so does one with a single iteration.
 // CHECK-LABEL: func.func @others
 func.func @others(%x: memref<8xf32>, %a: f32) {

@@ -23,7 +23,7 @@
 
 // CHECK-LABEL: @dense(
 // CHECK: %W_local = tir.alloc_buffer : memref<4x784x32xf32>
-// CHECK: tir.for {{.*}}, %{{.*}}, vectorized %{{.*}} in (4, 784, 32)
+// CHECK: tir.for %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, vectorized %{{.*}} in (4, 2, 49, 16, 16)
 // CHECK: tir.block @W_local
 // CHECK: tir.for %{{.*}}, %{{.*}} in (4, 18)
 // CHECK-NEXT: tir.alloc_buffer : memref<14x32xf32>

@@ -1,0 +1,113 @@
+"""Squares of elements that are transposed in registers, while panels of products are packed."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from relex.dialects import parse_module
+from relex.dialects.features import has_feature
+from relex.dialects.target import Target, set_target
+from relex.lowering import VectorizeLoopsPass
+from relex.lowering.vectors.transposes import transposed
+from relex.runtime import build
+
+SQUARE = """
+func.func @main(%x: memref<40x40xf32>, %z: memref<40x40xf32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %y = memref.alloc() : memref<40x40xf32>
+  scf.for %k = %c0 to {extent} step %c1 {{
+    scf.for %j = %c0 to %c8 step %c1 {{
+      {body}
+    }} {{relex.vectorized}}
+  }}
+  %use = memref.load %y[%c0, %c0] : memref<40x40xf32>
+  memref.store %use, %x[%c0, %c0] : memref<40x40xf32>
+  func.return
+}}
+"""
+COPY = """%0 = memref.load %x[%j, %k] : memref<40x40xf32>
+  memref.store %0, %y[%k, %j] : memref<40x40xf32>"""
+TARGETS = {
+    "SSE": Target("x86_64-unknown-linux-gnu", "x86-64"),
+    "AVX2": Target("x86_64-unknown-linux-gnu", "haswell"),
+    "AVX-512": Target("x86_64-unknown-linux-gnu", "skylake-avx512"),
+}
+
+
+@pytest.mark.parametrize(("length", "group"), [(2, 2), (4, 4), (4, 2), (8, 4), (8, 2), (16, 4), (16, 2)])
+def test_shuffles_transpose(length: int, group: int) -> None:
+    """Every element goes to its place, with as many shuffles as vectors for each halving of the length."""
+    shuffles: list[object] = []
+
+    def shuffle(one: Any, other: Any, chosen: Any) -> Any:
+        shuffles.append(chosen)
+        return operator.itemgetter(*chosen)(one + other)
+
+    rows = [tuple((row, column) for column in range(length)) for row in range(length)]
+    assert transposed(cast(Any, rows), group, shuffle) == [*zip(*rows, strict=True)]
+    assert len(shuffles) == length * (length.bit_length() - 1)
+
+
+def is_shuffled(body: str, extent: str = "%c8", cpu: str = "haswell") -> bool:
+    module = parse_module(SQUARE.format(body=body, extent=extent))
+    set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
+    return "vector.shuffle" in str(VectorizeLoopsPass()(module))
+
+
+def test_a_copy_is_transposed() -> None:
+    assert is_shuffled(COPY)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        COPY.replace("%y[", "%z["),  # An argument may be the one that is read.
+        COPY.replace("%x[", "%y["),
+        COPY.replace("%x[%j, %k]", "%x[%k, %j]"),
+        COPY.replace("%y[%k, %j]", "%y[%j, %k]").replace("%x[%j, %k]", "%x[%k, %j]"),
+        COPY.replace("%0 =", "%twice = arith.muli %k, %c2 : index\n%0 =").replace("%x[%j, %k]", "%x[%j, %twice]"),
+        COPY.replace("%0 =", "%half = arith.divsi %k, %c2 : index\n%0 =").replace("%x[%j, %k]", "%x[%half, %k]"),
+        COPY.replace("%0, %y", "%1, %y").replace("memref.store", "%1 = arith.addf %0, %0 : f32\nmemref.store"),
+        COPY + "\nmemref.store %0, %z[%k, %j] : memref<40x40xf32>",
+    ],
+)
+def test_others_are_not(body: str) -> None:
+    assert not is_shuffled(body)
+
+
+def test_other_extents_are_not() -> None:
+    assert not is_shuffled(COPY, extent="%c7")
+    assert not is_shuffled(COPY, cpu="skylake-avx512")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    ("m", "k", "n", "kind"),
+    [(64, 40, 512, "f32"), (65, 43, 528, "f32"), (96, 17, 1024, "f64"), (33, 16, 320, "i32"), (70, 101, 261, "f32")],
+)
+def test_products_of_transposed_operands(name: str, m: int, k: int, n: int, kind: str) -> None:
+    """Small integers, whose sums are exact in any order; other values go to the same places."""
+    target = TARGETS[name]
+    if not all(not f or has_feature(Target.host(), f) for f in ["", "avx2", "avx512f"][: [*TARGETS].index(name) + 1]):
+        pytest.skip("needs a machine with such vectors")
+    a, b, result = (f"tensor<{shape}x{kind}>" for shape in (f"{m}x{k}", f"{n}x{k}", f"{m}x{n}"))
+    text = f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.dense %a, %b : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+    random = np.random.default_rng(k)
+    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[kind]
+    x, w = (random.integers(-9, 10, shape).astype(dtype) for shape in ((m, k), (n, k)))
+    if kind != "i32":
+        w[n // 2, k // 2], w[n - 1, k - 1] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(build(text, target=target)["main"](x, w), x @ w.T)
