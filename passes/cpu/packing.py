@@ -14,6 +14,7 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of
 from relex.passes.cpu import cost
+from relex.passes.cpu.cache_sets import lines_in_a_set
 from relex.passes.cpu.reduction_axes import ReductionAxes
 from relex.passes.cpu.reductions import count, element_written, named
 from relex.passes.cpu.register_tiles import Tile
@@ -46,11 +47,21 @@ def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Ti
     is_in_vectors = has_parts or axes.has_full_panels(tile)
     inner: list[Loop] = []
     if is_in_vectors and axes.is_unit_stride and not axes.has_constant_columns:
-        together = gcd(axes.column_count // tile.columns, cost.PANELS_TOGETHER)
+        together = _panels_together(axes, tile, processor)
         panel, *inner = schedule.split(panel, [None, together]) if together > 1 else [panel]
     schedule.reorder(panel, *loops, *inner, column)
     if is_in_vectors:
         schedule.vectorize(column)
+
+
+def _panels_together(axes: ReductionAxes, tile: Tile, processor: Processor) -> int:
+    """Return the number of full panels of contiguous columns that are packed at the same time: all of them if their
+    number has no suitable divisor, and the lines that they are written to do not evict each other."""
+    panels, terms = axes.column_count // tile.columns, count(axes.reduction.terms, cost.LIKELY_EXTENT)
+    distance = terms * tile.columns * axes.reduction.bits // 8
+    together = gcd(panels, cost.PANELS_TOGETHER)
+    is_free = lines_in_a_set(panels, distance, processor) <= processor.l1_ways // 2
+    return panels if together == 1 and is_free else together
 
 
 def _phases(axes: ReductionAxes) -> dict[AffineExpr, int]:

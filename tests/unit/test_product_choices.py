@@ -154,6 +154,13 @@ def test_few_panels_are_packed_first() -> None:
     assert "%b_local = tir.alloc_buffer : memref<8x768x16xf32>" in str(module)
 
 
+def test_rows_are_read_as_a_whole() -> None:
+    """31 full panels have no suitable divisor. They are packed at the same time if they are 253 lines apart, in
+    different sets of the first-level cache, but not if they are 256 lines apart, in one."""
+    apart, evicted = (loop_extents(scheduled(product(127, k, 511), HASWELL), "b_local") for k in (253, 256))
+    assert (apart[1:], evicted[1:]) == ([253, 31, 16], [256, 16])
+
+
 def test_rows_are_contiguous() -> None:
     """Columns of the first operand would be used by rows that are scattered."""
     module = scheduled(product(128, 3072, 768), HASWELL)
