@@ -213,6 +213,7 @@ word of the other operand is loaded twice, once under the condition, for a singl
 
 COST_OF_A_SCALAR = 1.5
 """Cost of copying an element, in multiplications."""
+
 COST_OF_A_SCALAR_STORE = 2.5
 """Cost of storing an element of a vector by itself, in multiplications: it is taken out of the vector first, and each
 goes to another cache line."""
