@@ -158,7 +158,8 @@ def _schedule_rows(schedule: Schedule, nest: _Nest, lanes: int, tile: _Tile) -> 
 
 def _schedule_part(schedule: Schedule, nest: _Nest, lanes: int, height: int, tile: _Tile) -> None:
     vector, lane = schedule.split(nest.columns, [None, lanes])
-    around, rows = [*nest.outer, vector], []
+    around = [*nest.outer, vector]
+    rows: list[Loop] = []
     if tile.has_rows:
         *outer, row = nest.outer
         around = [*outer, vector, row]
