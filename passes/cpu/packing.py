@@ -109,7 +109,7 @@ def pack_panels(
         panel, column = schedule.split(column, [None, width])
         inner.append(panel)
     if axes.is_packed_in_squares(tile, processor):
-        _in_squares(schedule, inner, *terms, column, tile.lanes)
+        _in_squares(schedule, inner, terms[0], column, tile.lanes)
         return
     if not axes.is_unit_stride:
         outer, column = schedule.split(column, [None, gcd(tile.columns, processor.l1_ways)])
