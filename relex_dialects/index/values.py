@@ -20,7 +20,7 @@ class _Replaced:
 
     def __init__(self, replacement: Callable[[Atom], Index | None]):
         self._replacement = replacement
-        self._known: dict[Atom, Index] = {}
+        self._known: dict[Atom, Index | None] = {}
 
     def of(self, index: Index) -> Index:
         """Return an expression with its atoms replaced; the same object if none of them is."""
