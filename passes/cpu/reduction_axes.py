@@ -9,6 +9,7 @@ from math import prod
 from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Block
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import PassError, fail, name_of
@@ -192,7 +193,8 @@ class ReductionAxes:
         if self.is_packed(tile) and not self.has_constant_columns:
             rest = self.column_count % tile.columns
             stores = rest + (self.column_count - rest) / tile.lanes if self.is_unit_stride else self.column_count
-            is_in_squares = self.is_packed_in_squares(tile, processor)
+            # A packed copy of what the function computes would be as large as all of it, and keep its loops apart.
+            is_in_squares = self.is_packed_in_squares(tile, processor) and isinstance(self.right.buffer.owner, Block)
             total += (cost.of_a_square(tile.lanes) if is_in_squares else cost.COST_OF_A_SCALAR) * self._copied * stores
         if not self.is_stored_in_vectors:
             store = cost.COST_OF_A_STORE_TO_L2 if self._evicts_results(tile, processor) else cost.COST_OF_A_SCALAR_STORE

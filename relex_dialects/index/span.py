@@ -31,8 +31,8 @@ class Span:
 
     def scaled(self, by: int) -> Span:
         """Return the interval multiplied by a number."""
-        low, high = (self.low, self.high) if by > 0 else (self.high, self.low)
-        return Span(low * by, high * by) if by else Span(0, 0)
+        ends = (self.low * by, self.high * by) if by else (0, 0)
+        return Span(min(ends), max(ends))
 
     def divided(self, divisor: int) -> Span:
         """Return the interval divided by a positive number, rounded down."""

@@ -42,5 +42,6 @@ def expect_rank(t: SizedType, rank: int, what: str) -> Sizes:
 
 def contract(subscripts: str, parts: Array, weight: Array) -> Array:
     """Return sums of products as `np.einsum` does, large ones in the time of a matrix product."""
-    # These leave out the 0 that a sum starts from: with it, no sum is -0.
-    return np.einsum(subscripts, parts, weight, optimize=True) + weight.dtype.type(0)
+    sums = np.einsum(subscripts, parts, weight, optimize=True)
+    # Matrix products leave out the 0 that a sum starts from: with it, no sum of numbers is -0.
+    return sums + sums.dtype.type(0) if type(sums) is np.ndarray else sums

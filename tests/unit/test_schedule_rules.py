@@ -329,7 +329,7 @@ def test_full_panels_are_packed_without_a_condition() -> None:
     packing = {op.block_name.data: loops_of(op) for op in blocks if op.block_name.data.startswith("b_local")}
     assert [*packing] == ["b_local", "b_local_rest"]
     assert not any(is_guarded(op) for op in blocks if op.block_name.data in packing)
-    assert [loop.extent for loop in packing["b_local"]] == [3, 33, 16]
+    assert [loop.extent for loop in packing["b_local"]] == [1, 33, 3, 16]
     assert [loop.extent for loop in packing["b_local_rest"]] == [33, 13]
 
 
