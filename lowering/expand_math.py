@@ -15,20 +15,21 @@ from relex.dialects.table import Table
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.formulas import erf, exp, log, tanh
 from relex.lowering.math_approximations.numbers import F32, F64, Floats
+from relex.lowering.math_approximations.powers import power
 from relex.lowering.math_approximations.trigonometry import cos, sin, tan
 
 EXPANSIONS = ConversionTable("expand-math")
 """Conversion rules for the ops of `math` that have a formula."""
 
-FORMULAS = Table[type[Operation], Mapping[ElementType, Callable[[Floats], Floats]]]("math formulas")
+FORMULAS = Table[type[Operation], Mapping[ElementType, Callable[..., Floats]]]("math formulas")
 """Formulas by op and element type."""
 
 
 @dataclass(frozen=True)
 class ExpandMathPass(ConversionPass):
     """
-    Replaces `math.exp`, `log` and `tanh` of f32 and f64, and `erf`, `sin`, `cos` and `tan` of f32, on scalars and
-    vectors, by arithmetic without branches or calls, so that loops around them can be vectorized and vectors are
+    Replaces `math.exp`, `log` and `tanh` of f32 and f64, and `erf`, `powf`, `sin`, `cos` and `tan` of f32, on scalars
+    and vectors, by arithmetic without branches or calls, so that loops around them can be vectorized and vectors are
     computed as a whole.
 
     ```mlir
@@ -42,9 +43,9 @@ class ExpandMathPass(ConversionPass):
     ```
 
     Results are off by less than 1.5 ULP, including subnormal ones; sin, cos and tan by less than 0.502, however large
-    the angle. For f32, exp, log and tanh were tested on all inputs, with FMA and without, sin, cos and tan on one of
-    211, the others on samples. NaN, infinities and zeros give the same results as the C library. Fast-math flags are
-    not used.
+    the angle, and powf as well. For f32, exp, log and tanh were tested on all inputs, with FMA and without, sin, cos
+    and tan on one of 211, the others on samples. NaN, infinities and zeros give the same results as the C library.
+    Fast-math flags are not used.
 
     Other functions and types are left to `convert-math-to-libm`, as are all functions in `strict` compilation.
     """
@@ -60,11 +61,12 @@ def expand(op: Operation, conversion: Conversion) -> None:
     element_type = get_element_type_or_self(op.results[0].type)
     formula = (FORMULAS.find(op) or {}).get(record_of(element_type)) if element_type in ELEMENT_TYPES else None
     if formula is not None:
-        conversion.replace(formula(Floats(conversion.value(op.operands[0]), conversion)).value)
+        operands = (Floats(conversion.value(operand), conversion) for operand in op.operands)
+        conversion.replace(formula(*operands).value)
 
 
-def add_formulas(kind: type[Operation], formulas: Mapping[ElementType, Callable[[Floats], Floats]]) -> None:
-    """Register the formulas of a unary op, by element type."""
+def add_formulas(kind: type[Operation], formulas: Mapping[ElementType, Callable[..., Floats]]) -> None:
+    """Register the formulas of an op, by element type."""
     FORMULAS.add(formulas, kind)
     EXPANSIONS.add(expand, kind)
 
@@ -73,6 +75,7 @@ add_formulas(math.CosOp, {F32: cos})
 add_formulas(math.ErfOp, {F32: erf})
 add_formulas(math.ExpOp, {F32: exp, F64: exp})
 add_formulas(math.LogOp, {F32: log, F64: log})
+add_formulas(math.PowFOp, {F32: power})
 add_formulas(math.SinOp, {F32: sin})
 add_formulas(math.TanOp, {F32: tan})
 add_formulas(math.TanhOp, {F32: tanh, F64: tanh})

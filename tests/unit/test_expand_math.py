@@ -62,11 +62,21 @@ def cos_rest(z: Decimal) -> Decimal:
     return series(lambda k: (-1) ** (k + 1) * z**k / factorial(2 * k + 2))
 
 
+def exp2_ratio(r: Decimal) -> Decimal:
+    return series(lambda k: LN2 ** (k + 1) * r**k / factorial(k + 1))
+
+
+def log2_ratio(z: Decimal) -> Decimal:
+    return 2 / LN2 * series(lambda k: z**k / (2 * k + 1))
+
+
 QUARTER = (PI / 4 * Decimal("1.0001")) ** 2
 
 FITS: dict[str, tuple[minimax.Function, minimax.Function, Decimal, Decimal]] = {
     "EXP": (exp_rest, lambda r: abs(r), -LN2 / 2 * Decimal("1.0001"), LN2 / 2 * Decimal("1.0001")),
     "LOG": (log_rest, lambda z: z / 2 + TINY, Decimal(0), ((ROOT - 1) / (ROOT + 1)) ** 2),
+    "LOG2": (log2_ratio, lambda z: 1 / log2_ratio(z), Decimal(0), ((ROOT - 1) / (ROOT + 1)) ** 2),
+    "EXP2": (exp2_ratio, lambda r: abs(r) / (r * LN2).exp(), Decimal("-0.50001"), Decimal("0.50001")),
     "TANH": (lambda z: (tanh_ratio(z) - 1) / z, lambda z: z / tanh_ratio(z), TINY, Decimal("0.36")),
     "ERF": (lambda z: erf_ratio(z) - 1, lambda z: 1 / erf_ratio(z), TINY, Decimal(1)),
     "SIN": (sin_rest, lambda z: (z + TINY) / (1 + z * sin_rest(z)), Decimal(0), QUARTER),

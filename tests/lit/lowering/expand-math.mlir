@@ -2,9 +2,9 @@
 // RUN: relex-opt %s -p expand-math,convert-to-llvm -t llvm | filecheck %s --check-prefix=LLVM
 // RUN: relex-opt %s -p relex-pipeline{strict=true} -t llvm | filecheck %s --check-prefix=STRICT
 
-// LLVM-NOT: {{tanh|sin|cos|tanf|expf|logf|erff|exp.f32|exp.v|log.v}}
+// LLVM-NOT: {{tanh|sin|cos|tanf|expf|logf|erff|powf|exp.f32|exp.v|log.v|pow.f32|pow.v}}
 // LLVM:     double @"erf"(
-// LLVM-NOT: {{tanh|sin|cos|tanf|expf|logf|erff|exp.f32|exp.v|log.v}}
+// LLVM-NOT: {{tanh|sin|cos|tanf|expf|logf|erff|powf|exp.f32|exp.v|log.v|pow.f32|pow.v}}
 
 // STRICT: float @"llvm.exp.f32"(
 // STRICT: <4 x double> @"llvm.tanh.v4f64"(
@@ -62,15 +62,29 @@ func.func @angles(%x: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>, vector<4x
   func.return %0, %1, %2 : vector<4xf32>, vector<4xf32>, vector<4xf32>
 }
 
+// So are logarithms, and the power of two; what has none is found in f32.
+// CHECK-LABEL: func.func @powers
+// CHECK:     arith.extf {{.*}} : vector<4xf32> to vector<4xf64>
+// CHECK:     math.roundeven {{.*}} : vector<4xf32>
+// CHECK:     arith.truncf {{.*}} : vector<4xf64> to vector<4xf32>
+// CHECK-NOT: math.powf
+// CHECK:     func.return
+func.func @powers(%x: vector<4xf32>, %y: vector<4xf32>) -> vector<4xf32> {
+  %0 = math.powf %x, %y : vector<4xf32>
+  func.return %0 : vector<4xf32>
+}
+
 // There are no formulas for these.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NEXT: math.erf %x : f64
 // CHECK-NEXT: math.sqrt %x : f64
+// CHECK-NEXT: math.powf %x, %x : f64
 // CHECK-NEXT: math.exp %y : f16
 // CHECK-NEXT: func.return
-func.func @left_alone(%x: f64, %y: f16) -> (f64, f64, f16) {
+func.func @left_alone(%x: f64, %y: f16) -> (f64, f64, f64, f16) {
   %0 = math.erf %x : f64
   %1 = math.sqrt %x : f64
-  %2 = math.exp %y : f16
-  func.return %0, %1, %2 : f64, f64, f16
+  %2 = math.powf %x, %x : f64
+  %3 = math.exp %y : f16
+  func.return %0, %1, %2, %3 : f64, f64, f64, f16
 }
