@@ -65,8 +65,9 @@ def module_target(module: ModuleOp) -> Target:
 
 
 def as_target(target: object) -> Target | None:
-    """Convert what callers may pass as a target: a `Target`, a triple, "llvm" for this machine, or None. Raises
-    `DTypeError` for anything else, `UnknownNameError` for triples, processors and features that LLVM lacks."""
+    """Convert what callers may pass as a target: a `Target`, a text `TRIPLE[:CPU[:FEATURES]]` (`host` is the triple of
+    this machine, alone all of it), "llvm" for this machine, or None. Raises `DTypeError` for anything else,
+    `UnknownNameError` for triples, processors and features that LLVM lacks."""
     match target:
         case None:
             return None
@@ -74,10 +75,13 @@ def as_target(target: object) -> Target | None:
             found = target
         case "llvm":
             found = default_target()
+        case "host":
+            found = Target.host()
         case str():
-            found = Target(target)
+            triple, cpu, features = (*target.split(":", 2), "", "")[:3]
+            found = Target(Target.host().triple if triple == "host" else triple, cpu, features)
         case _:
-            expected = f"a Target, a triple such as '{Target.host().triple}', or 'llvm' for this machine"
+            expected = f"a Target, a text such as '{Target.host().triple}:haswell', or 'llvm' for this machine"
             raise DTypeError(f"expected target to be {expected}, found {type(target).__name__}")
     check_target(found)
     return found
@@ -86,6 +90,8 @@ def as_target(target: object) -> Target | None:
 @lru_cache(maxsize=64)
 def check_target(target: Target) -> None:
     """Raise `UnknownNameError` unless LLVM knows a target's triple, cpu and features and can generate code for it."""
+    if ":" in target.triple:
+        raise UnknownNameError(f"expected a triple without ':', found '{target.triple}'")
     code_generator(target.triple)
     if target == Target.host():
         return

@@ -66,8 +66,8 @@ def build(
     `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript; `model.py:MyModule`
     is one of several modules in a file. It is not modified.
     With `strict`, sums keep the order and the rounding of the plain loop. `target` is a `Target`, which may have fewer
-    CPU features than this machine, a triple, or "llvm" for this machine. The default is this machine, or the processor
-    that the environment variable `RELEX_CPU` names.
+    CPU features than this machine, a text such as "host:haswell" (`TRIPLE[:CPU[:FEATURES]]`), or "llvm" for this
+    machine. The default is this machine, or the processor that the environment variable `RELEX_CPU` names.
 
     `cache` is a `CompileCache`, or a folder to cache compiled programs in. True stands for the folder that the
     environment variable `RELEX_CACHE` names, else `~/.cache/relex`; this is the default if the variable is set, and

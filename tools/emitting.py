@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
-from relex.dialects.features import as_target
 from relex.dialects.target import Target, set_target
 from relex.dialects.upstream.printer import as_text
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
@@ -20,17 +19,6 @@ from relex.tools.diagnostics import ToolError, write_bytes
 LEVELS = ("graph", "loops", "core")
 CODE = {"llvm": LlvmTarget(), "asm": AsmTarget(), "obj": ObjTarget()}
 FORMS = (*LEVELS, *CODE)
-
-
-def read_target(text: str) -> Target:
-    """Read `TRIPLE[:CPU[:FEATURES]]`; `host` is this machine. Raises `UnknownNameError` for what LLVM does not know."""
-    triple, _, rest = text.partition(":")
-    cpu, _, features = rest.partition(":")
-    host = Target.host()
-    target = Target(host.triple if triple == "host" else triple, cpu, features)
-    found = as_target(host if target == Target(host.triple) else target)
-    assert found is not None
-    return found
 
 
 def emit(

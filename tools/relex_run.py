@@ -98,9 +98,9 @@ def _set_up(args: argparse.Namespace) -> Plugins:
         explain_library_errors(dict(map(read_text, args.library)))
     args.passes = [*passes_of(plugins), *tuning(args)]
     if args.target is not None:
-        from relex.tools.emitting import read_target
+        from relex.dialects.features import as_target
 
-        args.target = read_target(args.target)
+        args.target = as_target(args.target)
     return plugins
 
 

@@ -328,11 +328,21 @@ def test_what_names_a_target():
     assert as_target(None) is None
     assert as_target(host) == host
     assert as_target("llvm") == default_target()
+    assert as_target("host") == host
     assert as_target(ARM) == Target(ARM)
+    assert as_target(host.triple) == Target(host.triple)
+    assert as_target(f"{X86}:haswell") == Target(X86, "haswell")
+    assert as_target(f"{X86}::+avx2,+fma") == Target(X86, "", "+avx2,+fma")
+    if host.triple.startswith("x86_64"):
+        assert as_target("host:haswell:-fma") == Target(host.triple, "haswell", "-fma")
     with pytest.raises(UnknownNameError, match="no code generator for triple 'cuda'"):
         as_target("cuda")
+    with pytest.raises(UnknownNameError, match=f"unknown cpu 'pentium9' for triple '{X86}'"):
+        as_target(f"{X86}:pentium9")
+    with pytest.raises(UnknownNameError, match=f"expected a triple without ':', found '{X86}:haswell'"):
+        as_target(Target(f"{X86}:haswell"))
     for wrong in (3, object(), ["llvm"]):
-        with pytest.raises(TypeError, match=f"expected target to be a Target, a triple .* {type(wrong).__name__}$"):
+        with pytest.raises(TypeError, match=f"expected target to be a Target, a text .* {type(wrong).__name__}$"):
             as_target(wrong)
 
 
