@@ -6,8 +6,8 @@ import gc
 from contextlib import ContextDecorator
 from threading import Lock
 
-MANY = 500_000
-"""The number of new objects, some 100 MB of IR, from which garbage is collected between two passes."""
+MANY = 1_000_000
+"""The number of new objects, some 200 MB of IR, from which garbage is collected between two passes."""
 
 
 MANY_KEPT = 20_000
@@ -30,6 +30,7 @@ class _Uncollected(ContextDecorator):
         self._compilations = 0
         self._was_enabled = False
         self._kept = 0
+        self._oldest = 0
 
     def __enter__(self) -> None:
         with self._lock:
@@ -45,9 +46,16 @@ class _Uncollected(ContextDecorator):
                 # Twice is enough for an object to get to the oldest generation, which is not looked at.
                 self._kept += gc.get_count()[0] - gc.collect(1)
                 if self._kept > MANY_KEPT:
-                    gc.collect()
-                    self._kept = 0
+                    self._collect_if_many_kept()
                 gc.enable()
+
+    def _collect_if_many_kept(self) -> None:
+        """Collect all garbage if the oldest generation has got many objects since the last time. What has been counted
+        is more: it includes dictionaries that the collector knows to be in no cycle."""
+        self._kept = 0
+        if len(gc.get_objects(2)) > self._oldest + MANY_KEPT:
+            gc.collect()
+            self._oldest = len(gc.get_objects(2))
 
     def collect_if_many(self) -> None:
         """Collect garbage if many objects have been made since the last time."""

@@ -200,6 +200,8 @@ class LoopKernels:
         for recipe, packing in self._packing:
             if packing is None or not packing.is_done:
                 self.learned.pop(recipe, None)
+        # Whoever compiles keeps this object longer than the functions.
+        self._packing.clear()
 
     def find_pairs(self, module: ModuleOp) -> None:
         """Note which arguments of functions may share memory."""
