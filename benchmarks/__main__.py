@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import report
-from benchmarks.contenders import AVX2, CONTENDERS, limit_features, limit_threads
+from benchmarks.contenders import AVX2, CONTENDERS, Contender, limit_features, limit_threads
 from benchmarks.machine import describe, stay_on_cores, usable_cores
 from benchmarks.measure import measure_calls, measure_compilations, measure_starts
 from benchmarks.results import Results
@@ -63,7 +63,8 @@ def measure(options: argparse.Namespace) -> Results:
     rows = fnmatch.filter(ROWS, options.rows)
     for row in rows:
         is_file = bool(ROWS[row].model)
-        able = {title: worker for title, worker in workers.items() if CONTENDERS[title].reads_onnx or not is_file}
+        takes = partial(Contender.takes, row=row, is_file=is_file, features=options.features)
+        able = {title: worker for title, worker in workers.items() if takes(CONTENDERS[title])}
         results.calls[row] = measure_calls(row, able, None if is_file else limits, options.seconds)
         print(report.line(row, results.calls[row]), flush=True)
     if options.repeats:

@@ -6,8 +6,9 @@ A contender is an object `Backend` in a module of this package, and an entry in 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -50,6 +51,8 @@ class Contender:
     """Whether it takes rows that are ONNX files."""
     cut: Mapping[str, str] | None = None
     """The environment variables that keep it to AVX2 where there is AVX-512, None if nothing does."""
+    uncut: Sequence[str] = ()
+    """Patterns of the rows in which they do not keep it to that."""
 
     @property
     def version(self) -> str | None:
@@ -58,6 +61,10 @@ class Contender:
             return version(self.package)
         except PackageNotFoundError:
             return None
+
+    def takes(self, row: str, is_file: bool, features: str) -> bool:
+        """Return whether a row is measured: one that it can read, and be kept to some features in."""
+        return (self.reads_onnx or not is_file) and not (features and any(fnmatch(row, name) for name in self.uncut))
 
     def load(self) -> Backend:
         """Import the backend."""
@@ -78,6 +85,11 @@ NUMPY_CUT = {
 }
 TORCH_CUT = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 RELEX_CUT = {CPU_VARIABLE: AVX2_CPU}
+# Without the second flag, YNNPACK computes products with AVX-512, whatever the first says.
+JAX_CUT = {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2 --xla_cpu_experimental_ynn_fusion_type="}
+OPENVINO_CUT = {"OV_CPU_MAX_ISA": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+# Its copy of MLAS computes products with constant weights and takes all that the processor has.
+OPENVINO_UNCUT = ("MLP*", "transformer*", "BERT*", "GPT*", "dense*constant")
 
 CONTENDERS = {
     contender.title: contender
@@ -85,10 +97,10 @@ CONTENDERS = {
         Contender("relex", "relex-compiler", "in_relex:RELEX", reads_onnx=True, cut=RELEX_CUT),
         Contender("NumPy", "numpy", "in_numpy:NUMPY", cut=NUMPY_CUT),
         Contender("ONNX Runtime", "onnxruntime", "in_onnx:ONNX_RUNTIME", reads_onnx=True),
-        Contender("OpenVINO", "openvino", "in_onnx:OPENVINO", reads_onnx=True, cut={"OV_CPU_MAX_ISA": "avx2"}),
+        Contender("OpenVINO", "openvino", "in_onnx:OPENVINO", reads_onnx=True, cut=OPENVINO_CUT, uncut=OPENVINO_UNCUT),
         Contender("PyTorch", "torch", "in_torch:EAGER", cut=TORCH_CUT),
         Contender("PyTorch compiled", "torch", "in_torch:COMPILED", cut=TORCH_CUT),
-        Contender("JAX", "jax", "in_jax:JAX", cut={"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}),
+        Contender("JAX", "jax", "in_jax:JAX", cut=JAX_CUT),
         Contender("TVM", "apache-tvm", "in_tvm:DEFAULT", cut=RELEX_CUT),
         Contender("TVM fusing", "apache-tvm", "in_tvm:FUSING", cut=RELEX_CUT),
     )

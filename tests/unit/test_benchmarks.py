@@ -8,6 +8,7 @@ import platform
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -129,6 +130,18 @@ def test_names_of_results() -> None:
     assert kind({}, 1, {}).name == "unknown"
     assert report.shown([avx2, whole]) is whole
     assert "left out, since nothing keeps it to that: ONNX Runtime\n" in report.machine(avx2)
+
+
+def test_rows_in_which_a_library_is_not_kept_to_features() -> None:
+    contenders, rows = module("contenders").CONTENDERS, module("rows").ROWS
+    for contender in contenders.values():
+        assert all(any(fnmatch(row, pattern) for row in rows) for pattern in contender.uncut)
+    row = "BERT layer, 128 tokens"
+    assert contenders["OpenVINO"].takes(row, is_file=True, features="")
+    assert not contenders["OpenVINO"].takes(row, is_file=True, features="avx2")
+    assert contenders["OpenVINO"].takes("resnet50, batch 1", is_file=True, features="avx2")
+    assert contenders["JAX"].takes("matmul 128x128x128", is_file=False, features="avx2")
+    assert not contenders["JAX"].takes(row, is_file=True, features="avx2")
 
 
 def test_compile_times_of_operators() -> None:
