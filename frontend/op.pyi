@@ -231,13 +231,14 @@ def conv2d_blocked(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     depthwise: bool = False,
+    groups: int = 1,
 ) -> Call:
     """
     The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
-    `[O / o, C / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors need them.
-    If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is convolved on its own, with a weight
-    `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and bottom, left and
-    right) or four (top, left, bottom, right).
+    `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
+    need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
+    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
+    bottom, left and right) or four (top, left, bottom, right).
     """
 
 def conv2d_packed(

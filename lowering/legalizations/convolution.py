@@ -68,30 +68,36 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
 
 @legalizes(Conv2dBlockedOp)
 def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
-    """Legalize to a sum over blocks of channels, the window, and the channels of a block."""
+    """Legalize to a sum over blocks of channels, the window, and the channels of a block, for each group of blocks."""
     windows = op.windows(w.shape)
     data = _padded(x, windows, 0)
-    block, channel = reduce_axis(w.shape[1], "b"), reduce_axis(w.shape[4], "c")
-    axes = [block, *_window_axes(windows), channel]
-    terms = [axis for axis in axes if axis.extent != 1] or [channel]
+    groups = as_integer(op.groups)
+    blocks, outputs = w.shape[1], w.shape[0] // groups
+    axes = [reduce_axis(blocks, "b"), *_window_axes(windows), reduce_axis(w.shape[4], "c")]
+    terms = [axis for axis in axes if axis.extent != 1] or [axes[-1]]
     b, *inner, c = (axis if axis in terms else 0 for axis in axes)
 
-    def element(*index: Axis) -> Expr:
-        n, o, *place, i = index
-        if op.depthwise is not None:
-            inside = [i] if x.ndim == 5 else []
-            return sum(data[n, o, *_inside(windows, place, inner), *inside] * w[o, b, *inner, c, i], axis=terms)
-        inside = [c] if x.ndim == 5 else []
-        return sum(data[n, b, *_inside(windows, place, inner), *inside] * w[o, b, *inner, c, i], axis=terms)
+    def element(n: Axis, g: Expr | int, o: Expr | int, *index: Axis) -> Expr:
+        *place, i = index
+        output = member(g, outputs, o)
+        source = output if op.depthwise is not None else member(g, blocks, b)
+        inside = [] if x.ndim == 4 else [i if op.depthwise is not None else c]
+        return sum(data[n, source, *_inside(windows, place, inner), *inside] * w[output, b, *inner, c, i], axis=terms)
 
-    return compute(result_shape(op, x, w), element, _name(op), [*"noyxi"])
+    return _by_group(op, [x, w], groups, outputs, element, "yxi")
 
 
 def _by_group(
-    op: SlidingWindows, operands: Sequence[Tensor], groups: int, outputs: Size, element: Callable[..., Expr]
+    op: SlidingWindows,
+    operands: Sequence[Tensor],
+    groups: int,
+    outputs: Size,
+    element: Callable[..., Expr],
+    place: str | None = None,
 ) -> Tensor:
-    """Compute `element` of an image, a group, one of its output channels and a place. Groups of several channels have a
-    loop of their own: each is a convolution of all of its channels."""
+    """Compute `element` of an image, a group, one of its output channels, or blocks of these, and a place. Groups of
+    several have a loop of their own: each is a convolution of all of its channels."""
+    place = SPATIAL[-op.RANK :] if place is None else place
 
     def of_channel(n: Axis, o: Axis, *place: Axis) -> Expr:
         return element(n, 0, o, *place) if groups == 1 else element(n, o, 0, *place)
@@ -100,10 +106,10 @@ def _by_group(
         return sums[n, o // outputs, o % outputs, *place]
 
     if groups == 1 or outputs == 1:
-        return windowed(op, operands, "no", of_channel)
+        return compute(result_shape(op, *operands), of_channel, _name(op), [*"no", *place])
     images, _, *sizes = result_shape(op, *operands)
-    sums = compute((images, groups, outputs, *sizes), element, "sums", [*"ngo", *SPATIAL[-op.RANK :]])
-    return windowed(op, operands, "no", of_sums)
+    sums = compute((images, groups, outputs, *sizes), element, "sums", [*"ngo", *place])
+    return compute(result_shape(op, *operands), of_sums, _name(op), [*"no", *place])
 
 
 def member(group: Expr | int, size: Size, index: Expr | int) -> Expr | int:

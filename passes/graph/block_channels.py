@@ -34,10 +34,10 @@ class BlockChannelsPass(RelexPass):
     `batch_norm`, pools and means follow; where something else needs a result, it is brought into the usual order.
 
     This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
-    channels or nearly so, and those with a group for each channel of data in blocks; data with rows that are too short
-    for vectors is brought into blocks for them, as are operands of a `concat` with others that are in blocks, for a
-    convolution of both. The number of images may be open. Sums add up in another order, so
-    `strict` compilation leaves out this pass.
+    channels or nearly so, those of several groups if vectors divide the channels of each, and those with a group for
+    each channel of data in blocks; data with rows that are too short for vectors is brought into blocks for them, as
+    are operands of a `concat` with others that are in blocks, for a convolution of both. The number of images may be
+    open. Sums add up in another order, so `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
@@ -87,7 +87,9 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
     values: dict[SSAValue, None] = {}
     for op in ops:
         entry = IN_BLOCKS.find(op)
-        if entry is None or entry.leaves or not _is_image(op.results[0]) or (alike := entry.alike(op)) is None:
+        if entry is None or entry.leaves or not _is_image(op.results[0]):
+            continue
+        if (alike := _alike(op, entry, processor)) is None:
             continue
         operands = [op.operands[i] for i in alike]
         result = op.results[0]
@@ -105,7 +107,7 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
         members.setdefault(regions.find(value), []).append(value)
     sizes: dict[SSAValue, int] = {}
     for region in members.values():
-        size = _size(region, processor) if any(map(_is_worth_it, region)) else None
+        size = _size(region, processor) if any(_is_worth_it(value, processor) for value in region) else None
         if size is None:
             size = _size_after_blocks(region, sizes, processor)
         if size is not None:
@@ -120,11 +122,17 @@ def _is_image(value: SSAValue) -> bool:
     return len(shape) == 4 and DYNAMIC_INDEX not in shape[1:]
 
 
-def _is_worth_it(value: SSAValue) -> bool:
-    """Return whether windows slide over a value, or the mean of its channels is taken."""
-    entries = [(IN_BLOCKS.find(use.operation), use) for use in value.uses]
-    found = (e for e, use in entries if e and not use.index and e.alike(use.operation) is not None)
-    return any(e.slides or e.leaves for e in found)
+def _alike(op: Operation, entry: InBlocks, processor: Processor) -> Sequence[int] | None:
+    """Return the indices of the operands with blocks like those of the result; None if there can be no blocks, or none
+    that divide the channels of a group."""
+    lanes = processor.lanes(_bits([op.results[0]]))
+    return None if any(count % lanes for count in entry.within(op)) else entry.alike(op)
+
+
+def _is_worth_it(value: SSAValue, processor: Processor) -> bool:
+    """Return whether windows slide over a value in blocks, or the mean of its channels is taken."""
+    found = [(e, use.operation) for use in value.uses if not use.index and (e := IN_BLOCKS.find(use.operation))]
+    return any((e.slides or e.leaves) and _alike(op, e, processor) is not None for e, op in found)
 
 
 def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
@@ -134,7 +142,17 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
     joined = [part for value in values if isinstance(value.owner, ConcatOp) for part in value.owner.operands]
     channels = [tensor_type(value.type).get_shape()[1] for value in (*values, *joined)]
     may_fill = not any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values)
-    return next((size for size in (2 * lanes, lanes) if all(_fits(count, size, may_fill) for count in channels)), None)
+    within = [count for value in values for count in _within(value) if count % lanes == 0]
+    sizes = (size for size in (2 * lanes, lanes) if not any(count % size for count in within))
+    return next((size for size in sizes if all(_fits(count, size, may_fill) for count in channels)), None)
+
+
+def _within(value: SSAValue) -> Sequence[int]:
+    """Return numbers of channels that the blocks of a value must divide, if vectors do: those of groups."""
+    op = value.owner
+    own = entry.within(op)[:1] if isinstance(op, Operation) and (entry := IN_BLOCKS.find(op)) else ()
+    readers = (use.operation for use in value.uses if not use.index)
+    return [*own, *(count for reader in readers if (e := IN_BLOCKS.find(reader)) for count in e.within(reader)[1:])]
 
 
 def _size_after_blocks(values: Sequence[SSAValue], sizes: Mapping[SSAValue, int], processor: Processor) -> int | None:

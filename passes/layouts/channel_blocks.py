@@ -55,6 +55,8 @@ class InBlocks:
     if the operator cannot be computed in blocks."""
     enters: Callable[[Operation, int], bool] = lambda op, line: False
     """Returns whether these operands are brought into blocks if they are not, given the elements of a cache line."""
+    within: Callable[[Operation], Sequence[int]] = lambda op: ()
+    """Returns numbers of channels that blocks must divide: of the result, then of the first operand."""
     slides: bool = False
     """Whether a window slides over the data, which is worth blocks."""
     leaves: bool = False
@@ -114,7 +116,7 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     block = tensor_type(data.type).get_shape()[4] if rank_of(data) == 5 else 1
     filled = _filled(weight, 0, size)
     before: Sequence[Operation] = ()
-    if is_depthwise := as_integer(op.groups) != 1:
+    if is_depthwise := _is_depthwise(op, weight):
         before = into_blocks(data, size) if block == 1 else ()
         data, block = before[-1].results[0] if before else data, 1
     _, channels, *window = filled.shape
@@ -122,15 +124,31 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     constant = ConstantOp(parts.transpose(0, 2, 4, 5, 3, 1))
     constant.result.name_hint = op.weight.name_hint
     strides, padding, dilation = (as_integers(p) for p in (op.strides, op.padding, op.dilation))
-    return [*before, constant, Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise)]
+    groups = 1 if is_depthwise else as_integer(op.groups)
+    new = Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise, groups)
+    return [*before, constant, new]
+
+
+def _is_depthwise(op: Conv2dOp, weight: Array) -> bool:
+    """Return whether each channel is convolved on its own."""
+    groups = as_integer(op.groups)
+    return groups > 1 and (groups, 1) == weight.shape[:2]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
     assert isinstance(op, Conv2dOp)
-    array, groups = array_of(op.weight), as_integer(op.groups)
-    if array is None or (groups > 1 and (groups, 1) != array.shape[:2]):
+    array = array_of(op.weight)
+    if array is None:
         return None
-    return (0,) if groups > 1 else ()
+    return (0,) if _is_depthwise(op, array) else ()
+
+
+def _of_groups(op: Operation) -> Sequence[int]:
+    """Return the channels of a group, of which blocks are."""
+    assert isinstance(op, Conv2dOp)
+    outputs, channels = tensor_type(op.weight.type).get_shape()[:2]
+    groups = as_integer(op.groups)
+    return () if groups == 1 or (groups, 1) == (outputs, channels) else (outputs // groups, channels)
 
 
 def _has_short_rows(op: Operation, line: int) -> bool:
@@ -138,7 +156,7 @@ def _has_short_rows(op: Operation, line: int) -> bool:
     return tensor_type(op.results[0].type).get_shape()[3] < line
 
 
-IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _has_short_rows, slides=True), Conv2dOp)
+IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _has_short_rows, _of_groups, slides=True), Conv2dOp)
 
 
 def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:

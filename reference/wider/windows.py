@@ -145,7 +145,7 @@ def blocked_convolution(op: Operation, x: Any, weight: Any) -> Value:
     kernel = moved(
         weight, lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
     )
-    found = convolved(op, data, kernel, data.shape[1] if given(op, "depthwise") else 1)
+    found = convolved(op, data, kernel, data.shape[1] if given(op, "depthwise") else given(op, "groups", 1))
     return moved(found, lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
 
 

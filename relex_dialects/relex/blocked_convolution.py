@@ -14,27 +14,36 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operand
-from relex.dialects.relex.properties import IntegersConstr
+from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, integer
 from relex.dialects.relex.sliding import SlidingWindows, contract, expect_rank
-from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, same_element_type, shape_str
+from relex.dialects.relex.types import (
+    SizedType,
+    expect_element_type,
+    expect_equal,
+    expect_integers,
+    same_element_type,
+    shape_str,
+)
 from relex.dialects.relex.windows import Windows
-from relex.dialects.sizes import Size
+from relex.dialects.sizes import Size, equal
 
 
 @irdl_op_definition
 class Conv2dBlockedOp(SlidingWindows):
     """
     The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
-    `[O / o, C / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors need them.
-    If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is convolved on its own, with a weight
-    `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and bottom, left and
-    right) or four (top, left, bottom, right).
+    `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
+    need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
+    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
+    bottom, left and right) or four (top, left, bottom, right).
 
     ```mlir
     %y = relex.conv2d_blocked %x, %w padding = [1, 1]
         : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
     %z = relex.conv2d_blocked %x, %v strides = [2, 2] depthwise
         : (tensor<1x2x8x8x16xf32>, tensor<2x1x3x3x1x16xf32>) -> tensor<1x2x3x3x16xf32>
+    %a = relex.conv2d_blocked %x, %u groups = 2
+        : (tensor<1x2x8x8x16xf32>, tensor<4x1x3x3x16x32xf32>) -> tensor<1x4x6x6x32xf32>
     ```
     """
 
@@ -47,6 +56,7 @@ class Conv2dBlockedOp(SlidingWindows):
     padding = prop_def(IntegersConstr)
     dilation = prop_def(IntegersConstr)
     depthwise = opt_prop_def(UnitAttr)
+    groups = prop_def(IntegerConstr, default_value=integer(1))
 
     def __init__(
         self,
@@ -56,9 +66,10 @@ class Conv2dBlockedOp(SlidingWindows):
         padding: Sequence[int] | None = None,
         dilation: Sequence[int] | None = None,
         depthwise: bool = False,
+        groups: int = 1,
     ):
-        properties = {"strides": strides, "padding": padding, "dilation": dilation, "depthwise": depthwise}
-        super().__init__(data, weight, properties=properties)
+        places = {"strides": strides, "padding": padding, "dilation": dilation}
+        super().__init__(data, weight, properties={**places, "depthwise": depthwise, "groups": groups})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -67,10 +78,15 @@ class Conv2dBlockedOp(SlidingWindows):
         data, weight = operands[0].get_shape(), expect_rank(operands[1], 6, "a weight")
         if len(data) not in (4, 5):
             raise InferenceError(f"expected data of rank 5, or 4 for blocks of 1 channel, found {shape_str(data)}")
+        (groups,) = expect_integers([as_integer(properties["groups"])], "groups", least=1)
+        for count, what in ((data[1], "input"), (weight[0], "output")):
+            if not equal(count % groups, 0):
+                raise InferenceError(f"expected blocks of {what} channels that {groups} groups share, found {count}")
         blocks, channels = (0, 5) if "depthwise" in properties else (1, 4)
-        expect_equal(data[1], weight[blocks], "blocks of input channels of data and weight")
+        expect_equal(data[1] // groups, weight[blocks], "blocks of input channels of data and weight")
         expect_equal((*data, 1)[4], weight[channels], "input channels in a block of data and weight")
         if "depthwise" in properties:
+            expect_equal(groups, 1, "groups of depthwise convolutions and")
             expect_equal(weight[1], 1, "input channels of a channel and")
             expect_equal(weight[4], 1, "input channels of a channel and")
         counts = Windows.read(weight[2:4], properties).counts(data[2:4])
@@ -89,4 +105,8 @@ class Conv2dBlockedOp(SlidingWindows):
         parts = self.windows(weight.shape).over(channels_first, 0)
         if self.depthwise is not None:
             return contract("nbcxyrs,bprsqc->nbxyc", parts, weight)
-        return contract("nbcxyrs,obrsci->noxyi", parts, weight)
+        groups = as_integer(self.groups)
+        parts = parts.reshape(x.shape[0], groups, weight.shape[1], *parts.shape[2:])
+        kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+        result = contract("ngbcxyrs,gobrsci->ngoxyi", parts, kernels)
+        return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])

@@ -135,3 +135,24 @@ func.func @joined(%x: tensor<1x4x4x4xf32>, %u: tensor<1x32x4x4xf32>, %v: tensor<
   %7 = relex.max_pool2d %6 pool_size = [2, 2] strides = [2, 2] : (tensor<1x16x4x4xf32>) -> tensor<1x16x2x2xf32>
   func.return %4, %7 : tensor<1x16x2x2xf32>, tensor<1x16x2x2xf32>
 }
+
+// Blocks divide the channels of a group; where vectors do not, the convolution stays.
+// CHECK-LABEL: func.func @grouped
+// CHECK:         [[A:%.+]] = relex.conv2d_blocked %x, {{.*}} -> tensor<1x6x4x4x16xf32>
+// CHECK:         [[B:%.+]] = relex.conv2d_blocked [[A]], {{.*}} groups = 2 : (tensor<1x6x4x4x16xf32>, tensor<2x3x1x1x16x32xf32>) -> tensor<1x2x4x4x32xf32>
+// CHECK:         relex.conv2d {{.*}} groups = 8
+// AVX2-LABEL: func.func @grouped
+// AVX2:         relex.conv2d_blocked %x, {{.*}} -> tensor<1x6x4x4x16xf32>
+// AVX2:         relex.conv2d_blocked {{.*}} groups = 2 : {{.*}} -> tensor<1x8x4x4x8xf32>
+// AVX2:         relex.conv2d_blocked {{.*}} groups = 8 : {{.*}} -> tensor<1x8x4x4x8xf32>
+func.func @grouped(%x: tensor<1x4x4x4xf32>) -> tensor<1x64xf32> {
+  %w0 = relex.constant dense<0.5> : tensor<96x4x1x1xf32>
+  %w1 = relex.constant dense<0.25> : tensor<64x48x1x1xf32>
+  %w2 = relex.constant dense<0.125> : tensor<64x8x1x1xf32>
+  %0 = relex.conv2d %x, %w0 : (tensor<1x4x4x4xf32>, tensor<96x4x1x1xf32>) -> tensor<1x96x4x4xf32>
+  %1 = relex.conv2d %0, %w1 groups = 2 : (tensor<1x96x4x4xf32>, tensor<64x48x1x1xf32>) -> tensor<1x64x4x4xf32>
+  %2 = relex.max_pool2d %1 pool_size = [1, 1] : (tensor<1x64x4x4xf32>) -> tensor<1x64x4x4xf32>
+  %3 = relex.conv2d %2, %w2 groups = 8 : (tensor<1x64x4x4xf32>, tensor<64x8x1x1xf32>) -> tensor<1x64x4x4xf32>
+  %4 = relex.mean %3 axis = [2, 3] : (tensor<1x64x4x4xf32>) -> tensor<1x64xf32>
+  func.return %4 : tensor<1x64xf32>
+}
