@@ -63,7 +63,7 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
         source = data[n, member(g, channels, c), *_inside(windows, place, inner)]
         return sum(times(op, source, w[member(g, outputs, o), c, *inner]), axis=terms)
 
-    return _by_group(op, [x, w], groups, outputs, element)
+    return _by_group(op, [x, w], groups, outputs, element, SPATIAL[-op.RANK :])
 
 
 @legalizes(Conv2dBlockedOp)
@@ -93,11 +93,11 @@ def _by_group(
     groups: int,
     outputs: Size,
     element: Callable[..., Expr],
-    place: str | None = None,
+    names: Sequence[str],
 ) -> Tensor:
-    """Compute `element` of an image, a group, one of its output channels, or blocks of these, and a place. Groups of
-    several have a loop of their own: each is a convolution of all of its channels."""
-    place = SPATIAL[-op.RANK :] if place is None else place
+    """Compute `element` of an image, a group, one of its output channels, or blocks of these, and a place, whose axes
+    have names. Groups of several have a loop of their own: each is a convolution of all of its channels."""
+    shape = result_shape(op, *operands)
 
     def of_channel(n: Axis, o: Axis, *place: Axis) -> Expr:
         return element(n, 0, o, *place) if groups == 1 else element(n, o, 0, *place)
@@ -106,10 +106,9 @@ def _by_group(
         return sums[n, o // outputs, o % outputs, *place]
 
     if groups == 1 or outputs == 1:
-        return compute(result_shape(op, *operands), of_channel, _name(op), [*"no", *place])
-    images, _, *sizes = result_shape(op, *operands)
-    sums = compute((images, groups, outputs, *sizes), element, "sums", [*"ngo", *place])
-    return compute(result_shape(op, *operands), of_sums, _name(op), [*"no", *place])
+        return compute(shape, of_channel, _name(op), [*"no", *names])
+    sums = compute((shape[0], groups, outputs, *shape[2:]), element, "sums", [*"ngo", *names])
+    return compute(shape, of_sums, _name(op), [*"no", *names])
 
 
 def member(group: Expr | int, size: Size, index: Expr | int) -> Expr | int:

@@ -116,7 +116,7 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     block = tensor_type(data.type).get_shape()[4] if rank_of(data) == 5 else 1
     filled = _filled(weight, 0, size)
     before: Sequence[Operation] = ()
-    if is_depthwise := _is_depthwise(op, weight):
+    if is_depthwise := _is_depthwise(op):
         before = into_blocks(data, size) if block == 1 else ()
         data, block = before[-1].results[0] if before else data, 1
     _, channels, *window = filled.shape
@@ -129,26 +129,25 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     return [*before, constant, new]
 
 
-def _is_depthwise(op: Conv2dOp, weight: Array) -> bool:
+def _is_depthwise(op: Conv2dOp) -> bool:
     """Return whether each channel is convolved on its own."""
     groups = as_integer(op.groups)
-    return groups > 1 and (groups, 1) == weight.shape[:2]
+    return groups > 1 and (groups, 1) == tensor_type(op.weight.type).get_shape()[:2]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
     assert isinstance(op, Conv2dOp)
-    array = array_of(op.weight)
-    if array is None:
+    if array_of(op.weight) is None:
         return None
-    return (0,) if _is_depthwise(op, array) else ()
+    return (0,) if _is_depthwise(op) else ()
 
 
 def _of_groups(op: Operation) -> Sequence[int]:
-    """Return the channels of a group, of which blocks are."""
+    """Return the output and input channels of a group that has several."""
     assert isinstance(op, Conv2dOp)
     outputs, channels = tensor_type(op.weight.type).get_shape()[:2]
     groups = as_integer(op.groups)
-    return () if groups == 1 or (groups, 1) == (outputs, channels) else (outputs // groups, channels)
+    return () if groups == 1 or _is_depthwise(op) else (outputs // groups, channels)
 
 
 def _has_short_rows(op: Operation, line: int) -> bool:

@@ -37,8 +37,7 @@ def build_object(
 
     All names are prefixed with the file's: `model.o` and `model.h` define `model_main`. The object file contains the
     constants; it needs the C library (`-lm`), and the library functions that the program calls, which the header
-    declares. `module`, `strict` and `passes` are as in
-    `build`; `target` may be any machine, also named by a text `TRIPLE[:CPU[:FEATURES]]`.
+    declares. `module`, `strict`, `target` and `passes` are as in `build`; `target` may be any machine.
 
     Parallel loops run in the calling thread, unless a program is also linked with `relex_threads.o`: with `threads`,
     that file is written next to the others.
