@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     BytesAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FunctionType,
@@ -22,6 +23,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -101,7 +103,7 @@ class LowerCallTirPass(ConversionPass):
 
 def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
     """Return the buffer that a result is written to: an output of the function if it is returned, else new memory."""
-    output = _output_of(result)
+    output = _output_of(result) or _output_of_view(result, conversion)
     if output is not None:
         return output
     buffer = _buffer_type(result)
@@ -124,6 +126,18 @@ def _output_of(result: OpResult) -> SSAValue | None:
         return None
     filled = _filled(terminator)
     return _outputs(terminator)[filled.index(result)] if result in filled else None
+
+
+def _output_of_view(result: OpResult, conversion: Conversion) -> SSAValue | None:
+    """Return the output argument for a view of `result`, as a buffer for the result; None if no view is returned, or
+    sizes are unknown."""
+    kind = _buffer_type(result)
+    for op in (use.operation for use in result.uses):
+        if isinstance(op, tensor.CollapseShapeOp | tensor.ExpandShapeOp) and kind.has_static_shape():
+            output = _output_of(op.result) or _output_of_view(op.result, conversion)
+            if output is not None:
+                return conversion.add(_view(output, op.reassociation, kind)).result
+    return None
 
 
 def _filled(terminator: func.ReturnOp) -> list[SSAValue]:
@@ -207,6 +221,27 @@ def convert_cast(op: tensor.CastOp, conversion: Conversion) -> None:
     """Convert `tensor.cast` to `memref.cast`, if the types differ."""
     buffer = conversion.value(op.source)
     conversion.replace(_cast(buffer, conversion.types.convert(op.dest.type), conversion))
+
+
+@GRAPH_TO_BUFFERS.rule(tensor.CollapseShapeOp, tensor.ExpandShapeOp)
+def convert_reshape(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp, conversion: Conversion) -> None:
+    """Convert to a view of the buffer, or to the buffer that this one is a view of, if that has the right shape."""
+    source, kind = conversion.value(op.src), _buffer_type(op.result)
+    origin = source.owner.src if isinstance(source.owner, memref.AlterShapeOperation) else source
+    if origin.type != kind or not kind.has_static_shape():
+        origin = conversion.add(_view(source, op.reassociation, kind, op.operands[1:])).result
+    conversion.replace(origin)
+
+
+def _view(
+    source: SSAValue, groups: Attribute, kind: MemRefType, sizes: Sequence[SSAValue] = ()
+) -> memref.AlterShapeOperation:
+    """Return the view of a buffer in which groups of dimensions are one each, or each dimension is a group."""
+    properties = {"reassociation": groups}
+    if kind.get_num_dims() <= len(sizes_in_type(source.type)):
+        return memref.CollapseShapeOp(operands=[source], result_types=[kind], properties=properties)
+    properties["static_output_shape"] = DenseArrayBase.from_list(i64, kind.get_shape())
+    return memref.ExpandShapeOp(operands=[source, sizes], result_types=[kind], properties=properties)
 
 
 @GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)

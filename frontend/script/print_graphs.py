@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
@@ -29,6 +38,7 @@ from relex.dialects.relex import (
     TakeOp,
 )
 from relex.dialects.relex.size_properties import OPEN
+from relex.dialects.relex.types import tensor_type
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.inlining import inlined_ops
@@ -192,6 +202,10 @@ class GraphPrinter(ExpressionPrinter):
                 return f"R.call_dps_packed({python_value(callee.data)}, {self._arguments(op)}, {self._out_types(op)})"
             case CallOp(callee=callee) | func.CallOp(callee=callee):
                 return f"cls.{callee.root_reference.data}({', '.join(map(self.text, op.operands))})"
+            case tensor.CollapseShapeOp(src=source) | tensor.ExpandShapeOp(src=source):
+                sizes = tensor_type(op.results[0].type).get_shape()
+                shape = ["-1" if size == DYNAMIC_INDEX else str(size) for size in sizes]
+                return f"R.reshape({self.text(source)}, R.shape([{', '.join(shape)}]))"
             case AllocTensorOp(result=result):
                 shape = ", ".join(self.sizes_of(result.type, iter(op.sizes)))
                 dtype = dtype_name(op, result.type.element_type)

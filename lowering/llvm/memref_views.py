@@ -7,13 +7,13 @@ from functools import partial, reduce
 from itertools import combinations, pairwise
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, NoneAttr, i8
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, NoneAttr, i8
 from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.upstream.reshapes import groups_of
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.llvm.buffers import (
     Buffer,
@@ -157,7 +157,7 @@ def convert_expand_shape(op: memref.ExpandShapeOp, conversion: Conversion) -> No
     source = Buffer(op, conversion, op.src)
     sizes = _numbers(conversion, op.static_output_shape.get_values(), op.output_shape)
     strides: list[Number] = []
-    for group, stride in zip(_groups(op, len(sizes), "result"), source.strides, strict=True):
+    for group, stride in zip(groups_of(op), source.strides, strict=True):
         strides += contiguous_strides(conversion, [sizes[dim] for dim in group], stride)
     conversion.replace(_view(op, source, source.offset, sizes, strides))
 
@@ -169,7 +169,7 @@ def convert_collapse_shape(op: memref.CollapseShapeOp, conversion: Conversion) -
     old_sizes, old_strides = source.sizes, source.strides
     sizes: list[Number] = []
     strides: list[Number] = []
-    for group in _groups(op, len(old_sizes), "source"):
+    for group in groups_of(op):
         _require_contiguous(op, group)
         # A dimension of size 1 may have any stride.
         last = next((dim for dim in reversed(group) if old_sizes[dim] != 1), group[-1])
@@ -189,14 +189,6 @@ def _require_contiguous(op: memref.CollapseShapeOp, group: Sequence[int]) -> Non
         step = strides[inner]
         if step is None or shape[inner] == DYNAMIC_INDEX or strides[outer] != step * shape[inner]:
             fail(op, f"expected dimensions {list(group)} without gaps between them, found {kind}")
-
-
-def _groups(op: memref.AlterShapeOperation, rank: int, of: str) -> list[list[int]]:
-    """The dimensions of the larger shape, which is that `of` the source or the result, for each of the smaller one."""
-    groups = [[dim.value.data for dim in group] for group in op.reassociation if isa(group, ArrayAttr[IntegerAttr])]
-    if [dim for group in groups for dim in group] != list(range(rank)):
-        fail(op, f"expected a reassociation that names each dimension of the {of} once, in order")
-    return groups
 
 
 @VIEWS_TO_LLVM.rule(memref.ViewOp)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.types import SizedType, shape_str, tensor_type
 from relex.dialects.sizes import gathering, names_in
+from relex.dialects.upstream.reshapes import groups_of
 from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer, dimension
 from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Values, guarded, shape_of
@@ -143,6 +145,29 @@ def interpret_cast(op: tensor.CastOp, preparation: Preparation) -> Run:
         return array
 
     return cast
+
+
+@STEPS.rule(tensor.CollapseShapeOp)
+def interpret_collapse_shape(op: tensor.CollapseShapeOp, preparation: Preparation) -> Run:
+    """Collapse groups of dimensions of a tensor to one each."""
+    groups = groups_of(op)
+    return lambda array: array.reshape([prod(array.shape[d] for d in group) for group in groups])
+
+
+@STEPS.rule(tensor.ExpandShapeOp)
+def interpret_expand_shape(op: tensor.ExpandShapeOp, preparation: Preparation) -> Run:
+    """Expand dimensions of a tensor to groups of the sizes that the type or the operands give."""
+    groups, t = groups_of(op), op.result.type
+    assert isa(t, TensorType)
+
+    def expand(array: Array, *sizes: Any) -> Array:
+        shape = shape_of(op, t, iter(sizes))
+        for size, group in zip(array.shape, groups, strict=True):
+            if prod(parts := [shape[d] for d in group]) != size:
+                stop(op, f"expected sizes of {size} elements together, found {parts}")
+        return array.reshape(shape)
+
+    return expand
 
 
 def _allocation(op: Operation, preparation: Preparation) -> Callable[..., tuple[Array, ...]]:

@@ -11,17 +11,15 @@ import numpy as np
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     DenseArrayBase,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     NoneAttr,
 )
 from xdsl.ir import Operation
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of, stop
+from relex.dialects.upstream.reshapes import groups_of
 from relex.reference.interpreter.memory import Buffer, check_size
 from relex.reference.interpreter.memref import buffer_type
 from relex.reference.interpreter.program import STEPS, Preparation, Run, Values, shape_of
@@ -141,16 +139,11 @@ def view_memory(op: memref.ReinterpretCastOp, buffer: Buffer, numbers: Iterator[
     return _in_memory(op, buffer, start, shape, [n * dtype.itemsize for n in strides], dtype)
 
 
-def _groups(op: memref.AlterShapeOperation) -> list[list[int]]:
-    """Return the dimensions that each dimension of the smaller shape stands for."""
-    return [[dim.value.data for dim in group] for group in op.reassociation if isa(group, ArrayAttr[IntegerAttr])]
-
-
 @_view_rule(memref.ExpandShapeOp)
 def view_expanded(op: memref.ExpandShapeOp, buffer: Buffer, numbers: Iterator[Any]) -> Array:
     """View each dimension of a buffer as several."""
     shape, strides = _numbers(op.static_output_shape, numbers), list[int]()
-    for group, size, stride in zip(_groups(op), buffer.array.shape, buffer.array.strides, strict=True):
+    for group, size, stride in zip(groups_of(op), buffer.array.shape, buffer.array.strides, strict=True):
         if prod(parts := [shape[d] for d in group]) != size:
             stop(op, f"expected sizes of {size} elements together, found {parts}")
         strides += [prod(parts[i + 1 :]) * stride for i in range(len(parts))]
@@ -160,7 +153,7 @@ def view_expanded(op: memref.ExpandShapeOp, buffer: Buffer, numbers: Iterator[An
 @_view_rule(memref.CollapseShapeOp)
 def view_collapsed(op: memref.CollapseShapeOp, buffer: Buffer, numbers: Iterator[Any]) -> Array:
     """View groups of dimensions of a buffer as one each."""
-    array, groups = buffer.array, _groups(op)
+    array, groups = buffer.array, groups_of(op)
     sizes = [prod(array.shape[d] for d in group) for group in groups]
     strides = [_common_stride(op, array, group) for group in groups]
     return _in_memory(op, buffer, buffer.start, sizes, strides, array.dtype)

@@ -16,8 +16,10 @@ from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTir
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.sizes.expressions import count
 from relex.dialects.sizes.requirements import Requirement, gathering
 from relex.dialects.tir import AllocBufferOp
+from relex.dialects.upstream.reshapes import Collapse, Expand, groups_of
 
 
 @SIZES.rule(Operator)
@@ -94,6 +96,22 @@ def _infer_dim(op: tensor.DimOp | memref.DimOp, analysis: SizeAnalysis) -> None:
 @SIZES.rule(tensor.CastOp, memref.CastOp)
 def _infer_cast(op: tensor.CastOp | memref.CastOp, analysis: SizeAnalysis) -> None:
     analysis.set(op.results[0], analysis.sizes(op.operands[0]))
+
+
+@SIZES.rule(tensor.CollapseShapeOp, memref.CollapseShapeOp)
+def _infer_collapsed(op: Collapse, analysis: SizeAnalysis) -> None:
+    sizes = analysis.sizes(op.src)
+    analysis.set(op.result, [count([sizes[d] for d in group]) for group in groups_of(op)])
+
+
+@SIZES.rule(tensor.ExpandShapeOp, memref.ExpandShapeOp)
+def _infer_expanded(op: Expand, analysis: SizeAnalysis) -> None:
+    given = iter(op.operands[1:])
+    shape = sizes_in_type(op.result.type)
+    sizes = [analysis.number(next(given)) if size == DYNAMIC_INDEX else size for size in shape]
+    for size, group in zip(analysis.sizes(op.src), groups_of(op), strict=True):
+        analysis.require(Requirement(count([sizes[d] for d in group]), "==", size))
+    analysis.set(op.result, sizes)
 
 
 @SIZES.rule(arith.ConstantOp)

@@ -88,6 +88,14 @@ def _check_yield(block: Block | None, types: Iterable[Attribute]) -> None:
         raise WrongOp(terminator, f"expected operands {types_str(types)}, found {types_str(found)}")
 
 
+@RULES.rule("memref.collapse_shape", "memref.expand_shape", "tensor.collapse_shape", "tensor.expand_shape")
+def _reshape(op: Any) -> None:
+    # Imported here since it needs both dialects.
+    from relex.dialects.upstream.reshapes import verify_groups
+
+    verify_groups(op)
+
+
 @RULES.rule("memref.get_global")
 def _get_global(op: Any) -> None:
     found = _symbol(op, op.properties["name"])
