@@ -38,6 +38,7 @@ from relex.passes import (
     FuseTirPass,
     InferSizesPass,
     InlineBlocksPass,
+    JoinRowsPass,
     LocalizeSizesPass,
     MergeLoopsPass,
     PackBytesPass,
@@ -64,7 +65,8 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,fold-constants{strict=true},cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
-    // block-channels,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,legalize-ops,
+    // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
+    // legalize-ops,
     // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,
     // merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,
     // expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,
@@ -103,7 +105,7 @@ def pipeline(
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
     folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict), TrimWindowsPass(), PackBytesPass()]
-    layers = [FoldBatchNormPass(), SplitWindowsPass(), BlockChannelsPass()]
+    layers = [FoldBatchNormPass(), SplitWindowsPass(), BlockChannelsPass(), JoinRowsPass()]
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.fuse_ops import FuseOpsPass as FuseOpsPass
     from relex.passes.graph.fuse_tir import FuseTirPass as FuseTirPass
     from relex.passes.graph.infer_sizes import InferSizesPass as InferSizesPass
+    from relex.passes.graph.join_rows import JoinRowsPass as JoinRowsPass
     from relex.passes.graph.localize_sizes import LocalizeSizesPass as LocalizeSizesPass
     from relex.passes.graph.pack_bytes import PackBytesPass as PackBytesPass
     from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass

@@ -251,6 +251,12 @@ COST_OF_UNBLOCKING = 6
 """Cost of bringing an element from blocks of channels into the usual order, in multiplications of vectors: it is read
 and written again, at other places, mostly farther away than in the second-level cache."""
 
+# Joined rows of images
+
+L2_SIZES_OF_JOINED_ROWS = 0.5
+"""Size of rows of an image that are joined, in second-level caches, up to which they stay there while all channels of
+the results are computed."""
+
 # Bands of convolutions
 
 MAX_BANDS = 3

@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/14_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/15_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -12,11 +12,12 @@
 // CHECK-NEXT: 07_fold-batch-norm.mlir
 // CHECK-NEXT: 08_split-windows.mlir
 // CHECK-NEXT: 09_block-channels.mlir
-// CHECK-NEXT: 10_infer-sizes.mlir
-// CHECK-NEXT: 11_localize-sizes.mlir
-// CHECK-NEXT: 12_remove-unused.mlir
-// CHECK-NEXT: 13_fuse-attention.mlir
-// CHECK-NEXT: 14_legalize-ops.mlir
+// CHECK-NEXT: 10_join-rows.mlir
+// CHECK-NEXT: 11_infer-sizes.mlir
+// CHECK-NEXT: 12_localize-sizes.mlir
+// CHECK-NEXT: 13_remove-unused.mlir
+// CHECK-NEXT: 14_fuse-attention.mlir
+// CHECK-NEXT: 15_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.
