@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
@@ -41,12 +41,11 @@ from relex.dialects.tir import (
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.verification import is_guarded
 from relex.dialects.upstream.attributes import INDEX, index_attr
-from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.folding import folded
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
-from relex.lowering.vectors import VECTORIZED_ATTR
+from relex.lowering.support.unrolling import loop_attributes
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 
@@ -54,8 +53,6 @@ OpT = TypeVar("OpT", bound=Operation)
 
 PASSTHROUGH = "passthrough"
 """The attribute of a function with attributes for LLVM, as in MLIR."""
-
-_SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,8 @@ class ConvertTirToScfPass(RelexPass):
     others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
-    that makes LLVM unroll it, and other loops around these carry the one that forbids it. A `parallel` loop becomes an
+    that makes LLVM unroll it; other loops around these carry the one that forbids it, or, innermost loops of reductions
+    that take long, the one that makes one iteration of some. A `parallel` loop becomes an
     `scf.parallel`, whose iterations have private local buffers; inside another parallel loop or a vectorized one, it
     becomes serial.
 
@@ -194,7 +192,7 @@ class _Lowering:
         self._set([loop.variable], body.args)
         first, step = self._constant(0), self._constant(1)
         new = _insert(builder, scf.ParallelOp([first], [extent], [step], Region(body)), loop)
-        new.attributes.update(_loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
+        new.attributes.update(loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
         return _before_end(body)
 
     def _open_for(self, variable: BlockArgument, extent: SSAValue, source: ForOp | InitOp, builder: Builder) -> Builder:
@@ -203,7 +201,7 @@ class _Lowering:
         self._set([variable], body.args)
         new = _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), source)
         if isinstance(source, ForOp):
-            new.attributes.update(_loop_attributes(source))
+            new.attributes.update(loop_attributes(source))
         return _before_end(body)
 
     def _open_if(self, condition: SSAValue, source: Operation, builder: Builder) -> Builder:
@@ -342,22 +340,6 @@ def _runs_in_parallel(loop: ForOp) -> bool:
     """Return whether a loop is parallel and all loops around it are serial."""
     around = [outer.kind.data for outer in _all_loops_around(loop)]
     return loop.kind.data is LoopKind.PARALLEL and all(kind is LoopKind.SERIAL for kind in around)
-
-
-def _loop_attributes(loop: ForOp) -> dict[str, Attribute]:
-    """The attributes that tell later passes how to lower a loop."""
-    match loop.kind.data:
-        case LoopKind.VECTORIZED:
-            return {VECTORIZED_ATTR: UnitAttr()}
-        case LoopKind.UNROLLED:
-            # LLVM warns of a loop that it cannot unroll.
-            known = isinstance(loop.extent, int)
-            return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL if known else Unrolling.DISABLE)}
-        case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in walk(loop)):
-            # The schedule decides what is unrolled. LLVM would add an exit in the middle of the loop, which is slow.
-            return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.DISABLE)}
-        case _:
-            return {}
 
 
 def _before_end(block: Block) -> Builder:

@@ -49,6 +49,9 @@ class Processor:
     takes_pairs_apart: bool = False
     """Whether an instruction takes the even or the odd elements, of 32 or 64 bits, of two vectors together."""
 
+    shares_issue: bool = False
+    """Whether cores run two threads, each of which starts half as many instructions in a cycle as one alone."""
+
     has_maximum: bool = False
     """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
 
@@ -106,13 +109,14 @@ _X86_64 = Processor(
 )
 
 PROCESSORS.add(_X86_64, "x86-64 with SSE2")
-PROCESSORS.add(replace(_X86_64, feature="avx2", vector_bits=256), "x86-64 with AVX2")
+PROCESSORS.add(replace(_X86_64, feature="avx2", vector_bits=256, shares_issue=True), "x86-64 with AVX2")
 PROCESSORS.add(
     replace(
         _X86_64,
         feature="avx512f",
         vector_bits=512,
         vector_registers=32,
+        shares_issue=True,
         stores_parts=True,
         takes_pairs_apart=True,
         compared_bits=64,

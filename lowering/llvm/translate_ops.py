@@ -59,7 +59,9 @@ def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, body: Body) -> None:
 
 def _loop_metadata(module: ir.Module, annotation: LoopAnnotationAttr) -> ir.MDValue:
     """The metadata that controls LLVM's unrolling of one loop: a distinct node, whose first operand is itself."""
-    unrolling = module.add_metadata([f"llvm.loop.unroll.{annotation.data}"])
+    request = annotation.data
+    values = [ir.Constant(ir.IntType(32), request)] if isinstance(request, int) else []
+    unrolling = module.add_metadata([f"llvm.loop.unroll.{'count' if values else request}", *values])
     node = ir.MDValue(module, (), name=str(len(module.metadata)))
     node.operands = (node, unrolling)
     return node

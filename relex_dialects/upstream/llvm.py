@@ -272,32 +272,40 @@ class Unrolling(StrEnum):
 
 
 @irdl_attr_definition
-class LoopUnrollAttr(Data[Unrolling]):
+class LoopUnrollAttr(Data[Unrolling | int]):
     """
-    The part of `#llvm.loop_annotation` on unrolling. MLIR prints it under an alias of its own:
+    The part of `#llvm.loop_annotation` on unrolling; a number says how many iterations become one. MLIR prints it under
+    an alias of its own:
 
     ```mlir
     #loop_unroll = #llvm.loop_unroll<full = true>
+    #loop_unroll1 = #llvm.loop_unroll<count = 4 : i32>
     ```
     """
 
     name = "llvm.loop_unroll"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Unrolling:
+    def parse_parameter(cls, parser: AttrParser) -> Unrolling | int:
         with parser.in_angle_brackets():
+            if parser.parse_optional_keyword("count") is not None:
+                parser.parse_punctuation("=")
+                count = parser.parse_integer(allow_boolean=False, allow_negative=False)
+                parser.parse_punctuation(":")
+                parser.parse_keyword("i32")
+                return count
             unrolling = parser.parse_str_enum(Unrolling)
             parser.parse_punctuation("=")
             parser.parse_keyword("true")
         return unrolling
 
     def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(f"{self.data} = true")
+        is_count = isinstance(self.data, int)
+        printer.print_string(f"<count = {self.data} : i32>" if is_count else f"<{self.data} = true>")
 
 
 @irdl_attr_definition
-class LoopAnnotationAttr(Data[Unrolling]):
+class LoopAnnotationAttr(Data[Unrolling | int]):
     """
     Instructions to LLVM for the loop whose latch branch carries it.
 
@@ -309,7 +317,7 @@ class LoopAnnotationAttr(Data[Unrolling]):
     name = "llvm.loop_annotation"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Unrolling:
+    def parse_parameter(cls, parser: AttrParser) -> Unrolling | int:
         with parser.in_angle_brackets():
             parser.parse_keyword("unroll")
             parser.parse_punctuation("=")
@@ -322,7 +330,9 @@ class LoopAnnotationAttr(Data[Unrolling]):
             return named.data
 
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<unroll = <{self.data} = true>>")
+        printer.print_string("<unroll = ")
+        LoopUnrollAttr(self.data).print_parameter(printer)
+        printer.print_string(">")
 
 
 MISSING_OPS: dict[str, type[Operation]] = {

@@ -6,11 +6,12 @@
 // RUN: sed "s/HEIGHT/258/g; s/TILES/43/g; s/ROWS/6/g; s/VECTORS/4/g; s/LANES/16/g; s/WIDTH/64/g; s/PANELS/2/g; s/COLUMNS/128/g; s/TERMS/784/g" %s | env RELEX_OPT_FLAGS= relex-opt -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512},relex-pipeline" -t asm | python %S/Inputs/inner_loop.py | filecheck %s --check-prefix=T6X4
 // RUN: sed "s/HEIGHT/252/g; s/TILES/42/g; s/ROWS/6/g; s/VECTORS/2/g; s/LANES/8/g; s/WIDTH/16/g; s/PANELS/8/g; s/COLUMNS/128/g; s/TERMS/784/g" %s | relex-opt -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},relex-pipeline" -t asm | python %S/Inputs/inner_loop.py | filecheck %s --check-prefix=AVX2
 
-// For each row and each vector one multiplication and addition; for each row one broadcast, for each vector one load.
+// For each row and each vector one multiplication and addition; for each row one broadcast, for each vector one load; this
+// for several terms at once.
 // T14X2: {{^}}14 broadcast, 28 fma, 2 load{{$}}
-// T12X2: {{^}}12 broadcast, 24 fma, 2 load{{$}}
-// T6X4: {{^}}6 broadcast, 24 fma, 4 load{{$}}
-// AVX2: {{^}}6 broadcast, 12 fma, 2 load{{$}}
+// T12X2: {{^}}24 broadcast, 48 fma, 4 load{{$}}
+// T6X4: {{^}}12 broadcast, 48 fma, 8 load{{$}}
+// AVX2: {{^}}24 broadcast, 48 fma, 8 load{{$}}
 tir.prim_func @dense(%X: memref<HEIGHTxTERMSxf32>, %W: memref<PANELSxTERMSxWIDTHxf32>, %B: memref<COLUMNSxf32>)
     outs(%Y: memref<HEIGHTxCOLUMNSxf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
