@@ -34,27 +34,27 @@ from relex.passes.cpu import cost
 class JoinRowsPass(RelexPass):
     """
     Computes pointwise convolutions, those whose windows are single places next to each other, on images whose rows are
-    joined: as many as half of the second-level cache holds. Tiles and vectors go on from row to row, so that fewer are
-    left over. Elementwise operators follow. Where something else makes or needs an image, a view of its memory joins
+    joined: as many as half of the second-level cache holds, and, without blocks of channels, as fill cache lines. Tiles
+    and vectors go on from row to row, so that fewer are left over. Elementwise operators follow. Where something else makes or needs an image, a view of its memory joins
     the rows, or parts them.
 
     ```mlir
-    func.func @main(%x: tensor<1x8x14x14xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1x4x14x14xf32> {
-      %0 = relex.conv2d %x, %w : (tensor<1x8x14x14xf32>, tensor<4x8x1x1xf32>) -> tensor<1x4x14x14xf32>
-      %1 = relex.relu %0 : (tensor<1x4x14x14xf32>) -> tensor<1x4x14x14xf32>
-      func.return %1 : tensor<1x4x14x14xf32>
+    func.func @main(%x: tensor<1x8x16x16xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1x4x16x16xf32> {
+      %0 = relex.conv2d %x, %w : (tensor<1x8x16x16xf32>, tensor<4x8x1x1xf32>) -> tensor<1x4x16x16xf32>
+      %1 = relex.relu %0 : (tensor<1x4x16x16xf32>) -> tensor<1x4x16x16xf32>
+      func.return %1 : tensor<1x4x16x16xf32>
     }
     // join-rows
-    func.func @main(%x: tensor<1x8x14x14xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1x4x14x14xf32> {
-      %a = tensor.collapse_shape %x [[0], [1], [2, 3]] : tensor<1x8x14x14xf32> into tensor<1x8x196xf32>
-      %b = tensor.expand_shape %a [[0], [1], [2, 3]] output_shape [1, 8, 1, 196]
-          : tensor<1x8x196xf32> into tensor<1x8x1x196xf32>
-      %0 = relex.conv2d %b, %w : (tensor<1x8x1x196xf32>, tensor<4x8x1x1xf32>) -> tensor<1x4x1x196xf32>
-      %1 = relex.relu %0 : (tensor<1x4x1x196xf32>) -> tensor<1x4x1x196xf32>
-      %c = tensor.collapse_shape %1 [[0], [1], [2, 3]] : tensor<1x4x1x196xf32> into tensor<1x4x196xf32>
-      %d = tensor.expand_shape %c [[0], [1], [2, 3]] output_shape [1, 4, 14, 14]
-          : tensor<1x4x196xf32> into tensor<1x4x14x14xf32>
-      func.return %d : tensor<1x4x14x14xf32>
+    func.func @main(%x: tensor<1x8x16x16xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1x4x16x16xf32> {
+      %a = tensor.collapse_shape %x [[0], [1], [2, 3]] : tensor<1x8x16x16xf32> into tensor<1x8x256xf32>
+      %b = tensor.expand_shape %a [[0], [1], [2, 3]] output_shape [1, 8, 1, 256]
+          : tensor<1x8x256xf32> into tensor<1x8x1x256xf32>
+      %0 = relex.conv2d %b, %w : (tensor<1x8x1x256xf32>, tensor<4x8x1x1xf32>) -> tensor<1x4x1x256xf32>
+      %1 = relex.relu %0 : (tensor<1x4x1x256xf32>) -> tensor<1x4x1x256xf32>
+      %c = tensor.collapse_shape %1 [[0], [1], [2, 3]] : tensor<1x4x1x256xf32> into tensor<1x4x256xf32>
+      %d = tensor.expand_shape %c [[0], [1], [2, 3]] output_shape [1, 4, 16, 16]
+          : tensor<1x4x256xf32> into tensor<1x4x16x16xf32>
+      func.return %d : tensor<1x4x16x16xf32>
     }
     ```
     """
@@ -131,14 +131,19 @@ def _joined_sizes(op: Conv2dOp | Conv2dBlockedOp, processor: Processor) -> Shape
     data, weight = tensor_type(op.data.type), tensor_type(op.weight.type).get_shape()
     shape = data.get_shape()
     height, width = shape[2:4]
+    if weight[2:4] != (1, 1):
+        return None
     windows = op.windows(weight)
-    if windows.size != (1, 1) or windows.strides != (1, 1) or any(windows.padding):
+    if windows.strides != (1, 1) or any(windows.padding):
         return None
     if DYNAMIC_INDEX in shape[1:] or min(height, width) < 2 or isinstance(op.data.owner, ConstantOp):
         return None
     place = prod(shape[1:]) // (height * width) * _bytes(data)
     fitting = int(cost.L2_SIZES_OF_JOINED_ROWS * processor.l2_bytes) // (place * width)
-    rows = max((n for n in range(1, height + 1) if height % n == 0 and n <= fitting), default=1)
+    # Vectors of channels are full; those of places are where they fill cache lines.
+    line = 1 if isinstance(op, Conv2dBlockedOp) else processor.line_bytes // _bytes(data)
+    counts = [n for n in range(1, min(height, fitting) + 1) if height % n == 0 and width * n % line == 0]
+    rows = max(counts, default=1)
     return (height // rows, width * rows) if rows > 1 else None
 
 

@@ -229,7 +229,7 @@ llvm.func @f(%p: !llvm.ptr, %i: i64) {
         ("memref.global @x : memref<?xf32> = uninitialized", r":1:20: .*a memref of known shape, found memref<\?xf32>"),
         ("memref.global @x : memref<2xf32>", "expected '=', found the end"),
         ("memref.global @x : memref<2xf32> = dense<[1.0]>", ":1:41: .*shape mismatch"),
-        ("func.func @f() attributes {a = #llvm.loop_unroll<count = 3>} {\n  func.return\n}", ":1:50: .*full"),
+        ("func.func @f() attributes {a = #llvm.loop_unroll<parts = 3>} {\n  func.return\n}", ":1:50: .*full"),
         (
             "#l = #llvm.loop_annotation<unroll = #llvm.fastmath<none>>\nfunc.func private @f()",
             ":1:37: .*expected llvm.loop_unroll, found #llvm.fastmath<none>",

@@ -6,21 +6,21 @@ module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "z
 // Elementwise operators follow, with other images, and with what is the same for all places. The view that a result is
 // read by is undone for the next convolution.
 // CHECK-LABEL: func.func @chain
-// CHECK:         %[[X:.+]] = tensor.expand_shape {{.*}} output_shape [1, 8, 1, 196]
-// CHECK:         relex.conv2d %[[X]], {{.*}} -> tensor<1x8x1x196xf32>
-// CHECK-NEXT:    relex.add {{.*}} (tensor<1x8x1x196xf32>, tensor<8x1x1xf32>) -> tensor<1x8x1x196xf32>
-// CHECK-NEXT:    %[[Y:.+]] = relex.add %{{.*}}, %[[X]] : (tensor<1x8x1x196xf32>, tensor<1x8x1x196xf32>)
-// CHECK-NEXT:    relex.conv2d %[[Y]], {{.*}} -> tensor<1x8x1x196xf32>
-// CHECK:         tensor.expand_shape {{.*}} output_shape [1, 8, 14, 14]
+// CHECK:         %[[X:.+]] = tensor.expand_shape {{.*}} output_shape [1, 8, 1, 256]
+// CHECK:         relex.conv2d %[[X]], {{.*}} -> tensor<1x8x1x256xf32>
+// CHECK-NEXT:    relex.add {{.*}} (tensor<1x8x1x256xf32>, tensor<8x1x1xf32>) -> tensor<1x8x1x256xf32>
+// CHECK-NEXT:    %[[Y:.+]] = relex.add %{{.*}}, %[[X]] : (tensor<1x8x1x256xf32>, tensor<1x8x1x256xf32>)
+// CHECK-NEXT:    relex.conv2d %[[Y]], {{.*}} -> tensor<1x8x1x256xf32>
+// CHECK:         tensor.expand_shape {{.*}} output_shape [1, 8, 16, 16]
 // CHECK-NEXT:    relex.max_pool2d
 // CHECK-NOT:     tensor.{{[ce]}}
-func.func @chain(%x: tensor<1x8x14x14xf32>, %w: tensor<8x8x1x1xf32>, %b: tensor<8x1x1xf32>) -> tensor<1x8x7x7xf32> {
-  %0 = relex.conv2d %x, %w : (tensor<1x8x14x14xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x14x14xf32>
-  %1 = relex.add %0, %b : (tensor<1x8x14x14xf32>, tensor<8x1x1xf32>) -> tensor<1x8x14x14xf32>
-  %2 = relex.add %1, %x : (tensor<1x8x14x14xf32>, tensor<1x8x14x14xf32>) -> tensor<1x8x14x14xf32>
-  %3 = relex.conv2d %2, %w : (tensor<1x8x14x14xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x14x14xf32>
-  %4 = relex.max_pool2d %3 pool_size = [2, 2] strides = [2, 2] : (tensor<1x8x14x14xf32>) -> tensor<1x8x7x7xf32>
-  func.return %4 : tensor<1x8x7x7xf32>
+func.func @chain(%x: tensor<1x8x16x16xf32>, %w: tensor<8x8x1x1xf32>, %b: tensor<8x1x1xf32>) -> tensor<1x8x8x8xf32> {
+  %0 = relex.conv2d %x, %w : (tensor<1x8x16x16xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x16x16xf32>
+  %1 = relex.add %0, %b : (tensor<1x8x16x16xf32>, tensor<8x1x1xf32>) -> tensor<1x8x16x16xf32>
+  %2 = relex.add %1, %x : (tensor<1x8x16x16xf32>, tensor<1x8x16x16xf32>) -> tensor<1x8x16x16xf32>
+  %3 = relex.conv2d %2, %w : (tensor<1x8x16x16xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x16x16xf32>
+  %4 = relex.max_pool2d %3 pool_size = [2, 2] strides = [2, 2] : (tensor<1x8x16x16xf32>) -> tensor<1x8x8x8xf32>
+  func.return %4 : tensor<1x8x8x8xf32>
 }
 
 // As many rows as half of the second-level cache holds; the number of images may be open.
