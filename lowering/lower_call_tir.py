@@ -227,7 +227,8 @@ def convert_cast(op: tensor.CastOp, conversion: Conversion) -> None:
 def convert_reshape(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer, or to the buffer that this one is a view of, if that has the right shape."""
     source, kind = conversion.value(op.src), _buffer_type(op.result)
-    origin = source.owner.src if isinstance(source.owner, memref.AlterShapeOperation) else source
+    owner = source.owner
+    origin = owner.operands[0] if isinstance(owner, memref.CollapseShapeOp | memref.ExpandShapeOp) else source
     if origin.type != kind or not kind.has_static_shape():
         origin = conversion.add(_view(source, op.reassociation, kind, op.operands[1:])).result
     conversion.replace(origin)

@@ -35,8 +35,8 @@ class JoinRowsPass(RelexPass):
     """
     Computes pointwise convolutions, those whose windows are single places next to each other, on images whose rows are
     joined: as many as half of the second-level cache holds, and, without blocks of channels, as fill cache lines. Tiles
-    and vectors go on from row to row, so that fewer are left over. Elementwise operators follow. Where something else makes or needs an image, a view of its memory joins
-    the rows, or parts them.
+    and vectors go on from row to row, so that fewer are left over. Elementwise operators follow. Where something else
+    makes or needs an image, a view of its memory joins the rows, or parts them.
 
     ```mlir
     func.func @main(%x: tensor<1x8x16x16xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1x4x16x16xf32> {

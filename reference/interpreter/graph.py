@@ -151,7 +151,11 @@ def interpret_cast(op: tensor.CastOp, preparation: Preparation) -> Run:
 def interpret_collapse_shape(op: tensor.CollapseShapeOp, preparation: Preparation) -> Run:
     """Collapse groups of dimensions of a tensor to one each."""
     groups = groups_of(op)
-    return lambda array: array.reshape([prod(array.shape[d] for d in group) for group in groups])
+
+    def collapse(array: Array) -> Array:
+        return array.reshape([prod(array.shape[d] for d in group) for group in groups])
+
+    return collapse
 
 
 @STEPS.rule(tensor.ExpandShapeOp)

@@ -6,7 +6,7 @@ from itertools import chain
 from math import prod
 
 from xdsl.dialects import memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, TensorType
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
@@ -21,9 +21,10 @@ def groups_of(op: Collapse | Expand) -> list[list[int]]:
 
 def verify_groups(op: Collapse | Expand) -> None:
     """Verify that each dimension of the larger shape is in one group, in order, and that numbers of elements agree."""
-    small, large = op.src.type, op.result.type
-    if isinstance(op, Collapse):
-        small, large = large, small
+    source, result = op.src.type, op.result.type
+    assert isa(source, TensorType | MemRefType)
+    assert isa(result, TensorType | MemRefType)
+    small, large = (result, source) if isinstance(op, Collapse) else (source, result)
     groups, small_shape, large_shape = groups_of(op), small.get_shape(), large.get_shape()
     named = [*chain.from_iterable(groups)]
     if named != [*range(len(large_shape))] or len(groups) != len(small_shape):
