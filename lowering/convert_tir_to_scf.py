@@ -65,8 +65,8 @@ class ConvertTirToScfPass(RelexPass):
     others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
-    that makes LLVM unroll it; other loops around these carry the one that forbids it, or, innermost loops of reductions
-    that take long, the one that makes one iteration of some. A `parallel` loop becomes an
+    that makes LLVM unroll it; other loops around these carry the one that forbids it, or, if they are the innermost
+    ones of a reduction that takes long, the one that makes one iteration of several. A `parallel` loop becomes an
     `scf.parallel`, whose iterations have private local buffers; inside another parallel loop or a vectorized one, it
     becomes serial.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute
 
@@ -14,6 +12,7 @@ from relex.dialects.walks import ancestors, walk
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.passes.analysis.sharing import is_spatial
 from relex.passes.cpu import cost
+from relex.passes.cpu.reductions import count, divisors
 
 _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
@@ -27,30 +26,28 @@ def loop_attributes(loop: ForOp) -> dict[str, Attribute]:
             # LLVM warns of a loop that it cannot unroll.
             known = isinstance(loop.extent, int)
             return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL if known else Unrolling.DISABLE)}
-        case _:
-            inside = [inner for inner in walk(loop) if isinstance(inner, ForOp) and inner is not loop]
-            if not any(inner.kind.data in _SCHEDULED for inner in inside):
-                return {}
+        case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in walk(loop)):
             # The schedule decides what is unrolled. LLVM would add an exit in the middle of the loop, which is slow.
-            return {LOOP_ANNOTATION: LoopAnnotationAttr(_iterations_at_once(loop, inside) or Unrolling.DISABLE)}
+            at_once = _iterations_at_once(loop)
+            return {LOOP_ANNOTATION: LoopAnnotationAttr(at_once if at_once > 1 else Unrolling.DISABLE)}
+        case _:
+            return {}
 
 
-def _iterations_at_once(loop: ForOp, inside: list[ForOp]) -> int | None:
-    """Return how many iterations become one, a divisor of their number; None if each stays as it is."""
-    if any(inner.kind.data not in _SCHEDULED for inner in inside) or not isinstance(loop.extent, int):
-        return None
-    copies = _steps([inner for inner in inside if inner.kind.data is LoopKind.UNROLLED])
-    if copies == 1 or is_spatial(loop):
-        return None
-    if _steps([*loops_around(loop), loop, *inside]) < cost.MIN_STEPS_FOR_SEVERAL_TERMS:
-        return None
+def _iterations_at_once(loop: ForOp) -> int:
+    """Return how many iterations of a loop become one, a divisor of their number; 1 if each stays as it is."""
+    inside: list[ForOp] = []
+    for inner in walk(loop):
+        if isinstance(inner, ForOp) and inner is not loop:
+            if inner.kind.data not in _SCHEDULED:
+                return 1
+            inside.append(inner)
+    copies = count([inner for inner in inside if inner.kind.data is LoopKind.UNROLLED])
+    steps = count([*loops_around(loop), loop, *inside], cost.LIKELY_EXTENT)
+    if copies == 1 or is_spatial(loop) or steps < cost.MIN_STEPS_FOR_SEVERAL_TERMS:
+        return 1
     module = next((scope for scope in ancestors(loop) if isinstance(scope, ModuleOp)), None)
     processor = processor_in(module) if module is not None else None
     if processor is None or not processor.shares_issue:
-        return None
-    at_once = max(n for n in range(1, max(1, cost.MAX_COPIES_OF_TERMS // copies) + 1) if loop.extent % n == 0)
-    return at_once if at_once > 1 else None
-
-
-def _steps(loops: list[ForOp]) -> int:
-    return prod(loop.extent if isinstance(loop.extent, int) else cost.LIKELY_EXTENT for loop in loops)
+        return 1
+    return max(divisors(loop, cost.MAX_COPIES_OF_TERMS // copies), default=1)

@@ -10,7 +10,6 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
-    FixedBitwidthType,
     IndexType,
     IntegerAttr,
     ModuleOp,
@@ -20,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.processors import Processor
 from relex.dialects.relex import PRIMITIVE_ATTR, ConstantOp, Conv2dBlockedOp, Conv2dOp, Elementwise
 from relex.dialects.relex.operator import tensor_type
@@ -136,12 +136,13 @@ def _joined_sizes(op: Conv2dOp | Conv2dBlockedOp, processor: Processor) -> Shape
     windows = op.windows(weight)
     if windows.strides != (1, 1) or any(windows.padding):
         return None
-    if DYNAMIC_INDEX in shape[1:] or min(height, width) < 2 or isinstance(op.data.owner, ConstantOp):
+    if DYNAMIC_INDEX in shape[1:] or 0 in shape or min(height, width) < 2 or isinstance(op.data.owner, ConstantOp):
         return None
-    place = prod(shape[1:]) // (height * width) * _bytes(data)
-    fitting = int(cost.L2_SIZES_OF_JOINED_ROWS * processor.l2_bytes) // (place * width)
+    size = size_in_bytes(data.element_type)
+    row = prod(shape[1:]) // height * size
+    fitting = int(cost.L2_SIZES_OF_JOINED_ROWS * processor.l2_bytes) // row
     # Vectors of channels are full; those of places are where they fill cache lines.
-    line = 1 if isinstance(op, Conv2dBlockedOp) else processor.line_bytes // _bytes(data)
+    line = 1 if isinstance(op, Conv2dBlockedOp) else processor.line_bytes // size
     counts = [n for n in range(1, min(height, fitting) + 1) if height % n == 0 and width * n % line == 0]
     rows = max(counts, default=1)
     return (height // rows, width * rows) if rows > 1 else None
@@ -155,7 +156,7 @@ def _is_by_place(op: Operation) -> bool:
 
 def _fits(value: SSAValue, shape: Shape) -> bool:
     found = tensor_type(value.type).get_shape()
-    places = found[max(0, len(found) - len(shape) + 2) : max(0, len(found) - len(shape) + 4)]
+    places = ((1,) * (len(shape) - len(found)) + found)[2:4]
     return all(size == 1 for size in places) or (_has_places(value, shape) and not isinstance(value.owner, ConstantOp))
 
 
@@ -199,8 +200,3 @@ def _view_as(value: SSAValue, sizes: Shape) -> SSAValue:
     place = InsertPoint.at_start(value.owner) if isinstance(value.owner, Block) else InsertPoint.after(value.owner)
     Rewriter.insert_op(ops, place)
     return ops[-1].results[0]
-
-
-def _bytes(t: TensorType) -> int:
-    element = t.element_type
-    return element.bitwidth // 8 if isinstance(element, FixedBitwidthType) else 0
