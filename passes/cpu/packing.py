@@ -37,20 +37,33 @@ def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Ti
     loops = schedule.get_loops(copy)
     column = loops.pop(dimension)
     # `rewrite-layout` computes one copy at compile time, not one in parts.
-    has_parts = not axes.has_full_panels(tile) and not axes.has_constant_columns and axes.column_count > tile.columns
-    if has_parts:
-        schedule.partition([column], tile.columns)
+    if not axes.has_full_panels(tile) and not axes.has_constant_columns:
+        if axes.column_count < tile.columns:
+            _pack_partly(schedule, copy, dimension, axes, tile)
+            return
+        (rest,) = schedule.partition([column], tile.columns)
+        _pack_partly(schedule, rest, dimension, axes, tile)
     panel, column = schedule.split(column, [None, tile.columns])
-    if axes.is_packed_in_squares(tile, processor) and not has_parts:
+    if axes.is_packed_in_squares(tile, processor):
         _in_squares(schedule, [panel, *loops], loops[-1], column, tile.lanes)
         return
-    is_in_vectors = has_parts or axes.has_full_panels(tile)
     inner: list[Loop] = []
-    if is_in_vectors and axes.is_unit_stride and not axes.has_constant_columns:
+    if axes.is_unit_stride and not axes.has_constant_columns:
         together = _panels_together(axes, tile, processor)
         panel, *inner = schedule.split(panel, [None, together]) if together > 1 else [panel]
     schedule.reorder(panel, *loops, *inner, column)
-    if is_in_vectors:
+    if axes.has_full_panels(tile) or not axes.has_constant_columns:
+        schedule.vectorize(column)
+
+
+def _pack_partly(schedule: Schedule, copy: Block, dimension: int, axes: ReductionAxes, tile: Tile) -> None:
+    """Pack columns that do not fill a panel, and zeros in place of the others: tiles multiply them as well, which may
+    take a hundred times as long for what is left in the memory."""
+    loops = schedule.get_loops(copy)
+    panel, column = schedule.split(loops.pop(dimension), [None, tile.columns])
+    schedule.zero_fill(copy)
+    schedule.reorder(panel, *loops, column)
+    if axes.is_unit_stride:
         schedule.vectorize(column)
 
 

@@ -34,9 +34,9 @@ from relex.passes.cpu import cost
 class JoinRowsPass(RelexPass):
     """
     Computes pointwise convolutions, those whose windows are single places next to each other, on images whose rows are
-    joined: as many as half of the second-level cache holds, and, without blocks of channels, as fill cache lines. Tiles
-    and vectors go on from row to row, so that fewer are left over. Elementwise operators follow. Where something else
-    makes or needs an image, a view of its memory joins the rows, or parts them.
+    joined: as many as half of the second-level cache holds. Tiles and vectors go on from row to row, so that fewer are
+    left over. Elementwise operators follow. Where something else makes or needs an image, a view of its memory joins
+    the rows, or parts them.
 
     ```mlir
     func.func @main(%x: tensor<1x8x16x16xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1x4x16x16xf32> {
@@ -138,13 +138,9 @@ def _joined_sizes(op: Conv2dOp | Conv2dBlockedOp, processor: Processor) -> Shape
         return None
     if DYNAMIC_INDEX in shape[1:] or 0 in shape or min(height, width) < 2 or isinstance(op.data.owner, ConstantOp):
         return None
-    size = size_in_bytes(data.element_type)
-    row = prod(shape[1:]) // height * size
+    row = prod(shape[1:]) // height * size_in_bytes(data.element_type)
     fitting = int(cost.L2_SIZES_OF_JOINED_ROWS * processor.l2_bytes) // row
-    # Vectors of channels are full; those of places are where they fill cache lines.
-    line = 1 if isinstance(op, Conv2dBlockedOp) else processor.line_bytes // size
-    counts = [n for n in range(1, min(height, fitting) + 1) if height % n == 0 and width * n % line == 0]
-    rows = max(counts, default=1)
+    rows = max((n for n in range(1, min(height, fitting) + 1) if height % n == 0), default=1)
     return (height // rows, width * rows) if rows > 1 else None
 
 

@@ -123,8 +123,7 @@ class Steps:
     def unguard(self, block: Block) -> None:
         """
         Remove the guard of a block whose additional iterations stay in bounds, and write elements of their own.
-        No other block writes the buffers that the block writes, so the additional elements had no defined
-        contents.
+        No other block writes the additional elements, so they had no defined contents.
         """
 
     def unroll(self, loop: Loop) -> None:
@@ -134,4 +133,10 @@ class Steps:
         """
         Mark a loop as vectorized: its iterations become the lanes of vectors. Their number must be known, and
         they must be independent, or steps of a reduction that may be reordered and whose init is elsewhere.
+        """
+
+    def zero_fill(self, block: Block) -> None:
+        """
+        Let a block store zeros, in place of what it computes, where its guard does not hold.  No other block
+        writes the additional elements, so they had no defined contents.
         """

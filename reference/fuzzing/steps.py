@@ -129,6 +129,9 @@ class RandomStep:
     def unguard(self) -> None:
         self._schedule.unguard(self._block(lambda block: is_local(block) and is_guarded(block)))
 
+    def zero_fill(self) -> None:
+        self._schedule.zero_fill(self._block(lambda block: is_local(block) and is_guarded(block)))
+
     def reverse_compute_inline(self) -> None:
         self._schedule.reverse_compute_inline(self._block())
 
@@ -163,6 +166,7 @@ STEPS: list[Callable[[RandomStep], None]] = [
     RandomStep.compute_inline,
     RandomStep.decompose_reduction,
     RandomStep.unguard,
+    RandomStep.zero_fill,
     RandomStep.reverse_compute_inline,
     RandomStep.compact_buffer,
 ]

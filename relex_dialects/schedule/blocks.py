@@ -220,6 +220,20 @@ class UnguardOp(BlockPrimitiveOp):
 
 
 @irdl_op_definition
+class ZeroFillOp(BlockPrimitiveOp):
+    """
+    Replaces the condition around a block that writes one element at a time: where it does not hold, zero is stored.
+    These stores stay in bounds, and nothing else writes their elements.
+
+    ```mlir
+    schedule.zero_fill @W_local
+    ```
+    """
+
+    name = "schedule.zero_fill"
+
+
+@irdl_op_definition
 class OrderAsIntegersOp(BlockPrimitiveOp):
     """
     Makes a block that computes the maximum or minimum of floats compare integers instead, which are in the same order.

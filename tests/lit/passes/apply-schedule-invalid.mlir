@@ -987,6 +987,122 @@ schedule.sequence for @no_condition {
 
 // -----
 
+tir.prim_func @no_condition_to_fill(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @no_condition_to_fill {
+  // expected-error @+1 {{'schedule.zero_fill' op expected a condition around @T, found none}}
+  schedule.zero_fill @T
+}
+
+// -----
+
+tir.prim_func @zeros_out_of_range(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @zeros_out_of_range {
+  schedule.split @i by [?, 3]
+  // expected-error @+1 {{'schedule.zero_fill' op expected @T to stay in %T without its condition}}
+  schedule.zero_fill @T
+}
+
+// -----
+
+tir.prim_func @zeros_in_output(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  tir.for %i @i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @zeros_in_output {
+  schedule.split @i by [?, 3]
+  // expected-error @+1 {{'schedule.zero_fill' op expected @Y to stay in %Y without its condition}}
+  schedule.zero_fill @Y
+}
+
+// -----
+
+tir.prim_func @zeros_of_reduction(%X: memref<8x8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (8, 8) {
+    tir.block @T (%vi: spatial<8> = %i, %vk: reduce<8> = %k) {
+      tir.init {
+        memref.store %zero, %T[%vi] : memref<8xf32>
+      }
+      %t = memref.load %T[%vi] : memref<8xf32>
+      %x = memref.load %X[%vi, %vk] : memref<8x8xf32>
+      %s = arith.addf %t, %x : f32
+      memref.store %s, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi] : memref<8xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @zeros_of_reduction {
+  schedule.split @k by [?, 3]
+  // expected-error @+1 {{'schedule.zero_fill' op expected @T not to be a reduction}}
+  schedule.zero_fill @T
+}
+
+// -----
+
+tir.prim_func @zeros_of_two(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<9x2xf32>
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  tir.for %i @i in (8) {
+    tir.block @T (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %T[%vi, %zero] : memref<9x2xf32>
+      memref.store %x, %T[%vi, %one] : memref<9x2xf32>
+    }
+  }
+  tir.for %j @j in (8) {
+    tir.block @Y (%vi: spatial<8> = %j) {
+      %t = memref.load %T[%vi, %one] : memref<9x2xf32>
+      memref.store %t, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @zeros_of_two {
+  schedule.split @i by [?, 3]
+  // expected-error @+1 {{'schedule.zero_fill' op expected @T to store one element, at its end}}
+  schedule.zero_fill @T
+}
+
+// -----
+
 tir.prim_func @out_of_range(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %T = tir.alloc_buffer : memref<8xf32>
   tir.for %i @i in (8) {

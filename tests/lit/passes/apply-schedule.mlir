@@ -833,6 +833,46 @@ schedule.sequence for @panels {
 
 // -----
 
+// Panels of four again, with zeros in place of what the last one lacks: the reads keep the condition.
+
+// CHECK-LABEL: @zeros
+// CHECK: %T = tir.alloc_buffer : memref<2x3x4xf32>
+// CHECK-NEXT: tir.for %{{.+}} @n_0, %{{.+}} @n_1, %{{.+}} @k in (2, 4, 3) {
+// CHECK-NEXT: tir.block @T (%[[N0:.+]]: spatial<2> = %{{.+}}, %[[N1:.+]]: spatial<4> = %{{.+}}, %[[K:.+]]: spatial<3> = %{{.+}}) {
+// CHECK-NEXT: %[[FIRST:.+]] = arith.muli %[[N0]], %c4 : index
+// CHECK-NEXT: %[[N:.+]] = arith.addi %[[FIRST]], %[[N1]] : index
+// CHECK-NEXT: %[[INSIDE:.+]] = arith.cmpi slt, %[[N]], %c7 : index
+// CHECK-NEXT: %[[W:.+]] = scf.if %[[INSIDE]] -> (f32) {
+// CHECK: %[[OLD:.+]] = memref.load %W[%{{.+}}, %[[K]]]
+// CHECK-NEXT: scf.yield %[[OLD]] : f32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[ZERO:.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: scf.yield %[[ZERO]] : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: memref.store %[[W]], %T[%[[N0]], %[[K]], %[[N1]]]
+tir.prim_func @zeros(%W: memref<7x3xf32>) outs(%Y: memref<7x3xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<7x3xf32>
+  tir.for %n @n, %k @k in (7, 3) {
+    tir.block @T (%vn: spatial<7> = %n, %vk: spatial<3> = %k) {
+      %w = memref.load %W[%vn, %vk] : memref<7x3xf32>
+      memref.store %w, %T[%vn, %vk] : memref<7x3xf32>
+    }
+  }
+  tir.for %n @n1, %k @k1 in (7, 3) {
+    tir.block @Y (%vn: spatial<7> = %n, %vk: spatial<3> = %k) {
+      %t = memref.load %T[%vn, %vk] : memref<7x3xf32>
+      memref.store %t, %Y[%vn, %vk] : memref<7x3xf32>
+    }
+  }
+}
+schedule.sequence for @zeros {
+  schedule.split @n by [?, 4]
+  schedule.transform_layout @T write 0 by affine_map<(n, k) -> (n floordiv 4, k, n mod 4)>
+  schedule.zero_fill @T
+}
+
+// -----
+
 // Partial sums, one for each lane and place in the tile, set to what changes no sum. The terms do not fill all lanes: the
 // condition stays with the partial sums. What combines them starts with the init of the sum.
 

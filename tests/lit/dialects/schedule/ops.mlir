@@ -55,6 +55,8 @@ schedule.sequence for @f {
   schedule.order_as_integers @Y
   // CHECK-NEXT: schedule.unguard @Y
   schedule.unguard @Y
+  // CHECK-NEXT: schedule.zero_fill @Y
+  schedule.zero_fill @Y
   // CHECK-NEXT: schedule.compact_buffer @Y write 0
   schedule.compact_buffer @Y write 0
 }
