@@ -46,6 +46,7 @@ from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.folding import folded
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.support.unrolling import loop_attributes
+from relex.passes.analysis.loop_tree import only_step
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 
@@ -66,9 +67,9 @@ class ConvertTirToScfPass(RelexPass):
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
     that makes LLVM unroll it; other loops around these carry the one that forbids it, or, if they are the innermost
-    ones of a reduction that takes long, the one that makes one iteration of several. A `parallel` loop becomes an
-    `scf.parallel`, whose iterations have private local buffers; inside another parallel loop or a vectorized one, it
-    becomes serial.
+    ones of a reduction that takes long, the one that makes one iteration of several. `parallel` loops, each of which is
+    all that the one before it holds, become one `scf.parallel`, whose iterations have private local buffers; others
+    inside of a parallel loop or a vectorized one become serial.
 
     Private functions that take much longer than a call of them are marked `noinline`, for LLVM.
 
@@ -115,7 +116,9 @@ class _Lowering:
         self._kept: list[tuple[Block, SSAValue]] = []
         """Heap buffers, and the block at whose end each is freed."""
         self._parallel: dict[ForOp, Block] = {}
-        """The bodies of parallel loops."""
+        """The body of each `scf.parallel`, by the outermost of its loops."""
+        self._joined: set[ForOp] = set()
+        """The other loops of each `scf.parallel`."""
         blocks = [op for op in walk(prim_func) if isinstance(op, BlockOp)]
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
@@ -176,7 +179,8 @@ class _Lowering:
         for block, reduction in self._empty.items():
             if reduction is loop and block.init is not None:
                 self._emit_init_of_none(block, block.init, loop, builder)
-        self._emit_scope(loop.body.block, self._open_loop(loop, builder))
+        is_open = loop in self._joined
+        self._emit_scope(loop.body.block, builder if is_open else self._open_loop(loop, builder))
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
         """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body. The body of a loop of
@@ -184,14 +188,16 @@ class _Lowering:
         if loop.extent == 1 and not _runs_in_parallel(loop):
             self._values[loop.variable] = self._constant(0)
             return builder
-        extent = self._extent(loop.extent, loop, builder)
         if not _runs_in_parallel(loop):
-            return self._open_for(loop.variable, extent, loop, builder)
-        body = Block([scf.ReduceOp()], arg_types=[IndexType()])
+            return self._open_for(loop.variable, self._extent(loop.extent, loop, builder), loop, builder)
+        loops = _joined_with(loop)
+        self._joined.update(loops[1:])
+        extents = [self._extent(one.extent, loop, builder) for one in loops]
+        body = Block([scf.ReduceOp()], arg_types=[IndexType()] * len(loops))
         self._parallel[loop] = body
-        self._set([loop.variable], body.args)
-        first, step = self._constant(0), self._constant(1)
-        new = _insert(builder, scf.ParallelOp([first], [extent], [step], Region(body)), loop)
+        self._set([one.variable for one in loops], body.args)
+        first, step = ([self._constant(n)] * len(loops) for n in (0, 1))
+        new = _insert(builder, scf.ParallelOp(first, extents, step, Region(body)), loop)
         new.attributes.update(loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
         return _before_end(body)
 
@@ -340,6 +346,21 @@ def _runs_in_parallel(loop: ForOp) -> bool:
     """Return whether a loop is parallel and all loops around it are serial."""
     around = [outer.kind.data for outer in _all_loops_around(loop)]
     return loop.kind.data is LoopKind.PARALLEL and all(kind is LoopKind.SERIAL for kind in around)
+
+
+def _joined_with(loop: ForOp) -> list[ForOp]:
+    """Return a parallel loop and those that become one `scf.parallel` with it, which holds all that is in them. Loops
+    of one iteration may come between."""
+    loops, last = [loop], loop
+    while isinstance(inner := only_step(last), ForOp):
+        last = inner
+        if inner.extent == 1:
+            continue
+        is_known = isinstance(inner.extent, int) or not variables_in(inner.extent, loop)
+        if inner.kind.data is not LoopKind.PARALLEL or not is_known:
+            break
+        loops.append(inner)
+    return loops
 
 
 def _before_end(block: Block) -> Builder:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -31,6 +33,15 @@ from relex.passes.base import RelexPass
 
 NOALIAS = "llvm.noalias"
 
+PASSTHROUGH = "passthrough"
+"""The attribute of a function with attributes for LLVM, as in MLIR."""
+
+Range: TypeAlias = tuple[SSAValue, SSAValue]
+"""The first number, and that after the last one."""
+
+Dimension: TypeAlias = tuple[SSAValue, SSAValue, SSAValue]
+"""The lower and upper bound and the step of a loop variable."""
+
 
 @dataclass(frozen=True)
 class OutlineParallelLoopsPass(RelexPass):
@@ -41,8 +52,9 @@ class OutlineParallelLoopsPass(RelexPass):
     threads. Ignoring the attribute runs the iterations in order. A loop with the attribute `relex.least` is only
     distributed if it has so many iterations.
 
-    Of several dimensions, the first is distributed. Buffers of an iteration, on the stack or the heap, are allocated
-    once per call. Loops with results, and loops that call functions without a body, stay as they are.
+    The iterations of several dimensions are counted in their order, the last dimension innermost. Buffers of an
+    iteration, on the stack or the heap, are allocated once per call. Loops with results, and loops that call functions
+    without a body, stay as they are.
 
     ```mlir
     func.func @double(%x: memref<?xf32>, %n: index) {
@@ -119,7 +131,7 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
     for buffer, _ in buffers:
         buffer.detach()
         builder.insert(buffer)
-    builder.insert(_serial_loop(loop, entry, builder))
+    _serial_loops(loop, entry, builder)
     for _, dealloc in buffers:
         if dealloc is not None:
             dealloc.detach()
@@ -131,6 +143,9 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
     arg_attrs = ArrayAttr(attrs) if any(attr.data for attr in attrs) else None
     result = func.FuncOp(name, (types, []), Region(entry), StringAttr("private"), arg_attrs=arg_attrs)
     result.location = call.location
+    if least is not None:
+        # Two calls are not worth two copies of a long loop.
+        result.attributes[PASSTHROUGH] = ArrayAttr([StringAttr("noinline")])
     return result
 
 
@@ -153,24 +168,55 @@ def _from_on(least: Attribute | None, call: func.CallOp) -> Sequence[Operation]:
 def _captured(loop: scf.ParallelOp) -> tuple[Sequence[SSAValue], Sequence[Operation]]:
     """The values that the body of a loop captures: those to pass, and cheap ops to clone instead."""
     used = [loop.step[0], *(value for op in loop.body.walk() for value in op.operands)]
-    if constant_value(loop.step[0]) != 1:
-        used.append(loop.lowerBound[0])
-    for bounds in (loop.lowerBound, loop.upperBound, loop.step):
-        used += bounds[1:]
+    if _counts_iterations(loop):
+        used += [*loop.lowerBound, *loop.upperBound[1:], *loop.step[1:]]
     outside = [value for value in dict.fromkeys(used) if not loop.is_ancestor(value.owner)]
     copied = [v.owner for v in outside if isinstance(v.owner, arith.ConstantOp | memref.GetGlobalOp)]
     return [value for value in outside if value.owner not in copied], copied
 
 
-def _range(loop: scf.ParallelOp) -> tuple[SSAValue, SSAValue]:
-    """The range of the loop variable; with steps other than 1, the range of iteration numbers."""
-    lower, upper, step = loop.lowerBound[0], loop.upperBound[0], loop.step[0]
-    if constant_value(step) == 1:
-        return lower, upper
+def _dimensions(loop: scf.ParallelOp) -> list[Dimension]:
+    return list(zip(loop.lowerBound, loop.upperBound, loop.step, strict=True))
+
+
+def _counts_iterations(loop: scf.ParallelOp) -> bool:
+    """Return whether a range is one of iteration numbers, and not of the loop variable."""
+    return len(loop.step) > 1 or constant_value(loop.step[0]) != 1
+
+
+def _range(loop: scf.ParallelOp) -> Range:
+    """The range of the loop variable, or of iteration numbers."""
+    if not _counts_iterations(loop):
+        return loop.lowerBound[0], loop.upperBound[0]
     builder = Builder(InsertPoint.before(loop))
-    zero = builder.insert(arith.ConstantOp(IntegerAttr(0, IndexType()))).result
-    length = builder.insert(arith.SubiOp(upper, lower)).result
-    return zero, builder.insert(arith.CeilDivSIOp(length, step)).result
+    lengths = [_length(dimension, builder) for dimension in _dimensions(loop)]
+    if len(lengths) > 1:
+        # The product of two negative ones would be positive.
+        lengths = [_at_least(0, length, builder) for length in lengths]
+    return _constant(0, builder), _product(lengths, builder)
+
+
+def _length(dimension: Dimension, builder: Builder) -> SSAValue:
+    """The number of iterations of a dimension."""
+    lower, upper, step = dimension
+    distance = upper if constant_value(lower) == 0 else builder.insert(arith.SubiOp(upper, lower)).result
+    return distance if constant_value(step) == 1 else builder.insert(arith.CeilDivSIOp(distance, step)).result
+
+
+def _product(factors: Sequence[SSAValue], builder: Builder) -> SSAValue:
+    numbers = [constant_value(factor) for factor in factors]
+    known = prod(number for number in numbers if number is not None)
+    unknown = [factor for factor, number in zip(factors, numbers, strict=True) if number is None]
+    if known != 1 or not unknown:
+        unknown.append(_constant(known, builder))
+    product, *others = unknown
+    for other in others:
+        product = builder.insert(arith.MuliOp(product, other)).result
+    return product
+
+
+def _constant(value: int, builder: Builder) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
 
 def _buffers(body: Block) -> list[tuple[Operation, memref.DeallocOp | None]]:
@@ -187,33 +233,61 @@ def _buffers(body: Block) -> list[tuple[Operation, memref.DeallocOp | None]]:
     return found
 
 
-def _serial_loop(loop: scf.ParallelOp, entry: Block, builder: Builder) -> scf.ForOp:
-    """Build a loop over the iterations from the first argument of `entry` up to the second. Takes over the body of
+def _serial_loops(loop: scf.ParallelOp, entry: Block, builder: Builder) -> None:
+    """Build loops over the iterations from the first argument of `entry` up to the second. They take over the body of
     `loop`, whose operands have been replaced by values of the new function."""
-    body = Block(arg_types=[IndexType()])
-    variable: SSAValue = body.args[0]
-    variable.name_hint = loop.body.block.args[0].name_hint
-    inner = Builder(InsertPoint.at_end(body))
-    one = loop.step[0]
-    if constant_value(one) != 1:
-        scaled = inner.insert(arith.MuliOp(variable, one)).result
-        variable = inner.insert(arith.AddiOp(loop.lowerBound[0], scaled)).result
-        one = builder.insert(arith.ConstantOp(IntegerAttr(1, IndexType()))).result
+    one = _constant(1, builder) if _counts_iterations(loop) else loop.step[0]
+    dimensions, variables, part = _dimensions(loop), list[SSAValue](), (entry.args[0], entry.args[1])
+    lengths = [_length(dimension, builder) for dimension in dimensions[1:]]
+    # The iterations of the dimensions inside of each one. It is divided by, even if there are none.
+    sizes = [_at_least(1, _product(lengths[number:], builder), builder) for number in range(len(lengths))]
     old = loop.body.block
-    if len(loop.lowerBound) > 1:
-        rest = loop.detach_region(0)
-        old.args[0].replace_all_uses_with(variable)
-        old.erase_arg(old.args[0])
-        inner.insert(scf.ParallelOp(loop.lowerBound[1:], loop.upperBound[1:], loop.step[1:], rest))
-    else:
-        reduce = old.last_op
-        assert reduce is not None
-        Rewriter.erase_op(reduce)
-        Rewriter.inline_block(old, InsertPoint.at_end(body), [variable])
-    inner.insert(scf.YieldOp())
-    serial = scf.ForOp(entry.args[0], entry.args[1], one, [], body)
-    serial.attributes |= loop.attributes
-    return serial
+    for argument, (lower, _, step), size in zip(old.args, dimensions, [*sizes, None], strict=True):
+        body = Block([scf.YieldOp()], arg_types=[IndexType()])
+        number = body.args[0]
+        number.name_hint = argument.name_hint
+        start, end = part if size is None else _divided(part, size, builder)
+        builder.insert(scf.ForOp(start, end, one, [], body)).attributes.update(loop.attributes)
+        builder = _before_end(body)
+        variables.append(_scaled(number, lower, step, builder) if _counts_iterations(loop) else number)
+        if size is not None:
+            part = _inside(part, number, size, builder)
+    assert old.last_op is not None
+    Rewriter.erase_op(old.last_op)
+    Rewriter.inline_block(old, builder.insertion_point, variables)
+
+
+def _divided(part: Range, size: SSAValue, builder: Builder) -> Range:
+    """The iterations of a dimension that have part of a range; each has `size` of it."""
+    first, last = part
+    return builder.insert(arith.DivSIOp(first, size)).result, builder.insert(arith.CeilDivSIOp(last, size)).result
+
+
+def _inside(part: Range, number: SSAValue, size: SSAValue, builder: Builder) -> Range:
+    """The part of a range that belongs to an iteration of a dimension."""
+    before = builder.insert(arith.MuliOp(number, size)).result
+    first, last = (builder.insert(arith.SubiOp(end, before)).result for end in part)
+    first = builder.insert(arith.MaxSIOp(first, _constant(0, builder))).result
+    return first, builder.insert(arith.MinSIOp(last, size)).result
+
+
+def _at_least(least: int, length: SSAValue, builder: Builder) -> SSAValue:
+    known = constant_value(length)
+    if known is not None and known >= least:
+        return length
+    return builder.insert(arith.MaxSIOp(length, _constant(least, builder))).result
+
+
+def _scaled(number: SSAValue, lower: SSAValue, step: SSAValue, builder: Builder) -> SSAValue:
+    """The loop variable of an iteration."""
+    if constant_value(step) != 1:
+        number = builder.insert(arith.MuliOp(number, step)).result
+    return number if constant_value(lower) == 0 else builder.insert(arith.AddiOp(lower, number)).result
+
+
+def _before_end(block: Block) -> Builder:
+    assert block.last_op is not None
+    return Builder(InsertPoint.before(block.last_op))
 
 
 def _attributes(value: SSAValue, function: func.FuncOp) -> DictionaryAttr:

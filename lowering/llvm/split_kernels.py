@@ -66,6 +66,8 @@ class SplitKernelsPass(RelexPass):
         symbols = Symbols(op)
         calls = _calls(op, symbols)
         parts = {name: part for name in calls if (part := symbols.part(name, _may_move)) is not None}
+        inner = {other for part in parts.values() for other in [*part][1:]}
+        parts = {name: part for name, part in parts.items() if name not in inner}  # Others are compiled with these.
         holders, staying = Counter(name for part in parts.values() for name in part), _needed(symbols, parts)
         declared: set[str] = set()
         for name, part in parts.items():

@@ -292,6 +292,18 @@ and by whether other threads are awake. The decision takes 0.1 microseconds."""
 ENOUGH_PARTS = 16
 """Iterations that keep threads busy until the end; if no loop has as many, the longest one is best."""
 
+PARTS_TO_SHARE = 64
+"""Iterations that are divided evenly enough among sixteen threads. Loops that have fewer are shared together with those
+in them."""
+
+MIN_CYCLES_OF_A_PART = 100
+"""Cycles of an iteration of loops that are shared together: what LLVM does with loops that it knows the range of is
+worth more in shorter ones."""
+
+MIN_SHARES_INSIDE = 8
+"""How many times as long as a loop that may be shared a nest takes that is shared for each iteration of loops around
+it."""
+
 FEW_PARTS = 8
 """Iterations that keep two threads busy most of the time; reductions with as many are not split."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith, math
@@ -23,12 +24,13 @@ def cycles_of(nest: ForOp, processor: Processor, unknown: int) -> float:
     vectors, or those that it takes to read and write its buffers once, if that is more. Loops whose extent is only
     known at run time have `unknown` iterations.
     """
-    blocks = list(blocks_in(nest))
-    steps = sum(count(loops_of(block), unknown) * _cycles_of_step(block, processor) for block in blocks)
-    touched: dict[SSAValue, int] = {}
-    for access in (access for block in blocks for access in block_accesses(block)):
-        if not nest.is_ancestor(access.buffer.owner):
-            touched[access.buffer] = max(touched.get(access.buffer, 0), _bytes(access, unknown))
+    steps, touched = 0.0, dict[SSAValue, int]()
+    for block in blocks_in(nest):
+        loops = [loop for loop in loops_of(block) if nest.is_ancestor(loop)]
+        steps += count(loops, unknown) * _cycles_of_step(block, processor)
+        for access in block_accesses(block):
+            if not nest.is_ancestor(access.buffer.owner):
+                touched[access.buffer] = max(touched.get(access.buffer, 0), _bytes(access, loops, unknown))
     return max(steps, sum(touched.values()) / cost.BYTES_PER_CYCLE)
 
 
@@ -49,9 +51,9 @@ def _cycles_of_vector(op: Operation) -> float:
     return cost.CYCLES_OF_A_FUNCTION if is_function else 1 / cost.PER_CYCLE
 
 
-def _bytes(access: BlockAccess, unknown: int) -> int:
-    """Return the bytes of the elements that an access touches, at most all of its buffer."""
-    shape, loops = access.access.shape, loops_of(access.block)
+def _bytes(access: BlockAccess, loops: Sequence[ForOp], unknown: int) -> int:
+    """Return the bytes of the elements that an access touches in loops, at most all of its buffer."""
+    shape = access.access.shape
     elements = count([loop for loop in loops if uses(access, loop)], unknown) if count(loops, unknown) else 0
     if DYNAMIC_INDEX not in shape:
         elements = min(elements, prod(shape))

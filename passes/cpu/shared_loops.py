@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import ceil
-from operator import mul
 
 from relex.dialects.processors import Processor
-from relex.dialects.tir import ForOp, LoopKind, PrimFuncOp
+from relex.dialects.tir import ForOp, LoopKind
+from relex.dialects.tir.accesses import variables_in
 from relex.passes.analysis.loop_tree import is_scalar, loops_in
 from relex.passes.analysis.sharing import packs
 from relex.passes.cpu import cost
@@ -18,33 +17,87 @@ from relex.passes.cpu.reductions import count
 
 
 @dataclass(frozen=True)
-class SharedLoop:
-    """A loop that threads may share."""
+class SharedLoops:
+    """Loops whose iterations threads may share: each is all that the one before it holds, but for loops of one
+    iteration."""
 
-    loop: ForOp
-    least: int
-    """The number of iterations from which on it is worth it, if their number is only known at run time; else 0."""
+    loops: Sequence[ForOp]
+    cycles: float
+    """What all iterations take, for likely sizes."""
+
+    @property
+    def parts(self) -> int:
+        """The number of iterations, if those that are only known at run time are one."""
+        return count(self.loops, 1)
+
+    @property
+    def least(self) -> int:
+        """The number of iterations from which on it is worth it, if their number is only known at run time; else 0."""
+        return 0 if all(isinstance(loop.extent, int) for loop in self.loops) else self._least
+
+    @property
+    def _least(self) -> int:
+        return max(2, ceil(cost.MIN_CYCLES_TO_SHARE / self.cycles * self.likely))
+
+    @property
+    def likely(self) -> int:
+        """The likely number of iterations."""
+        return count(self.loops, cost.LIKELY_SIZE)
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether threads gain more than it takes to wake them, or may, depending on sizes."""
+        return self.cycles > 0 and (self.least > 0 or self.likely >= self._least)
 
 
-def loops_to_share(func: PrimFuncOp, processor: Processor) -> list[Sequence[SharedLoop]]:
-    """Return for each long nest of a function the loops that threads may share, best first."""
-    nests = [op for op in func.body.block.ops if isinstance(op, ForOp)]
-    return [loops for nest in nests if (loops := _candidates(nest, processor))]
+def stays(nest: ForOp) -> bool:
+    """Return whether threads share loops of a nest already, or LLVM compiles it better if it knows the range of all
+    loops, as for copies into panels."""
+    return any(loop.kind.data is LoopKind.PARALLEL for loop in loops_in(nest)) or packs(nest)
 
 
-def _candidates(nest: ForOp, processor: Processor) -> Sequence[SharedLoop]:
-    if any(loop.kind.data is LoopKind.PARALLEL for loop in loops_in(nest)) or packs(nest):
-        return []  # LLVM compiles copies into panels better that know the range of all loops.
+def loops_to_share(nest: ForOp, processor: Processor) -> list[SharedLoops]:
+    """Return the loops of a nest that threads may share, best first."""
+    if stays(nest):
+        return []
     chain = list(_chain(nest))
-    extents = [count([loop], cost.LIKELY_SIZE) for loop in chain]
-    cycles, found = cycles_of(nest, processor, cost.LIKELY_SIZE), list[SharedLoop]()
-    for loop, extent, times in zip(chain, extents, accumulate(extents, mul, initial=1), strict=False):
-        one = cycles / times / extent if times and extent else 0
-        least = ceil(cost.MIN_CYCLES_TO_SHARE / one) if one else cost.MANY
-        is_long = not isinstance(loop.extent, int) or loop.extent >= max(least, 2)
-        if one and is_long and loop.kind.data is LoopKind.SERIAL:
-            found.append(SharedLoop(loop, 0 if isinstance(loop.extent, int) else max(least, 2)))
-    return sorted(found, key=lambda shared: -min(count([shared.loop]), cost.ENOUGH_PARTS))
+    cycles, found = cycles_of(nest, processor, cost.LIKELY_SIZE), list[SharedLoops]()
+    for number, loop in enumerate(chain):
+        if loop.kind.data is LoopKind.SERIAL and loop.extent not in (0, 1):
+            found.append(_together(chain[number:], cycles))
+        cycles /= max(1, count([loop], cost.LIKELY_SIZE))
+    return sorted(
+        (shared for shared in found if shared.is_worth_it), key=lambda shared: -min(shared.likely, cost.ENOUGH_PARTS)
+    )
+
+
+def nests_inside(nest: ForOp) -> list[ForOp]:
+    """Return the nests that the innermost of perfectly nested loops holds beside other things."""
+    *_, last = _chain(nest)
+    return [op for op in last.body.block.ops if isinstance(op, ForOp)]
+
+
+def are_better(inside: Sequence[SharedLoops], outside: Sequence[SharedLoops]) -> bool:
+    """Return whether nests in a loop, each with its best loops, keep more threads busy than the best ones around all of
+    them."""
+    parts = outside[0].parts if outside else 1
+    least = cost.MIN_SHARES_INSIDE * cost.MIN_CYCLES_TO_SHARE
+    return parts < cost.ENOUGH_PARTS and any(s.parts >= 2 * parts and s.cycles >= least for s in inside)
+
+
+def _together(chain: Sequence[ForOp], cycles: float) -> SharedLoops:
+    """Return the first loop of a chain with as many of the next ones as give each thread several parts."""
+    first, *others = chain
+    taken, iterations = [first], count([first], cost.LIKELY_SIZE)
+    for loop in (loop for loop in others if loop.extent != 1):
+        iterations *= count([loop], cost.LIKELY_SIZE)
+        is_short = cycles < iterations * cost.MIN_CYCLES_OF_A_PART
+        if is_short or loop.kind.data is not LoopKind.SERIAL or count(taken, 1) >= cost.PARTS_TO_SHARE:
+            break
+        if not isinstance(loop.extent, int) and variables_in(loop.extent, first):
+            break
+        taken.append(loop)
+    return SharedLoops(taken, cycles)
 
 
 def _chain(loop: ForOp) -> Iterator[ForOp]:

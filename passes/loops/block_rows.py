@@ -15,10 +15,10 @@ from relex.dialects.errors import PassError
 from relex.dialects.index.expr import Index, combination, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.span import Span
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, buffers_written
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
-from relex.passes.analysis.loop_tree import blocks_in, function_of, only_step
+from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_in, only_step
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.shared_loops import may_be_one
 from relex.passes.analysis.sharing import has_views, is_spatial, is_understood
@@ -123,8 +123,10 @@ def _terms(block: BlockOp) -> list[BlockAccess]:
 
 def _chain_of(function: PrimFuncOp) -> _Chain | None:
     """Return the nests of a function from its first product on, as long as they may share loops; None if there is one
-    product only among them."""
+    product only among them, or if the function has been scheduled."""
     nests = [op for op in function.body.block.ops if isinstance(op, ForOp)]
+    if any(loop.kind.data is not LoopKind.SERIAL for nest in nests for loop in loops_in(nest)):
+        return None
     products = [i for i, nest in enumerate(nests) if any(map(reuses_operands, blocks_in(nest)))]
     if len(products) < 2:
         return None

@@ -1,14 +1,20 @@
 """Which loops `share-loops` gives to threads, in the default compilation."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects import parse_module
 from relex.dialects.tir import ForOp, LoopKind
+from relex.lowering import OutlineParallelLoopsPass
 from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.reference import interpret
 from relex.runtime import build, get_threads, set_threads
 
 TARGET = 'relex.target = {triple = "x86_64-linux-gnu", cpu = "x86-64-v4", features = "+avx512f"}'
@@ -55,15 +61,15 @@ def test_large_products_are_shared(shape: tuple[int, int, int], is_shared: bool)
 
 
 def test_enough_parts() -> None:
-    """Four panels are few: threads share the tiles in each of them, if these are work enough."""
-    assert shared(dense(14 * 1000, 784, 128)) == [1000]
+    """Four panels are few: threads share the tiles in all of them."""
+    assert shared(dense(14 * 1000, 784, 128)) == [4, 1000]
 
 
 def test_sizes_of_the_run() -> None:
-    """The panels of large weights are shared; of small ones, the rows, if there are as many as are worth it. So is the
-    copy of rows that would evict each other."""
+    """The panels of large weights are shared; few panels together with the rows in each. So is the copy of rows that
+    would evict each other."""
     assert shared(dense("?", 1024, 1024)) == [None, 32]
-    assert shared(dense("?", 784, 128)) == [None] * 3
+    assert shared(dense("?", 784, 128)) == [4, None, 2, None, None]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +84,75 @@ def test_sizes_of_the_run() -> None:
 def test_one_nest_is_shared_as_a_whole(text: str) -> None:
     """It has been merged before, and works in buffers of its own."""
     assert len(shared(text)) == 1
+
+
+def test_a_batch_of_open_size_is_shared_with_what_is_in_it() -> None:
+    """It may be one: then there is nothing to share but the loops inside."""
+    assert shared(unary("layer_norm", "?x?x768", "axes = [-1] epsilon = 1.0e-5", weights="768")) == [None, None]
+    kinds = "tensor<?x?x768xf32>, tensor<768x768xf32>"
+    product = f"""
+    module attributes {{{TARGET}}} {{
+      func.func @main(%x: tensor<?x?x768xf32>, %w: tensor<768x768xf32>) -> tensor<?x?x768xf32> {{
+        %y = relex.matmul %x, %w : ({kinds}) -> tensor<?x?x768xf32>
+        func.return %y : tensor<?x?x768xf32>
+      }}
+    }}
+    """
+    assert [None, 24] in [shared(product)[i : i + 2] for i in range(3)]
+
+
+def test_nests_in_one_loop_are_shared_one_after_the_other() -> None:
+    """One image is padded, then convolved; both take the work of several threads."""
+    text = f"""
+    module attributes {{{TARGET}}} {{
+      func.func @main(%x: tensor<1x8x14x14x32xf32>, %w: tensor<8x8x3x3x32x32xf32>) -> tensor<1x8x14x14x32xf32> {{
+        %y = relex.conv2d_blocked %x, %w padding = [1, 1]
+            : (tensor<1x8x14x14x32xf32>, tensor<8x8x3x3x32x32xf32>) -> tensor<1x8x14x14x32xf32>
+        func.return %y : tensor<1x8x14x14x32xf32>
+      }}
+    }}
+    """
+    assert shared(text)[-2:] == [8, 14]
+
+
+SHAPES = [(3, 5, 2), (1, 1, 9), (2, 1, 1), (7, 1, 3), (0, 4, 2), (4, 0, 2), (5, 8, 1)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("is_open", [False, True])
+def test_ranges_of_loops_that_are_shared_together(shape: tuple[int, int, int], is_open: bool) -> None:
+    """They begin and end anywhere in the rows of three dimensions; together they are all iterations, each once."""
+    kind = "memref<?x?x?xi32>" if is_open else f"memref<{'x'.join(map(str, shape))}xi32>"
+    sizes = [
+        f"memref.dim %Y, %i{i} : {kind}" if is_open else f"arith.constant {n} : index" for i, n in enumerate(shape)
+    ]
+    module = parse_module(f"""
+    func.func @f(%Y: {kind}) {{
+      %i0 = arith.constant 0 : index
+      %i1 = arith.constant 1 : index
+      %i2 = arith.constant 2 : index
+      %one = arith.constant 1 : i32
+      %a = {sizes[0]}
+      %b = {sizes[1]}
+      %c = {sizes[2]}
+      scf.parallel (%i, %j, %k) = (%i0, %i0, %i0) to (%a, %b, %c) step (%i1, %i1, %i1) {{
+        %0 = memref.load %Y[%i, %j, %k] : {kind}
+        %1 = arith.addi %0, %one : i32
+        memref.store %1, %Y[%i, %j, %k] : {kind}
+        scf.reduce
+      }}
+      func.return
+    }}
+    """)
+    for middle in range(prod(shape) + 1):
+        outlined = OutlineParallelLoopsPass()(module)
+        (call,) = [op for op in outlined.walk() if isinstance(op, func.CallOp)]
+        first, other = arith.ConstantOp(IntegerAttr(middle, IndexType())), call.clone()
+        Rewriter.insert_op([first, other], InsertPoint.before(call))
+        other.operands[1] = call.operands[0] = first.result
+        y = np.zeros(shape, np.int32)
+        interpret(outlined)["f"](y)
+        np.testing.assert_array_equal(y, np.ones(shape))
 
 
 def test_few_and_many_rows_of_one_compilation() -> None:

@@ -45,26 +45,50 @@ func.func @rows(%x: memref<?x4xf32> {llvm.noalias}, %y: memref<?x4xf32>, %n: ind
   func.return
 }
 
-// With steps, the range is that of the numbers of the iterations. Dimensions behind the first one stay inside.
+// With steps, or several dimensions, the range is that of the numbers of the iterations.
 // CHECK-LABEL: func.func @steps(
-// CHECK:      [[ZERO:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[LENGTH:%.+]] = arith.subi %n, %m : index
+// CHECK:      [[LENGTH:%.+]] = arith.subi %n, %m : index
 // CHECK-NEXT: [[COUNT:%.+]] = arith.ceildivsi [[LENGTH]], %m : index
-// CHECK-NEXT: func.call @steps_parallel([[ZERO]], [[COUNT]], %m, %x, %n) {relex.parallel}
+// CHECK:      func.call @steps_parallel({{%.+}}, [[COUNT]], %m, %x) {relex.parallel}
 // CHECK:      scf.for %i = %first to %last step
 // CHECK-NEXT:   [[SCALED:%.+]] = arith.muli %i, %m : index
 // CHECK-NEXT:   [[I:%.+]] = arith.addi %m, [[SCALED]] : index
-// CHECK-NEXT:   "scf.parallel"(%m, %n, %m)
-// CHECK-NEXT:   ^bb0(%j: index):
-// CHECK-NEXT:     memref.load %x[[[I]], %j]
-func.func @steps(%x: memref<?x?xf32>, %m: index, %n: index) {
-  "scf.parallel"(%m, %m, %n, %n, %m, %m) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
-  ^bb0(%i: index, %j: index):
-    %0 = memref.load %x[%i, %j] : memref<?x?xf32>
+// CHECK-NEXT:   memref.load %x[[[I]]]
+func.func @steps(%x: memref<?xf32>, %m: index, %n: index) {
+  scf.parallel (%i) = (%m) to (%n) step (%m) {
+    %0 = memref.load %x[%i] : memref<?xf32>
     %1 = arith.addf %0, %0 : f32
-    memref.store %1, %x[%i, %j] : memref<?x?xf32>
+    memref.store %1, %x[%i] : memref<?xf32>
     scf.reduce
-  }) : (index, index, index, index, index, index) -> ()
+  }
+  func.return
+}
+
+// A range of iterations that begins and ends within a row.
+// CHECK-LABEL: func.func @matrix(
+// CHECK:      [[ALL:%.+]] = arith.muli {{.*}} : index
+// CHECK:      func.call @matrix_parallel({{.*}}, [[ALL]], %x) {relex.parallel}
+// CHECK:      func.func private @matrix_parallel(
+// CHECK:      [[FIRST_ROW:%.+]] = arith.divsi %first, [[SIZE:%.+]] : index
+// CHECK-NEXT: [[LAST_ROW:%.+]] = arith.ceildivsi %last, [[SIZE]] : index
+// CHECK-NEXT: scf.for %i = [[FIRST_ROW]] to [[LAST_ROW]] step
+// CHECK-NEXT:   [[BEFORE:%.+]] = arith.muli %i, [[SIZE]] : index
+// CHECK-NEXT:   [[START:%.+]] = arith.subi %first, [[BEFORE]] : index
+// CHECK-NEXT:   [[END:%.+]] = arith.subi %last, [[BEFORE]] : index
+// CHECK:        [[FIRST:%.+]] = arith.maxsi [[START]], {{.*}} : index
+// CHECK-NEXT:   [[LAST:%.+]] = arith.minsi [[END]], [[SIZE]] : index
+// CHECK-NEXT:   scf.for %j = [[FIRST]] to [[LAST]] step
+// CHECK-NEXT:     memref.load %x[%i, %j]
+func.func @matrix(%x: memref<?x64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %c64) step (%c1, %c1) {
+    %0 = memref.load %x[%i, %j] : memref<?x64xf32>
+    %1 = arith.addf %0, %0 : f32
+    memref.store %1, %x[%i, %j] : memref<?x64xf32>
+    scf.reduce
+  }
   func.return
 }
 

@@ -11,7 +11,6 @@
 // The loops of all three functions, those with the most multiplications first.
 
 // V4: {{^}}32 multiplications, 36 loads, 0 on the stack{{$}}
-// V4-NEXT: {{^}}32 multiplications, 36 loads, 0 on the stack{{$}}
 // V4-NEXT: {{^}}32 multiplications, 16 loads, 0 on the stack{{$}}
 // V4-NEXT: {{^}}28 multiplications, 16 loads, 0 on the stack{{$}}
 // V4-NEXT: {{^}}26 multiplications, 15 loads, 0 on the stack{{$}}
@@ -20,8 +19,6 @@
 // V3: {{^}}48 multiplications, 32 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}48 multiplications, 32 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}32 multiplications, 36 loads, 0 on the stack{{$}}
-// V3-NEXT: {{^}}32 multiplications, 36 loads, 0 on the stack{{$}}
-// V3-NEXT: {{^}}32 multiplications, 24 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}32 multiplications, 24 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}

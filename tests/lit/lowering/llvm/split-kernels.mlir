@@ -78,6 +78,29 @@ llvm.func internal @shared() -> f32 {
 
 // -----
 
+// A function that is not to be inlined either goes with the kernel that calls it.
+
+// CHECK-LABEL: llvm.func @nested(
+// CHECK-NEXT:   llvm.call @relex.k_[[KERNEL:[0-9a-f]+]](
+// CHECK:      builtin.module
+// CHECK-NEXT:   llvm.func @relex.k_[[KERNEL]](
+// CHECK-NEXT:     llvm.call @k1
+// CHECK:        llvm.func internal @k1
+llvm.func @nested(%x: !llvm.ptr, %v: f32) {
+  llvm.call @outer(%x, %v) : (!llvm.ptr, f32) -> ()
+  llvm.return
+}
+llvm.func internal @outer(%x: !llvm.ptr, %v: f32) attributes {passthrough = ["noinline"]} {
+  llvm.call @loop(%x, %v) : (!llvm.ptr, f32) -> ()
+  llvm.return
+}
+llvm.func internal @loop(%x: !llvm.ptr, %v: f32) attributes {passthrough = ["noinline"]} {
+  llvm.store %v, %x : f32, !llvm.ptr
+  llvm.return
+}
+
+// -----
+
 // What refers to data that the program writes, calls itself, or is not only called, stays.
 
 // CHECK:      llvm.func internal @counts
