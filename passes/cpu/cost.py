@@ -300,9 +300,12 @@ MIN_CYCLES_OF_A_PART = 100
 """Cycles of an iteration of loops that are shared together: what LLVM does with loops that it knows the range of is
 worth more in shorter ones."""
 
-MIN_SHARES_INSIDE = 8
+MIN_SHARES_INSIDE = 2
 """How many times as long as a loop that may be shared a nest takes that is shared for each iteration of loops around
 it."""
+
+MIN_SHARES_INSIDE_OPEN = 8
+"""The same, if it is only known at run time how many iterations these loops have: they may be many."""
 
 FEW_PARTS = 8
 """Iterations that keep two threads busy most of the time; reductions with as many are not split."""

@@ -81,7 +81,8 @@ def are_better(inside: Sequence[SharedLoops], outside: Sequence[SharedLoops]) ->
     """Return whether nests in a loop, each with its best loops, keep more threads busy than the best ones around all of
     them."""
     parts = outside[0].parts if outside else 1
-    least = cost.MIN_SHARES_INSIDE * cost.MIN_CYCLES_TO_SHARE
+    is_open = any(shared.least for shared in outside)
+    least = (cost.MIN_SHARES_INSIDE_OPEN if is_open else cost.MIN_SHARES_INSIDE) * cost.MIN_CYCLES_TO_SHARE
     return parts < cost.ENOUGH_PARTS and any(s.parts >= 2 * parts and s.cycles >= least for s in inside)
 
 

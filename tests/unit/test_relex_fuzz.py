@@ -226,7 +226,7 @@ def test_a_step_that_goes_wrong_is_in_the_program(monkeypatch: pytest.MonkeyPatc
     }
     """)
     found = (random_steps(module.clone(), "main", Random(seed)) for seed in count())
-    steps = next(steps for steps in found if any(isinstance(op, UnrollOp) for op in steps[0].walk()))
+    steps = next(steps for steps in found if any(isinstance(op, UnrollOp) for one in steps for op in one.walk()))
     assert isinstance(steps[0].regions[0].block.last_op, UnrollOp)
     outcome = try_case(
         "schedules", Case(ModuleOp([*(op.clone() for op in module.ops), *steps]), {"strict": "", "seed": "0"})
