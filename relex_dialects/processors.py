@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 from relex.dialects.machine import Target
 from relex.dialects.table import Table
@@ -158,17 +160,21 @@ PROCESSORS.add(replace(_WASM, feature="simd128", vector_bits=128, vector_registe
 
 def architecture_of(triple: str) -> str:
     """Return the architecture that a triple names, as LLVM normalizes it."""
+    return _parts_of(triple).Arch
+
+
+@cache
+def _parts_of(triple: str) -> Any:
+    """Return the parts of a triple, as LLVM normalizes them: asked for each loop function, they take LLVM 0.1 ms."""
     # Imported here so that the tools start without LLVM.
     from relex.dialects.llvm_binding import llvm
 
-    return llvm.get_triple_parts(triple).Arch
+    return llvm.get_triple_parts(triple)
 
 
 def features_of(target: Target) -> str:
     """Return the features of code for a target: its own, after those that its triple implies."""
-    from relex.dialects.llvm_binding import llvm
-
-    if target.cpu or llvm.get_triple_parts(target.triple).OS == "unknown":
+    if target.cpu or _parts_of(target.triple).OS == "unknown":
         return target.features
     return ",".join(filter(None, (baseline_of(target.triple).assumed, target.features)))
 

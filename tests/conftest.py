@@ -21,9 +21,10 @@ os.environ.pop("FORCE_COLOR", None)
 # Every level of whatever is compiled is verified.
 os.environ["RELEX_VERIFY"] = "1"
 
-# Nothing that was compiled before a test run is found by it.
-_caches = TemporaryDirectory(prefix="relex-cache-")
-os.environ["XDG_CACHE_HOME"] = _caches.name
+# Nothing that was compiled before a test run is found by it; its processes find what the others have compiled.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _caches = TemporaryDirectory(prefix="relex-cache-")
+    os.environ["XDG_CACHE_HOME"] = _caches.name
 
 Ids = tuple[str, ...]
 """What the parameters of a case are, one for each parametrization."""

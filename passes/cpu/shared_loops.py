@@ -58,8 +58,6 @@ def stays(nest: ForOp) -> bool:
 
 def loops_to_share(nest: ForOp, processor: Processor) -> list[SharedLoops]:
     """Return the loops of a nest that threads may share, best first."""
-    if stays(nest):
-        return []
     chain = list(_chain(nest))
     cycles, found = cycles_of(nest, processor, cost.LIKELY_SIZE), list[SharedLoops]()
     for number, loop in enumerate(chain):
@@ -77,13 +75,17 @@ def nests_inside(nest: ForOp) -> list[ForOp]:
     return [op for op in last.body.block.ops if isinstance(op, ForOp)]
 
 
-def are_better(inside: Sequence[SharedLoops], outside: Sequence[SharedLoops]) -> bool:
-    """Return whether nests in a loop, each with its best loops, keep more threads busy than the best ones around all of
-    them."""
+def better_inside(nest: ForOp, outside: Sequence[SharedLoops], processor: Processor) -> list[ForOp]:
+    """Return the nests in a loop if sharing them, one after the other, keeps more threads busy than the best loops
+    around all of them; else none."""
     parts = outside[0].parts if outside else 1
+    if parts >= cost.ENOUGH_PARTS:
+        return []
     is_open = any(shared.least for shared in outside)
     least = (cost.MIN_SHARES_INSIDE_OPEN if is_open else cost.MIN_SHARES_INSIDE) * cost.MIN_CYCLES_TO_SHARE
-    return parts < cost.ENOUGH_PARTS and any(s.parts >= 2 * parts and s.cycles >= least for s in inside)
+    nests = [inner for inner in nests_inside(nest) if not stays(inner)]
+    best = (found[0] for inner in nests if (found := loops_to_share(inner, processor)))
+    return nests if any(shared.parts >= 2 * parts and shared.cycles >= least for shared in best) else []
 
 
 def _together(chain: Sequence[ForOp], cycles: float) -> SharedLoops:

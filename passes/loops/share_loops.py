@@ -17,7 +17,7 @@ from relex.dialects.target import processor_in
 from relex.dialects.tir import ForOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
-from relex.passes.cpu.shared_loops import SharedLoops, are_better, loops_to_share, nests_inside, stays
+from relex.passes.cpu.shared_loops import SharedLoops, better_inside, loops_to_share, nests_inside, stays
 from relex.passes.schedule.loop_kinds import parallel
 
 
@@ -67,12 +67,11 @@ def _share(nest: ForOp, processor: Processor) -> list[Sequence[ForOp]]:
     shared together in one sequence."""
     if stays(nest):
         return []
-    outside, nests = loops_to_share(nest, processor), nests_inside(nest)
-    inside = [found[0] for inner in nests if (found := loops_to_share(inner, processor))]
-    if are_better(inside, outside) and (shared := _share_all(nests, processor)):
+    outside = loops_to_share(nest, processor)
+    if shared := _share_all(better_inside(nest, outside, processor), processor):
         return shared
     best = _share_first(outside)
-    return [best] if best else _share_all(nests, processor)
+    return [best] if best else _share_all(nests_inside(nest), processor)
 
 
 def _share_all(nests: Sequence[ForOp], processor: Processor) -> list[Sequence[ForOp]]:
