@@ -109,6 +109,7 @@ ZEROS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("signs", [("uint8", "int8"), ("int8", "uint8")], ids="-".join)
 @pytest.mark.parametrize("zeros", ZEROS.values(), ids=ZEROS)
 def test_zero_points(zeros: tuple[Any, Any], signs: tuple[str, str]):
