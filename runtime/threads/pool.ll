@@ -4,7 +4,8 @@
 ; which may depend on sizes that are known at run time only. If so, it opens a job and takes chunks of its iterations like
 ; all others, by incrementing `@next`. So it never waits for a thread that does not show up: at the end it closes the job
 ; and waits only for threads that entered it. A nested call, or one from another thread meanwhile, runs all its iterations
-; itself.
+; itself. A loop that was measured before, and by that takes long enough, is shared from its first iteration on; it is
+; measured again from time to time.
 ;
 ; On a busy machine, the system may wake a thread on the processor of the caller, where it would only take time from the
 ; caller: such a thread does not spin, and moves to the other processors, where the system gives it its share.
@@ -22,6 +23,10 @@
 @next = internal global i64 0               ; the first iteration that is not taken yet,
 @last = internal global i64 0               ; the end of the iterations,
 @step = internal global i64 0               ; and the size of a chunk.
+
+@chunks.known = internal global [256 x ptr] zeroinitializer  ; Functions that were measured, by a part of their address,
+@times.known = internal global [256 x i64] zeroinitializer   ; the time of 1024 iterations of each,
+@calls = internal global i64 0              ; and the number of calls, of which some measure again.
 
 @home = internal global i32 -1              ; The processor that the caller was on; negative if it is not known.
 
@@ -68,15 +73,40 @@ begin:
   %parts = mul i64 %threads, 32
   %share = udiv i64 %count, %parts
   %size = call i64 @llvm.umax.i64(i64 %share, i64 1)
+  %address = ptrtoint ptr %chunk to i64
+  %place = lshr i64 %address, 4
+  %slot = and i64 %place, 255
+  %chunk.known = getelementptr [256 x ptr], ptr @chunks.known, i64 0, i64 %slot
+  %time.known = getelementptr [256 x i64], ptr @times.known, i64 0, i64 %slot
+  %measured = load ptr, ptr %chunk.known
+  %is.known = icmp eq ptr %measured, %chunk
+  %per.1024 = load i64, ptr %time.known
+  %all.1024 = mul i64 %per.1024, %count
+  %expected = lshr i64 %all.1024, 10
+  %is.long = icmp uge i64 %expected, ${sure}
+  %calls = load i64, ptr @calls
+  %more.calls = add i64 %calls, 1
+  store i64 %more.calls, ptr @calls
+  %phase = and i64 %more.calls, 15
+  %may.trust = icmp ne i64 %phase, 0
+  %trusted = and i1 %is.known, %may.trust
+  %sure = and i1 %trusted, %is.long
+  br i1 %sure, label %open, label %measure
+
+measure:
   %begun = add i64 %first, %size
   %before = call i64 @now()
   call void %chunk(ptr %frame, i64 %first, i64 %begun)
   %after = call i64 @now()
   %time = sub i64 %after, %before
-  %left = sub i64 %last, %begun
-  %times = udiv i64 %left, %size
-  %rest = mul i64 %time, %times
-  %worth = call i1 @is_worth_it(i64 %rest)
+  %time.1024 = shl i64 %time, 10
+  %one.1024 = udiv i64 %time.1024, %size
+  store ptr %chunk, ptr %chunk.known
+  store i64 %one.1024, ptr %time.known
+  %rest = sub i64 %last, %begun
+  %times = udiv i64 %rest, %size
+  %rest.time = mul i64 %time, %times
+  %worth = call i1 @is_worth_it(i64 %rest.time)
   br i1 %worth, label %open, label %go.on
 
 go.on:
@@ -85,6 +115,8 @@ go.on:
   ret void
 
 open:
+  %from = phi i64 [ %first, %begin ], [ %begun, %measure ]
+  %left = sub i64 %last, %from
   call void @start(i64 %helpers)
   store ptr %chunk, ptr @chunk
   store ptr %frame, ptr @frame
@@ -95,7 +127,7 @@ open:
   %part = udiv i64 %left, %chunks
   %step = call i64 @llvm.umax.i64(i64 %part, i64 1)
   store i64 %step, ptr @step
-  store atomic i64 %begun, ptr @next monotonic, align 8
+  store atomic i64 %from, ptr @next monotonic, align 8
   store atomic i64 -9223372036854775808, ptr @state seq_cst, align 8
   call void @announce()
   call void @work()

@@ -24,6 +24,9 @@ WORTH_SHARING = 4_000
 WORTH_WAKING = 40_000
 """Nanoseconds of work that are worth waking threads for."""
 
+CERTAINLY_WORTH_WAKING = 2 * WORTH_WAKING
+"""Nanoseconds of work, by an earlier measurement, that threads are woken for without another one."""
+
 _ONLINE = os.sysconf_names["SC_NPROCESSORS_ONLN"]
 
 
@@ -100,6 +103,7 @@ def pool_text(triple: str, *more: str, clock: int = time.CLOCK_MONOTONIC, online
     from relex.dialects.processors import baseline_of
 
     system = "linux.ll" if "linux" in triple else "elsewhere.ll"
-    values = {"clock": clock, "online": online, "awake": WORTH_SHARING, "asleep": WORTH_WAKING, "most": MAX_THREADS}
+    values = {"clock": clock, "online": online, "most": MAX_THREADS}
+    values |= {"awake": WORTH_SHARING, "asleep": WORTH_WAKING, "sure": CERTAINLY_WORTH_WAKING}
     text = "\n".join(read_ir("relex.runtime.threads", file, **values) for file in (system, "pool.ll", *more))
     return f"{text}\ndefine internal void @relax() {{ {baseline_of(triple).pause} ret void }}"

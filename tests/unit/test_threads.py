@@ -192,16 +192,16 @@ def test_callers_at_the_same_time() -> None:
 CHUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
-def share(run: Callable[[int, int], None], first: int, last: int) -> None:
+def share(run: Callable[[int, int], None], first: int, last: int, times: int = 1) -> None:
     """Let threads share a loop whose parts are run by a function in Python."""
 
     def call(frame: int, begin: int, end: int) -> None:
         run(begin, end)
 
     chunk = CHUNK(call)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(pool().entry)(
-        ctypes.cast(chunk, ctypes.c_void_p), None, first, last
-    )
+    entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(pool().entry)
+    for _ in range(times):
+        entry(ctypes.cast(chunk, ctypes.c_void_p), None, first, last)
 
 
 def test_several_threads_work() -> None:
@@ -224,6 +224,24 @@ def test_several_threads_work() -> None:
     share(run, 5, 105)
     assert len(seen) == 3
     assert sorted(i for part in (first, *seen.values()) for i in part) == list(range(5, 105))
+
+
+def test_a_loop_that_took_long_is_shared_from_its_first_iteration_on() -> None:
+    """Some calls measure it again."""
+    set_threads(2)
+    came: list[bool] = []
+    calls: list[threading.Event] = []
+
+    def run(begin: int, end: int) -> None:
+        time.sleep(1e-3)
+        if begin == 0:
+            calls.append(threading.Event())
+            came.append(calls[-1].wait(timeout=1))
+        elif calls:
+            calls[-1].set()
+
+    share(run, 0, 6, times=4)
+    assert any(came)
 
 
 def test_short_loops_are_not_shared() -> None:
