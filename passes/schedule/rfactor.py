@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, MemRefType, StringAttr
+from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
@@ -15,6 +15,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, values_in
 from relex.dialects.schedule.blocks import RfactorOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.dialects.upstream.attributes import number_attr
 from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases
 from relex.passes.analysis.dependence import check_bindings_differ
 from relex.passes.analysis.loop_tree import (
@@ -115,17 +116,10 @@ def _combining_block(block: BlockOp, along: ForOp, partial: SSAValue, place: Seq
 
 def _init_block(name: str, partial: SSAValue, combine: Operation, loops: Sequence[ForOp]) -> BlockOp:
     """Return a block that sets partial results to the identity of the reduction. It is still bound to the old loops."""
-    value = arith.ConstantOp(_identity(combine))
+    identity = identity_of(combine)
+    assert identity is not None
+    value = arith.ConstantOp(number_attr(identity, combine.results[0].type))
     return spatial_block(name, loops, lambda at: [value, memref.StoreOp.get(value, partial, at)], combine)
-
-
-def _identity(combine: Operation) -> IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat]:
-    kind, value = combine.results[0].type, identity_of(combine)
-    assert value is not None
-    if isa(kind, AnyFloat):
-        return FloatAttr(value, kind)
-    assert isa(kind, IntegerType | IndexType)
-    return IntegerAttr(int(value), kind)
 
 
 def _copies(loops: Sequence[ForOp], labels: Sequence[str]) -> dict[ForOp, ForOp]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ZeroFillOp
 from relex.dialects.tir import BlockOp, IterKind
+from relex.dialects.upstream.attributes import number_attr
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import conditions_of, loops_of, name_of_block
 from relex.passes.editing.index_arithmetic import Emitter
@@ -75,7 +75,7 @@ def _choose(store: memref.StoreOp, condition: SSAValue) -> None:
     for op in [op for op in body.ops if op is not store and op not in outside]:
         op.detach()
         then.add_op(op)
-    zero = arith.ConstantOp(_zero(kind))
+    zero = arith.ConstantOp(number_attr(0, kind))
     then.add_op(scf.YieldOp(store.value))
     otherwise.add_ops([zero, scf.YieldOp(zero)])
     chosen = scf.IfOp(condition, [kind], [then], [otherwise])
@@ -94,10 +94,3 @@ def _needed(values: Sequence[SSAValue]) -> set[Operation]:
             found.add(op)
             pending += [operand.owner for operand in op.operands]
     return found
-
-
-def _zero(kind: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType | IndexType]:
-    if isa(kind, AnyFloat):
-        return FloatAttr(0.0, kind)
-    assert isa(kind, IntegerType | IndexType)
-    return IntegerAttr(0, kind)

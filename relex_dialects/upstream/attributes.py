@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 INDEX = IndexType()
 
@@ -20,3 +22,11 @@ def index_attr(value: int) -> IntegerAttr[IndexType]:
 def integer_attr(value: int, kind: IntegerType | IndexType) -> IntegerAttr[Any]:
     """Return a number of an integer type."""
     return IntegerAttr(value, kind)
+
+
+def number_attr(value: float, kind: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[Any]:
+    """Return a number of a float type, or of an integer type."""
+    if isa(kind, AnyFloat):
+        return FloatAttr(value, kind)
+    assert isa(kind, IntegerType | IndexType)
+    return integer_attr(int(value), kind)
