@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     MemRefType,
     ModuleOp,
-    StringAttr,
     UnitAttr,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -26,7 +25,7 @@ from xdsl.traits import IsTerminator
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
-from relex.dialects.functions import C_INTERFACE_ATTR, LEAST_ATTR
+from relex.dialects.functions import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PASSTHROUGH_ATTR
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,
@@ -51,9 +50,6 @@ from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 
 OpT = TypeVar("OpT", bound=Operation)
-
-PASSTHROUGH = "passthrough"
-"""The attribute of a function with attributes for LLVM, as in MLIR."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ class _Lowering:
         if source.sym_visibility is None or source.sym_visibility.data == "public":
             result.attributes[C_INTERFACE_ATTR] = UnitAttr()
         elif _is_long(source):
-            result.attributes.setdefault(PASSTHROUGH, ArrayAttr([StringAttr("noinline")]))
+            result.attributes.setdefault(PASSTHROUGH_ATTR, ArrayAttr([NOINLINE]))
         return result
 
     def _emit_scope(self, block: Block, builder: Builder) -> None:

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import LEAST_ATTR, PARALLEL_ATTR, argument_attr
+from relex.dialects.functions import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR, argument_attr
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
 from relex.dialects.symbols import lookup
@@ -32,9 +32,6 @@ from relex.dialects.walks import ancestors, walk
 from relex.passes.base import RelexPass
 
 NOALIAS = "llvm.noalias"
-
-PASSTHROUGH = "passthrough"
-"""The attribute of a function with attributes for LLVM, as in MLIR."""
 
 Range: TypeAlias = tuple[SSAValue, SSAValue]
 """The first number, and that after the last one."""
@@ -145,7 +142,7 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
     result.location = call.location
     if least is not None:
         # Two calls are not worth two copies of a long loop.
-        result.attributes[PASSTHROUGH] = ArrayAttr([StringAttr("noinline")])
+        result.attributes[PASSTHROUGH_ATTR] = ArrayAttr([NOINLINE])
     return result
 
 

@@ -39,6 +39,12 @@ independent, so that concurrent calls for parts of the range may replace the cal
 LEAST_ATTR = "relex.least"
 """On a parallel loop: the number of iterations from which on it is worth running them on several threads."""
 
+PASSTHROUGH_ATTR = "passthrough"
+"""On a function: attributes for LLVM, as in MLIR."""
+
+NOINLINE = StringAttr("noinline")
+"""An attribute for LLVM: the function is not inlined."""
+
 
 def find_function(module: ModuleOp, name: str) -> Operation:
     """Return the function of a module by name. Raises `UnknownNameError` if there is none."""

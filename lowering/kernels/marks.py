@@ -13,7 +13,7 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.fingerprint import fingerprint
-from relex.dialects.functions import PARALLEL_ATTR
+from relex.dialects.functions import NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.symbols import erase_unused, is_private, symbols_used
 from relex.dialects.walks import reachable, walk
 
@@ -29,8 +29,6 @@ ARGUMENTS_ATTR = "relex.arguments"
 RECIPE_ATTR = "relex.recipe"
 """On a loop function, and what it is lowered to, while a program is compiled: a digest of what it was before its loops
 were scheduled, and then which arguments have become one."""
-
-_NOINLINE = StringAttr("noinline")
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,10 @@ def recipe_of(function: Operation) -> str | None:
 
 def is_kernel(function: Operation) -> bool:
     """Return whether a function is private, has a body, and is not to be inlined."""
-    passthrough = function.attributes.get("passthrough")
+    passthrough = function.attributes.get(PASSTHROUGH_ATTR)
     return (
         isinstance(passthrough, ArrayAttr)
-        and _NOINLINE in passthrough
+        and NOINLINE in passthrough
         and is_internal(function)
         and bool(function.regions[0].blocks)
     )

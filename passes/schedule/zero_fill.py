@@ -14,6 +14,7 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ZeroFillOp
 from relex.dialects.tir import BlockOp, IterKind
 from relex.dialects.upstream.attributes import number_attr
+from relex.dialects.walks import reachable
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import conditions_of, loops_of, name_of_block
 from relex.passes.editing.index_arithmetic import Emitter
@@ -70,7 +71,7 @@ def _choose(store: memref.StoreOp, condition: SSAValue) -> None:
     """Compute what is stored, with all loads, if a condition holds; else store zero."""
     body, kind = store.parent_block(), store.value.type
     assert body is not None
-    outside = _needed([condition, *store.indices])
+    outside = {op for value in (condition, *store.indices) for op in reachable(value.owner, _operands_of)}
     then, otherwise = Block(), Block()
     for op in [op for op in body.ops if op is not store and op not in outside]:
         op.detach()
@@ -84,13 +85,6 @@ def _choose(store: memref.StoreOp, condition: SSAValue) -> None:
     store.operands[0] = chosen.results[0]
 
 
-def _needed(values: Sequence[SSAValue]) -> set[Operation]:
-    """Return the ops that compute values."""
-    found: set[Operation] = set()
-    pending = [value.owner for value in values]
-    while pending:
-        op = pending.pop()
-        if isinstance(op, Operation) and op not in found:
-            found.add(op)
-            pending += [operand.owner for operand in op.operands]
-    return found
+def _operands_of(op: Operation | Block) -> Sequence[Operation | Block]:
+    """Return the ops that compute the operands of an op."""
+    return [operand.owner for operand in op.operands] if isinstance(op, Operation) else []
