@@ -15,7 +15,7 @@ from xdsl.utils.disjoint_set import DisjointSet
 from relex.dialects.processors import Processor
 from relex.dialects.relex import ConcatOp, ConstantOp, Conv2dOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.properties import as_integer
+from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
@@ -35,7 +35,8 @@ class BlockChannelsPass(RelexPass):
 
     This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
     channels or nearly so, those of several groups if vectors divide the channels of each, and those with a group for
-    each channel of data in blocks; data with rows that are too short for vectors is brought into blocks for them, as
+    each channel of data in blocks; convolutions of several groups whose rows of results do not fill vectors always are
+    in blocks. Data with rows that are too short for vectors is brought into blocks for them, as
     are operands of a `concat` with others that are in blocks, for a convolution of both. The number of images may be
     open. Sums add up in another order, so `strict` compilation leaves out this pass.
 
@@ -130,9 +131,24 @@ def _alike(op: Operation, entry: InBlocks, processor: Processor) -> Sequence[int
 
 
 def _is_worth_it(value: SSAValue, processor: Processor) -> bool:
-    """Return whether windows slide over a value in blocks, or the mean of its channels is taken."""
+    """Return whether windows slide over a value in blocks, the mean of its channels is taken, or it takes long to
+    compute it in the usual order."""
     found = [(e, use.operation) for use in value.uses if not use.index and (e := IN_BLOCKS.find(use.operation))]
-    return any((e.slides or e.leaves) and _alike(op, e, processor) is not None for e, op in found)
+    follows = any((e.slides or e.leaves) and _alike(op, e, processor) is not None for e, op in found)
+    return follows or _has_partial_vectors(value, processor)
+
+
+def _has_partial_vectors(value: SSAValue, processor: Processor) -> bool:
+    """Return whether a value is a convolution in groups, with enough products to make up for unblocking, that in the
+    usual order would be computed in vectors along rows of images, although these do not fill them: weights of a group
+    are packed for vectors along channels in blocks alone."""
+    op, lanes = value.owner, processor.lanes(_bits([value]))
+    if not isinstance(op, Conv2dOp) or as_integer(op.groups) == 1:
+        return False
+    _, channels, *window = tensor_type(op.weight.type).get_shape()
+    strides = as_integers(op.strides)
+    is_full = tensor_type(value.type).get_shape()[3] % lanes == 0 or prod(window) == 1
+    return not (is_full and prod(strides) == 1) and channels * prod(window) > cost.COST_OF_UNBLOCKING * lanes
 
 
 def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:

@@ -44,6 +44,14 @@ def convolved(x: Any, outputs: int = 16, inputs: int = 3, window: int = 3, **opt
     return op.conv2d(x, constant(outputs, inputs, window, window), padding=[window // 2], **options)
 
 
+def by_group(x: Any, window: int = 3, width: int = 6, **options: Any) -> Any:
+    """A convolution of 32 channels in two groups, of images of a width."""
+    data = op.strided_slice(
+        op.concat([op.concat([x] * 11, axis=1)] * 2, axis=3), axes=[1, 3], begin=[0, 0], end=[32, width]
+    )
+    return convolved(data, 16, 16, window, groups=2, **options)
+
+
 def two(x: Any, **options: Any) -> Any:
     return convolved(convolved(x), 8, 16, **options)
 
@@ -104,6 +112,7 @@ NETWORKS: dict[str, Callable[[Any], Any]] = {
     "as many in and out": lambda x: convolved(convolved(convolved(x, 64), 64, 32, groups=2), 8, 64, 1),
     "a block in a group": lambda x: convolved(convolved(convolved(x, 32), 32, 16, groups=2, strides=[2, 1]), 8, 32, 1),
     "groups of data": lambda x: convolved(convolved(op.concat([x] * 16, axis=1), 24, 16, groups=3), 8, 24, 1),
+    "groups alone": lambda x: op.relu(by_group(x)),
     "groups without vectors": lambda x: op.max_pool2d(grouped(x), [2, 2]),
     "groups": lambda x: op.max_pool2d(convolved(convolved(convolved(x), 16, 1, groups=16), 8, 16), [2, 2]),
 }
@@ -191,6 +200,17 @@ def test_blocks_divide_the_channels_of_a_group(name: str, groups: list[int]) -> 
     assert [count for o in blocked if (count := as_integer(o.groups)) > 1] == groups
     for o in blocked:
         assert o.weight.type.get_shape()[0] % as_integer(o.groups) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "blocked"),
+    [({}, 1), ({"window": 1}, 0), ({"window": 1, "strides": [1, 2]}, 0), ({"strides": [1, 2]}, 1), ({"width": 8}, 0)],
+)
+def test_groups_are_in_blocks_where_rows_fill_no_vectors(options: dict[str, Any], blocked: int) -> None:
+    """What is packed for vectors along channels makes up for unblocking, if there are many products."""
+    module = network(lambda x: by_group(x, **options))
+    set_target(module, AVX2)
+    assert sum(isinstance(o, Conv2dBlockedOp) for o in BlockChannelsPass()(module).walk()) == blocked
 
 
 def test_strict_compilation_keeps_the_order_of_sums() -> None:
