@@ -146,6 +146,11 @@ MIN_STEPS_TO_ALLOCATE = 2**12
 LATENCY = 8
 """Sums in flight that let an addition start in every half cycle, as each takes four cycles."""
 
+COST_OF_AN_ELEMENT_OF_A_PIECE = 2
+"""Cost of loading an element of a row that lies in pieces of a cache line, as channels in blocks do, in loads of which
+two start in a cycle, unless vectors are loaded in between: few lines of rows are in the first-level cache before they
+are needed."""
+
 COST_OF_L2 = 3
 """Cost of loading a vector from the second-level cache, in loads from the first-level cache."""
 
@@ -215,6 +220,9 @@ those of fewer rows."""
 COST_OF_SCATTERED_ROWS = 1.2
 """Cost of tiles whose rows are not contiguous, relative to those of contiguous ones: a tile reads a few elements of
 many cache lines and pages."""
+
+COST_OF_SCATTERED_TERMS = 4
+"""The same for terms of a column that lie far apart: each comes from another page."""
 
 COST_OF_GUARDS = 1.5
 """Cost of tiles of `tir.dot4` with conditions that keep vectors at the edge in bounds, relative to those without: each

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import prod
 from typing import TypeVar
 
@@ -48,8 +49,8 @@ class ReductionAxes:
 
     @classmethod
     def all_of(cls, block: BlockOp) -> list[ReductionAxes]:
-        """Return the views of a block as such a reduction, one for each loop that can be the columns, starting with the
-        loop along which the results are contiguous. Fail with the reason if there is none."""
+        """Return the views of a block as such a reduction, one or two for each loop that can be the columns, starting
+        with the loop along which the results are contiguous. Fail with the reason if there is none."""
         reduction = Reduction.of(block)
         for loop in (*reduction.spatial, *reduction.terms):
             if loop.extent == 0:
@@ -61,10 +62,10 @@ class ReductionAxes:
         if not reduction.spatial:
             fail(block, f"expected {name_of_block(block)} in more loops")
         order = sorted(reversed(reduction.spatial), key=lambda loop: last != (IndexExpr.of(loop.variable),))
-        return suitable(order, lambda columns: cls._of(reduction, columns))
+        return list(chain.from_iterable(suitable(order, lambda columns: cls._of(reduction, columns))))
 
     @classmethod
-    def _of(cls, reduction: Reduction, columns: ForOp) -> ReductionAxes:
+    def _of(cls, reduction: Reduction, columns: ForOp) -> Sequence[ReductionAxes]:
         block = reduction.block
         if IndexExpr.of(columns.variable) not in reduction.written:
             fail(block, f"expected {name_of_block(block)} to write elements along {label_of(columns)}")
@@ -76,11 +77,14 @@ class ReductionAxes:
         if not again:
             fail(block, f"expected a loop that uses the same elements of {name_of(right.buffer)} again")
         *others, rows = again
-        inside: list[ForOp] = []
+        views = [(rows, list[ForOp]())]
         if others and isinstance(rows.extent, int) and rows.extent <= cost.FEW_ROWS:
-            inside, rows = [rows], others[-1]
-        outer = [loop for loop in reduction.spatial if loop not in (rows, columns, *inside)]
-        return cls(reduction, outer, rows, inside, columns, right)
+            views.insert(0, (others[-1], [rows]))
+        loops = [loop for loop in reduction.spatial if loop is not columns]
+        return [
+            cls(reduction, [loop for loop in loops if loop not in (rows, *inside)], rows, inside, columns, right)
+            for rows, inside in views
+        ]
 
     @cached_property
     def step(self) -> int:
@@ -182,10 +186,13 @@ class ReductionAxes:
         around, rows, terms = self._around, self.row_count or cost.LIKELY_EXTENT * self.step, self._terms
         panel = terms * tile.columns * self.reduction.bits // 8
         load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
-        products = tile.cost(self.row_count, self.column_count, load)
+        element = cost.COST_OF_AN_ELEMENT_OF_A_PIECE if self._has_rows_in_pieces(processor) else 1
+        products = tile.cost(self.row_count, self.column_count, load, element)
         total = around * (products if self.row_count else rows * products)
         if self._has_scattered_rows and not self.has_constant_columns:
             total *= cost.COST_OF_SCATTERED_ROWS
+        if self.has_constant_columns and self._has_scattered_terms:
+            total *= cost.COST_OF_SCATTERED_TERMS
         if self._may_evict_rows(tile, processor):
             total *= cost.COST_OF_EVICTED_ROWS
         if self._multiplies_bytes and not (self.is_packed(tile) or self.has_full_panels(tile)):
@@ -223,6 +230,23 @@ class ReductionAxes:
         """Whether the elements of a row of another operand are not contiguous."""
         others = [access for access in self.reduction.reads if access is not self.right and uses(access, self.rows)]
         return any(not is_side_by_side(access, self.reduction.terms[-1]) for access in others)
+
+    def _has_rows_in_pieces(self, processor: Processor) -> bool:
+        """Return whether rows of another operand are contiguous only for the last of several loops of the terms, and
+        not longer than a cache line there, nor near each other."""
+        *others, last = self.reduction.terms
+        piece = count([last]) * self.reduction.bits // 8
+        rows = [access for access in self.reduction.reads if access is not self.right and uses(access, self.rows)]
+        apart = [access for access in rows if not is_side_by_side(access, self.rows)]
+        return bool(others) and piece <= processor.line_bytes and any(is_side_by_side(a, last) for a in apart)
+
+    @cached_property
+    def _has_scattered_terms(self) -> bool:
+        """Whether terms of a column are not next to each other in packed columns, which keep other dimensions as they
+        are: a loop around tiles indexes a dimension after those of the terms."""
+        loops = [loop for loop in (*self.outer, *self.reduction.terms) if uses(self.right, loop)]
+        order = [loop for index in self.right.element for loop in loops if loop.variable in values_in(index)]
+        return any(loop in self.outer for loop in order[-1:])
 
     @cached_property
     def has_open_rows(self) -> bool:

@@ -35,24 +35,26 @@ class Tile:
             return [self.rows, *(height for height in lower if height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 
-    def cost(self, rows: int | None, columns: int, load: float = 1) -> float:
+    def cost(self, rows: int | None, columns: int, load: float = 1, element: float = 1) -> float:
         """Return the cost of a product of so many rows and columns in such tiles, per term of its sums, where `load` is
-        the cost of loading a vector. If rows are counted at run time, it is the cost of one of them."""
+        the cost of loading a vector, and `element` that of loading an element of a row by itself. If rows are counted
+        at run time, it is the cost of one of them."""
         panels = -(-columns // self.columns)
         if rows is None:
-            return panels * self._time(self.rows, load) / self.rows
+            return panels * self._time(self.rows, load, element) / self.rows
         full, rest = divmod(rows, self.rows)
         edges = bool(rest) + bool(columns % self.columns)
-        return panels * (full * self._time(self.rows, load) + self._time(rest)) * (1 + cost.COST_OF_EDGES * edges)
+        time = full * self._time(self.rows, load, element) + self._time(rest, element=element)
+        return panels * time * (1 + cost.COST_OF_EDGES * edges)
 
-    def _time(self, rows: int, load: float = 1) -> float:
+    def _time(self, rows: int, load: float = 1, element: float = 1) -> float:
         """Return the time of a tile of so many rows: two multiplications, or two loads from the first-level cache,
         start in each cycle; the tile loads its vectors of a row, and one element for each row. Few sums leave units
         idle."""
         sums = rows * self.vectors
         if not sums:
             return 0
-        return max(sums, rows + load * self.vectors, cost.LATENCY) * (1 + 1 / sums)
+        return max(sums, rows + load * self.vectors, element * rows, cost.LATENCY) * (1 + 1 / sums)
 
 
 def best_tile(

@@ -562,3 +562,26 @@ def test_a_rule_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     at = names.index("tiles")
     assert list(RULES) == [*names[:at], "mine", *names[at:], "last"]
     assert chosen(dense(64, 64, 64)) == "mine"
+
+
+@pytest.mark.parametrize(("window", "stride", "at_once"), [(1, 1, 4), (3, 4, 3), (3, 2, 1), (3, 1, 1)])
+def test_taps_that_read_the_same_elements_stay_apart(window: int, stride: int, at_once: int) -> None:
+    """LLVM would keep these elements in the registers of the tile, and the sums in memory."""
+    module = parse_module(convolution(64, 56, 64, 1, window, stride))
+    set_target(module, AVX2)
+    text = str(RelexPipelinePass("core")(module))
+    assert ("unroll = <count = " in text) == (at_once > 1)
+    assert at_once == 1 or f"unroll = <count = {at_once} : i32>" in text
+
+
+@pytest.mark.parametrize(("places", "heights"), [(5, "5"), (7, "4 and 3")])
+def test_rows_in_pieces_of_a_cache_line_are_in_wide_tiles(places: int, heights: str) -> None:
+    """In a tile of one vector, elements of rows would be loaded as often as they are multiplied."""
+    a = f"tensor<1x32x{places + 2}x{places + 2}x16xf32>"
+    b, result = "tensor<4x32x3x3x16x16xf32>", f"tensor<1x4x{places}x{places}x16xf32>"
+    text = f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.conv2d_blocked %a, %b : ({a}, {b}) -> {result}
+      func.return %0 : {result}
+    }}"""
+    assert [found.summary for found in decisions(text, target=AVX2)] == [f"{heights} by 2 vectors of 8 elements"]

@@ -25,15 +25,15 @@
 // SSE: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}12 multiplications, 8 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
-// SSE-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // NEON: {{^}}28 multiplications, 15 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}26 multiplications, 14 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}24 multiplications, 12 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}16 multiplications, 9 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}16 multiplications, 7 loads, 0 on the stack{{$}}
-// NEON-NEXT: {{^}}16 multiplications, 17 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}8 multiplications, 5 loads, 0 on the stack{{$}}
 
