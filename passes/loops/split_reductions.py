@@ -32,8 +32,8 @@ class SplitReductionsPass(RelexPass):
     are independent of each other, and combines them at the end: so `share-loops` finds a loop that threads can share.
     How many they are depends on the sizes alone, so that results do not depend on the number of threads.
 
-    Sums that must keep their order stay as they are, and so do reductions that use elements again and again, such as
-    products of matrices, and those that take less than some 40 microseconds on the module's target.
+    Sums that must keep their order stay as they are, and so do reductions that use elements of all operands again and
+    again, such as products of matrices, and those that take less than some 40 microseconds on the module's target.
 
     ```mlir
     tir.for %k, %l in (4000, 1000) {
@@ -103,13 +103,14 @@ def _initialize(block: BlockOp, first: BlockOp) -> None:
 
 
 def _check_worth_it(reduction: Reduction, processor: Processor) -> None:
-    """Fail unless a reduction takes long, uses each element once, and has no other loop for threads to share."""
+    """Fail unless a reduction takes long, uses each element of an operand once, and has no other loop for threads to share."""
     block = reduction.block
     combiner_of(block)
     if cycles_of(loops_of(block)[0], processor, 0) < cost.MIN_CYCLES_TO_SPLIT:
         fail(block, f"expected {name_of_block(block)} to take longer")
-    if any(not uses(access, loop) and loop.extent != 1 for loop in reduction.spatial for access in reduction.reads):
-        fail(block, f"expected {name_of_block(block)} to use elements once")
+    loops = [loop for loop in reduction.spatial if loop.extent != 1]
+    if not any(all(uses(access, loop) for loop in loops) for access in reduction.reads):
+        fail(block, f"expected {name_of_block(block)} to use elements of an operand once")
     if count(_shared_anyway(reduction)) >= cost.FEW_PARTS:
         fail(block, f"expected {name_of_block(block)} to have few results")
 

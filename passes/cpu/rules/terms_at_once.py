@@ -9,7 +9,7 @@ from relex.dialects.index.expr import IndexExpr
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.constant_inputs import is_constant_input
-from relex.passes.analysis.loop_tree import label_of, name_of_block
+from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import Reduction, block_named, count, divisors, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
@@ -45,7 +45,7 @@ def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
     if is_constant_input(matrix.buffer):
         fail(block, f"expected {matrix_name} to be no constant, which tiles get in their order at no cost")
     width = count([loop])
-    size = width * count(reduction.terms) * reduction.bits // 8
+    size = count(other for other in loops_of(block) if uses(matrix, other)) * reduction.bits // 8
     fills_vectors = width * reduction.bits % processor.vector_bits == 0
     rows = [other for other in reduction.spatial if not uses(matrix, other)]
     if count(rows) > (most := 1 if fills_vectors else cost.MAX_USES_AT_ONCE):

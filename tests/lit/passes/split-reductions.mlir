@@ -53,6 +53,47 @@ tir.prim_func @columns(%X: memref<4000x1000xf32>) outs(%Y: memref<1000xf32>) att
   }
 }
 
+// A vector times a matrix: each element of the matrix is used once.
+// CHECK-LABEL: tir.prim_func @vector(
+// CHECK:         %Y_rf = tir.alloc_buffer : memref<16x1x1000xf32>
+// CHECK-NEXT:    tir.for %k0 @k_0, %i @i, %j @j, %k1 @k_1 in (16, 1, 1000, 250) {
+tir.prim_func @vector(%V: memref<1x4000xf32>, %X: memref<4000x1000xf32>) outs(%Y: memref<1x1000xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %j @j, %k @k in (1, 1000, 4000) {
+    tir.block @Y (%vi: spatial<1> = %i, %vj: spatial<1000> = %j, %vk: reduce<4000> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<1x1000xf32>
+      }
+      %s = memref.load %Y[%vi, %vj] : memref<1x1000xf32>
+      %v = memref.load %V[%vi, %vk] : memref<1x4000xf32>
+      %x = memref.load %X[%vk, %vj] : memref<4000x1000xf32>
+      %p = arith.mulf %v, %x : f32
+      %t = arith.addf %s, %p fastmath<reassoc> : f32
+      memref.store %t, %Y[%vi, %vj] : memref<1x1000xf32>
+    }
+  }
+}
+
+// Two rows, which both use each element.
+// CHECK-LABEL: tir.prim_func @two_rows(
+// CHECK-NOT:     tir.alloc_buffer
+tir.prim_func @two_rows(%V: memref<2x4000xf32>, %X: memref<4000x1000xf32>) outs(%Y: memref<2x1000xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %j @j, %k @k in (2, 1000, 4000) {
+    tir.block @Y (%vi: spatial<2> = %i, %vj: spatial<1000> = %j, %vk: reduce<4000> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<2x1000xf32>
+      }
+      %s = memref.load %Y[%vi, %vj] : memref<2x1000xf32>
+      %v = memref.load %V[%vi, %vk] : memref<2x4000xf32>
+      %x = memref.load %X[%vk, %vj] : memref<4000x1000xf32>
+      %p = arith.mulf %v, %x : f32
+      %t = arith.addf %s, %p fastmath<reassoc> : f32
+      memref.store %t, %Y[%vi, %vj] : memref<2x1000xf32>
+    }
+  }
+}
+
 // Rows, which threads can share as they are.
 // CHECK-LABEL: tir.prim_func @rows(
 // CHECK-NOT:     tir.alloc_buffer
