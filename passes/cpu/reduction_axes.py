@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from math import prod
+from math import inf, prod
 from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -186,7 +186,8 @@ class ReductionAxes:
         around, rows, terms = self._around, self.row_count or cost.LIKELY_EXTENT * self.step, self._terms
         panel = terms * tile.columns * self.reduction.bits // 8
         load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
-        element = cost.COST_OF_AN_ELEMENT_OF_A_PIECE if self._has_rows_in_pieces(processor) else 1
+        is_in_pieces = self._piece_of_rows <= processor.line_bytes
+        element = cost.COST_OF_AN_ELEMENT_OF_A_PIECE if is_in_pieces else 1
         products = tile.cost(self.row_count, self.column_count, load, element)
         total = around * (products if self.row_count else rows * products)
         if self._has_scattered_rows and not self.has_constant_columns:
@@ -228,17 +229,20 @@ class ReductionAxes:
     @cached_property
     def _has_scattered_rows(self) -> bool:
         """Whether the elements of a row of another operand are not contiguous."""
-        others = [access for access in self.reduction.reads if access is not self.right and uses(access, self.rows)]
-        return any(not is_side_by_side(access, self.reduction.terms[-1]) for access in others)
+        return any(not is_side_by_side(access, self.reduction.terms[-1]) for access in self._row_operands)
 
-    def _has_rows_in_pieces(self, processor: Processor) -> bool:
-        """Return whether rows of another operand are contiguous only for the last of several loops of the terms, and
-        not longer than a cache line there, nor near each other."""
+    @cached_property
+    def _row_operands(self) -> Sequence[BlockAccess]:
+        """The accesses to other operands that depend on the rows."""
+        return [access for access in self.reduction.reads if access is not self.right and uses(access, self.rows)]
+
+    @cached_property
+    def _piece_of_rows(self) -> float:
+        """The size in bytes of the pieces that rows of another operand consist of, if these are contiguous only along
+        the last of several loops of the terms, and not near each other; otherwise infinite."""
         *others, last = self.reduction.terms
-        piece = count([last]) * self.reduction.bits // 8
-        rows = [access for access in self.reduction.reads if access is not self.right and uses(access, self.rows)]
-        apart = [access for access in rows if not is_side_by_side(access, self.rows)]
-        return bool(others) and piece <= processor.line_bytes and any(is_side_by_side(a, last) for a in apart)
+        is_in_pieces = any(is_side_by_side(a, last) and not is_side_by_side(a, self.rows) for a in self._row_operands)
+        return count([last]) * self.reduction.bits // 8 if others and is_in_pieces else inf
 
     @cached_property
     def _has_scattered_terms(self) -> bool:

@@ -36,9 +36,9 @@ class BlockChannelsPass(RelexPass):
     This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
     channels or nearly so, those of several groups if vectors divide the channels of each, and those with a group for
     each channel of data in blocks; convolutions of several groups whose rows of results do not fill vectors always are
-    in blocks. Data with rows that are too short for vectors is brought into blocks for them, as
-    are operands of a `concat` with others that are in blocks, for a convolution of both. The number of images may be
-    open. Sums add up in another order, so `strict` compilation leaves out this pass.
+    in blocks. Data with rows that are too short for vectors is brought into blocks for them, as are operands of a
+    `concat` with others that are in blocks, for a convolution of both. The number of images may be open. Sums add up in
+    another order, so `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {

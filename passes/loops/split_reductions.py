@@ -103,7 +103,8 @@ def _initialize(block: BlockOp, first: BlockOp) -> None:
 
 
 def _check_worth_it(reduction: Reduction, processor: Processor) -> None:
-    """Fail unless a reduction takes long, uses each element of an operand once, and has no other loop for threads to share."""
+    """Fail unless a reduction takes long, uses each element of an operand once, and has no other loop for threads to
+    share."""
     block = reduction.block
     combiner_of(block)
     if cycles_of(loops_of(block)[0], processor, 0) < cost.MIN_CYCLES_TO_SPLIT:

@@ -192,6 +192,22 @@ def test_others_compute_what_numpy_does(title: str) -> None:
         worker.close()
 
 
+class SlowAtFirst:
+    """A contender whose first call takes a second, and the others as long as it is told."""
+
+    def __init__(self, later: float):
+        self.later = later
+
+    def ask(self, what: str, *_: object) -> float:
+        return 1.0 if what == "prepare" else self.later
+
+
+@pytest.mark.parametrize(("later", "bursts"), [(0.001, 10), (0.9, 1)])
+def test_a_pause_in_the_first_call_is_not_a_contenders(later: float, bursts: int) -> None:
+    measured = module("measure").measure_calls("a row", {"slow": SlowAtFirst(later)}, None, 0.25)
+    assert measured.seconds["slow"] == [later] * bursts
+
+
 def public(kind: type) -> set[str]:
     return {name for name in vars(kind) if not name.startswith("_")}
 
