@@ -10,6 +10,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.fast_math import may_reassociate
+from relex.dialects.index.from_ir import index_of
 from relex.passes.analysis.reductions import identity_of
 
 KINDS: dict[type[Operation], CombiningKindFlag] = {
@@ -86,4 +87,7 @@ def _reduction(store: memref.StoreOp) -> Reduction | None:
 
 
 def _reads_what_is_written(load: memref.LoadOp, store: memref.StoreOp) -> bool:
-    return load.memref is store.memref and tuple(load.indices) == tuple(store.indices) and load.parent is store.parent
+    """Return whether both access the same element. Their indices may have been computed one by one."""
+    if load.memref is not store.memref or load.parent is not store.parent:
+        return False
+    return all(index_of(old) == index_of(new) for old, new in zip(load.indices, store.indices, strict=True))

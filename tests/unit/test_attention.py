@@ -64,7 +64,8 @@ def expected(q: Any, k: Any, v: Any, *mask: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "mask"), [(128, 40, ""), (70, 33, "add"), (64, 17, "where"), (1, 100, ""), (131, 8, "where")]
+    ("n", "m", "mask"),
+    [(128, 40, ""), (50, 50, ""), (70, 33, "add"), (64, 17, "where"), (1, 100, ""), (131, 8, "where")],
 )
 def test_known_sizes(n: int, m: int, mask: str) -> None:
     arguments = operands(n, m, mask)

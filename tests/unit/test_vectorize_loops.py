@@ -315,6 +315,30 @@ REDUCTIONS = {
 CASES.update({f"sum_{name}": reduction(*how) for name, how in REDUCTIONS.items()})
 CASES.update({f"guarded_{name}": reduction(*how, guard=True) for name, how in REDUCTIONS.items()})
 CASES["any_order"] = reduction("arith.addf %y, %x fastmath<reassoc>", "0.0", "f32", exact=False, n=33)
+# What is read and what is written are the same element, though its index is computed twice.
+CASES["index_computed_twice"] = Case(
+    """
+tir.prim_func @{name}(%X: memref<3x{n}xf32>) outs(%Y: memref<7xf32>) {
+  %two = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  tir.for %r in (7) {
+    tir.block @Y_init (%v: spatial<7> = %r) {
+      memref.store %zero, %Y[%v] : memref<7xf32>
+    }
+  }
+  tir.for %r, {kind} %i in (3, {n}) {
+    tir.block @Y (%v: spatial<3> = %r, %t: reduce<{n}> = %i) {
+      %x = memref.load %X[%v, %t] : memref<3x{n}xf32>
+      %read = arith.muli %v, %two : index
+      %y = memref.load %Y[%read] : memref<7xf32>
+      %z = arith.addf %y, %x fastmath<reassoc> : f32
+      %written = arith.muli %v, %two : index
+      memref.store %z, %Y[%written] : memref<7xf32>
+    }
+  }
+}""",
+    exact=False,
+)
 
 
 @cache
