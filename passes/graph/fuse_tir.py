@@ -22,7 +22,7 @@ from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, P
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.fusion.group_sizes import GroupSizes
-from relex.passes.fusion.primitive import is_size
+from relex.passes.fusion.primitive import is_size, meaning
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class FuseTirPass(RelexPass):
     Turns each function marked `relex.primitive` into one loop function of the same name, and calls of it into
     `relex.call_tir`. The loops of its parts follow each other (`merge-loops` brings them together); intermediate
     results are local buffers. Blocks, loops and buffers keep their names, made unique; `tir.noalias` and other
-    attributes are kept if all parts have them. Constants in a group become arguments. Private loop functions without
-    callers are dropped.
+    attributes are kept if all parts have them. Constants in a group become arguments. Equal groups become one function,
+    that of the first. Private loop functions without callers are dropped.
 
     Requires operators to be lowered (`legalize-ops`). A group that holds more than calls of loop functions, such as a
     call of a library function, or that `func.call` calls, is left unchanged.
@@ -78,6 +78,8 @@ class _Groups:
         self._loop_functions: dict[str, PrimFuncOp] = {}
         self._calls: dict[str, list[CallOp]] = {}
         self._uses = symbols_used(module)
+        self._fused: dict[object, str] = {}
+        """The loop functions made so far, by the meaning of their groups: equal groups share one."""
         for op in walk(module):
             match op:
                 case FuncOp() if PRIMITIVE_ATTR in op.attributes:
@@ -105,11 +107,15 @@ class _Groups:
         for op in function.walk():
             if isinstance(op, ConstantOp):
                 constants.setdefault(op.value, op)
-        new = _Fusion(function, list(constants.values()), self._loop_functions).run()
-        self._loop_functions[name] = new
+        key = meaning(function), function.arg_attrs, DictionaryAttr(function.attributes)
+        if key not in self._fused:
+            self._fused[key] = name
+            new = _Fusion(function, list(constants.values()), self._loop_functions).run()
+            self._loop_functions[name] = new
+            Rewriter.insert_op(new, InsertPoint.before(function))
         for call in calls:
-            _replace_call(call, function, list(constants.values()))
-        Rewriter.replace_op(function, new)
+            _replace_call(call, function, self._fused[key], list(constants.values()))
+        Rewriter.erase_op(function)
 
 
 def _is_fusible(group: FuncOp) -> bool:
@@ -123,12 +129,12 @@ def _is_fusible(group: FuncOp) -> bool:
     return not others
 
 
-def _replace_call(call: CallOp, group: FuncOp, constants: Sequence[ConstantOp]) -> None:
+def _replace_call(call: CallOp, group: FuncOp, callee: str, constants: Sequence[ConstantOp]) -> None:
     """Call the loop function of a group, with the group's constants as additional arguments."""
     copies = [constant.clone() for constant in constants]
     sizes = GroupSizes(group, call)
     new = CallTirOp(
-        call.callee,
+        callee,
         [*call.arguments, *copies],
         [tensor_type(t) for t in call.result_types],
         [size for value in _returned(group) for size in sizes.of(value)],

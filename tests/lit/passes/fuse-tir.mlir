@@ -195,3 +195,45 @@ func.func private @calls_itself(%x: tensor<4xf32>) -> tensor<4xf32> attributes {
   %0 = relex.call @calls_itself(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Equal groups become one function, that of the first; a group that differs stays another one.
+// CHECK-LABEL: func.func @layers(
+// CHECK-NEXT:    %0 = relex.call_tir @layer0(%x)
+// CHECK-NEXT:    %1 = relex.call_tir @layer0(%0)
+// CHECK-NEXT:    %2 = relex.call_tir @layer2(%1)
+// CHECK-NEXT:    func.return %2
+// CHECK:       tir.prim_func private @layer0(
+// CHECK-NOT:   @layer1
+// CHECK:       tir.prim_func private @layer2({{.*}} attributes {tir.noalias, relex.mine} {
+func.func @layers(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relex.call @layer0(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.call @layer1(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relex.call @layer2(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %2 : tensor<4xf32>
+}
+func.func private @layer0(%a: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
+  %0 = relex.call_tir @negate(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.call_tir @negate(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+func.func private @layer1(%b: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
+  %0 = relex.call_tir @negate(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.call_tir @negate(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+func.func private @layer2(%b: tensor<4xf32>) -> tensor<4xf32> attributes {relex.mine, relex.primitive} {
+  %0 = relex.call_tir @negate(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.call_tir @negate(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+tir.prim_func private @negate(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias, tir.op_pattern = "elementwise"} {
+  tir.for %i @i in (4) {
+    tir.block @negate (%v: spatial<4> = %i) {
+      %x = memref.load %X[%v] : memref<4xf32>
+      %y = arith.negf %x : f32
+      memref.store %y, %Y[%v] : memref<4xf32>
+    }
+  }
+}
