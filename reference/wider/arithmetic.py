@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relex.reference.equivalence.bounded import Format, quantum_of
+from relex.reference.equivalence.bounded import Format, quantum_of, where
 from relex.reference.equivalence.spread_rules import FUNCTION_ULPS
-from relex.reference.wider.numbers import Reals, enclose, unknown_reals, where, wide_dtype
+from relex.reference.wider.numbers import Reals, all_known, enclose, wide_dtype
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -24,14 +24,7 @@ ULPS = FUNCTION_ULPS / 2
 def apply(function: Callable[..., Any], *operands: Reals, ulps: Any = 0.0) -> Reals:
     """Return a function of numbers that is monotonic in each of them."""
     found = [function(*corner) for corner in product(*(x.ends for x in operands))]
-    return enclose(operands[0].fmt, found, _all_known(operands), ulps)
-
-
-def _all_known(operands: Sequence[Reals]) -> Array:
-    known: Any = operands[0].known
-    for x in operands[1:]:
-        known = known & x.known
-    return known
+    return enclose(operands[0].fmt, found, all_known(operands), ulps)
 
 
 def number(like: Reals, value: float) -> Reals:
@@ -233,6 +226,6 @@ def _product(a: Reals, b: Reals) -> Reals:
     return Reals(a.fmt, value, value, a.known & b.known)
 
 
-def unknown_like(x: Reals) -> Reals:
+def unknown_like(x: Reals, *_: Reals) -> Reals:
     """Return numbers of which nothing is known, as many as given."""
-    return unknown_reals(x.fmt, x.shape)
+    return Reals.of(x.fmt, np.zeros(x.shape)).only(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from relex.dialects import relex
 from relex.dialects.dtypes import FLOATS
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.elementwise import element_type
-from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, given, moved, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, constant, given, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, format_of, round_to, wide_dtype, wrapped
 
 if TYPE_CHECKING:
@@ -32,19 +33,19 @@ def permute_dims(op: Operation, x: Any) -> Value:
             result[tuple(at[axis] for axis in order)] = a[at]
         return result
 
-    return moved(x, permuted)
+    return x.moved(permuted)
 
 
 @FORMULAS.rule(relex.ReshapeOp, relex.ExpandDimsOp, relex.SqueezeOp)
 def reshape(op: Operation, x: Any, *like: Any, shape: tuple[int, ...]) -> Value:
     """The same elements in the same order."""
-    return moved(x, lambda a: np.array(list(a.flat), a.dtype).reshape(shape))
+    return x.moved(lambda a: np.array(list(a.flat), a.dtype).reshape(shape))
 
 
 @FORMULAS.rule(relex.BroadcastToOp)
 def broadcast_to(op: Operation, x: Any, *like: Any, shape: tuple[int, ...]) -> Value:
     """The elements, repeated along dimensions of size 1 and along more of them."""
-    return moved(x, lambda a: np.broadcast_to(a, shape))
+    return x.moved(lambda a: np.broadcast_to(a, shape))
 
 
 @FORMULAS.rule(relex.ConcatOp)
@@ -74,7 +75,7 @@ def strided_slice(op: Operation, x: Any, *like: Any) -> Value | None:
     for axis, first, last, step in zip(axes, begin, end, strides, strict=True):
         axis %= len(x.shape)
         places = _places(x.shape[axis], first, last, step)
-        x = moved(x, lambda a, axis=axis, places=places: np.take(a, np.asarray(places, np.int64), axis))
+        x = x.moved(lambda a, axis=axis, places=places: np.take(a, np.asarray(places, np.int64), axis))
     return x
 
 
@@ -91,10 +92,10 @@ def take(op: Operation, x: Any, indices: Integers) -> Value:
     axis = given(op, "axis", 0) % len(x.shape)
     size = x.shape[axis]
     if not size:
-        return moved(x, lambda a: np.zeros((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]), a.dtype))
+        return x.moved(lambda a: np.zeros((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]), a.dtype))
     places = np.asarray(np.clip(indices.value, 0, size - 1), np.int64)
     rest = (1,) * (len(x.shape) - axis - 1)
-    return moved(x, lambda a: np.take(a, places, axis)).only(indices.known.reshape([*indices.shape, *rest]))
+    return x.moved(lambda a: np.take(a, places, axis)).only(indices.known.reshape([*indices.shape, *rest]))
 
 
 @FORMULAS.rule(relex.PadOp)
@@ -102,8 +103,6 @@ def pad(op: Operation, x: Any) -> Value:
     """The elements among others."""
     rank = len(x.shape)
     widths = as_list(given(op, "pad_width"))
-    value = given(op, "pad_value", 0)
-    fill = real.number(x, value) if isinstance(x, Reals) else wrapped(x.t, int(value), np.True_)
     before, after = widths[::2], widths[1::2]
     shape = [b + n + a for b, n, a in zip(before, x.shape, after, strict=True)]
 
@@ -113,7 +112,7 @@ def pad(op: Operation, x: Any) -> Value:
         result[tuple(slice(b, b + n) for b, n in zip(before, x.shape, strict=True)) if rank else ()] = parts[0]
         return result
 
-    return stacked([x, fill], combined)
+    return stacked([x, constant(x, given(op, "pad_value", 0))], combined)
 
 
 @FORMULAS.rule(relex.IotaOp)
@@ -136,7 +135,7 @@ def gather_elements(op: Operation, x: Any, indices: Integers) -> Value:
     def source(at: tuple[int, ...]) -> tuple[int, ...]:
         return (*at[:axis], _clipped(indices.value[at], x.shape[axis]), *at[axis + 1 :])
 
-    return moved(x, lambda a: _made(indices.shape, a, source)).only(indices.known)
+    return x.moved(lambda a: _made(indices.shape, a, source)).only(indices.known)
 
 
 @FORMULAS.rule(relex.GatherNdOp)
@@ -153,7 +152,7 @@ def gather_nd(op: Operation, x: Any, indices: Integers) -> Value:
         return (*at[:batch], *found, *at[lead:])
 
     known = np.all(indices.known, axis=-1).reshape([*indices.shape[:-1], *[1] * len(rest)])
-    return moved(x, lambda a: _made((*indices.shape[:-1], *rest), a, source)).only(known)
+    return x.moved(lambda a: _made((*indices.shape[:-1], *rest), a, source)).only(known)
 
 
 def _clipped(index: int, size: int) -> int:
@@ -204,30 +203,32 @@ def _scattered(op: Operation, x: Any, updates: Any, places: Any) -> Any:
             targets.setdefault(target, []).append(source)
     result = x
     for target, sources in targets.items():
-        element = moved(result, lambda a, t=target: a[t])
+        element = result.moved(lambda a, t=target: a[t])
         for source in sources:
-            update = moved(updates, lambda a, s=source: a[s])
+            update = updates.moved(lambda a, s=source: a[s])
             element = update if reduction == "update" else _combined(reduction, element, update)
         result = stacked([result, element], lambda parts, t=target: _with(parts[0], t, parts[1]))
     return result
 
 
+_COMBINING: dict[str, tuple[Callable[..., Reals], np.ufunc]] = {
+    "add": (real.add, np.add),
+    "mul": (real.multiply, np.multiply),
+    "max": (real.larger, np.maximum),
+    "min": (real.smaller, np.minimum),
+}
+"""Functions of floats and of integers."""
+
+
 def _combined(reduction: str, a: Any, b: Any) -> Any:
+    on_floats, on_integers = _COMBINING[reduction]
     if isinstance(a, Reals):
+        found = on_floats(a, b)
         # In any order.
-        function = {"add": real.add, "mul": real.multiply, "max": real.larger, "min": real.smaller}[reduction]
-        found = function(a, b)
         return real.loosened(found, 1) if reduction in ("add", "mul") else found
-    known = a.known & b.known
-    match reduction:
-        case "add":
-            return wrapped(a.t, max(a.value, b.value) if a.limits == (0, 1) else a.value + b.value, known)
-        case "mul":
-            return wrapped(a.t, a.value * b.value, known)
-        case "max":
-            return wrapped(a.t, np.maximum(a.value, b.value), known)
-        case _:
-            return wrapped(a.t, np.minimum(a.value, b.value), known)
+    if reduction == "add" and a.limits == (0, 1):
+        on_integers = np.maximum
+    return wrapped(a.t, on_integers(a.value, b.value), a.known & b.known)
 
 
 def _with(array: Array, place: tuple[int, ...], value: Any) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import Operation
 
 from relex.dialects import relex
+from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, axes_of, given, in_rows, moved, stacked
-from relex.reference.wider.numbers import Integers, Reals, Value, objects, where, wrapped
+from relex.reference.wider.formulas import FORMULAS, axes_of, given, in_rows, stacked
+from relex.reference.wider.numbers import Integers, Reals, Value, objects, wrapped
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -51,7 +52,7 @@ def _whole(x: Integers, function: Callable[[Any], Any]) -> Integers:
 @FORMULAS.rule(relex.DenseOp)
 def dense(op: Operation, x: Any, weight: Any) -> Value:
     """Each row of the data with each row of the weight."""
-    return dot(moved(x, lambda a: a[..., None, :]), weight)
+    return dot(x.moved(lambda a: a[..., None, :]), weight)
 
 
 @FORMULAS.rule(relex.MatmulOp)
@@ -63,12 +64,12 @@ def matmul(op: Operation, a: Any, b: Any) -> Value:
 def product(a: Any, b: Any) -> Any:
     """Return the product of matrices, one for each of the leading indices."""
     ranks = len(a.shape), len(b.shape)
-    a = a if ranks[0] > 1 else moved(a, lambda x: x[None])
-    b = b if ranks[1] > 1 else moved(b, lambda x: x[:, None])
-    found = dot(moved(a, lambda x: x[..., :, None, :]), moved(b, lambda x: np.swapaxes(x, -1, -2)[..., None, :, :]))
+    a = a if ranks[0] > 1 else a.moved(lambda x: x[None])
+    b = b if ranks[1] > 1 else b.moved(lambda x: x[:, None])
+    found = dot(a.moved(lambda x: x[..., :, None, :]), b.moved(lambda x: np.swapaxes(x, -1, -2)[..., None, :, :]))
     if ranks[1] == 1:
-        found = moved(found, lambda x: x[..., 0])
-    return moved(found, lambda x: x[..., 0, :] if ranks[1] > 1 else x[..., 0]) if ranks[0] == 1 else found
+        found = found.moved(lambda x: x[..., 0])
+    return found.moved(lambda x: x[..., 0, :] if ranks[1] > 1 else x[..., 0]) if ranks[0] == 1 else found
 
 
 def _reduced(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
@@ -76,54 +77,36 @@ def _reduced(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
     found = function(in_rows(x, axes))
     if given(op, "keepdims"):
         kept = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
-        return moved(found, lambda a: a.reshape(kept))
+        return found.moved(lambda a: a.reshape(kept))
     return found
 
 
-@FORMULAS.rule(relex.SumOp)
-def sum_of(op: Operation, x: Any) -> Value:
-    """The sum, which wraps around for integers."""
-    return _reduced(op, x, total)
-
-
-@FORMULAS.rule(relex.ProdOp)
-def product_of(op: Operation, x: Any) -> Value:
-    """The product, which wraps around for integers."""
-    return _reduced(op, x, multiplied)
-
-
-@FORMULAS.rule(relex.MeanOp)
-def mean(op: Operation, x: Reals) -> Value:
-    """The sum divided by the number of elements."""
-    return _reduced(op, x, _mean)
-
-
-def _mean(rows: Reals) -> Reals:
+def mean(rows: Reals) -> Reals:
+    """Return the sum along the last dimension, divided by the number of elements."""
     return real.divide(real.total(rows), real.number(rows, rows.shape[-1]))
 
 
-@FORMULAS.rule(relex.MaxOp)
-def max_of(op: Operation, x: Any) -> Value:
-    """The maximum."""
-    return _reduced(op, x, lambda rows: extreme(rows, largest=True))
+_REDUCTIONS: dict[type[Operation], Callable[[Any], Any]] = {
+    relex.SumOp: total,
+    relex.ProdOp: multiplied,
+    relex.MeanOp: mean,
+    relex.MaxOp: partial(extreme, largest=True),
+    relex.MinOp: partial(extreme, largest=False),
+}
+"""Functions of rows. Sums and products wrap around for integers."""
 
 
-@FORMULAS.rule(relex.MinOp)
-def min_of(op: Operation, x: Any) -> Value:
-    """The minimum."""
-    return _reduced(op, x, lambda rows: extreme(rows, largest=False))
+@FORMULAS.rule(*_REDUCTIONS)
+def reduction(op: Operation, x: Any) -> Value:
+    """A function of `_REDUCTIONS`."""
+    return _reduced(op, x, _REDUCTIONS[type(op)])
 
 
-@FORMULAS.rule(relex.ArgmaxOp)
-def argmax(op: Operation, x: Any) -> Value:
-    """The place of the maximum, the first or the last one."""
-    return _reduced(op, x, lambda rows: _place(rows, 1, bool(given(op, "select_last_index"))))
-
-
-@FORMULAS.rule(relex.ArgminOp)
-def argmin(op: Operation, x: Any) -> Value:
-    """The place of the minimum."""
-    return _reduced(op, x, lambda rows: _place(rows, -1, bool(given(op, "select_last_index"))))
+@FORMULAS.rule(relex.ArgmaxOp, relex.ArgminOp)
+def place_of_extreme(op: Operation, x: Any) -> Value:
+    """The place of the maximum or the minimum, the first or the last one."""
+    sign, last = 1 if isinstance(op, relex.ArgmaxOp) else -1, bool(given(op, "select_last_index"))
+    return _reduced(op, x, lambda rows: _place(rows, sign, last))
 
 
 def _place(rows: Any, sign: int, last: bool) -> Integers:
@@ -131,7 +114,7 @@ def _place(rows: Any, sign: int, last: bool) -> Integers:
     shape = rows.shape[:-1]
     places, known = np.zeros(shape, object), np.zeros(shape, np.bool_)
     for at in np.ndindex(shape):
-        row = moved(rows, lambda a, at=at: a[at])
+        row = rows.moved(lambda a, at=at: a[at])
         if row.shape[0] and np.all(row.known):
             places[at], known[at] = _place_in(row, sign, last)
     return Integers(i64, objects(places), known)
@@ -143,10 +126,9 @@ def _place_in(row: Any, sign: int, last: bool) -> tuple[int, bool]:
         nan = np.flatnonzero(np.isnan(row.low))
         if nan.size:
             return int(nan[-1 if last else 0]), True
-    ends = [row.value] if isinstance(row, Integers) else list(row.ends)
+    ends = [row.value] if isinstance(row, Integers) else row.ends
     bounds = [[sign * v for v in end] for end in ends]
-    low, high = map(min, zip(*bounds, strict=True)), map(max, zip(*bounds, strict=True))
-    low, high = list(low), list(high)
+    low, high = ([pick(pair) for pair in zip(*bounds, strict=True)] for pick in (min, max))
     best = max(low)
     found = [i for i, v in enumerate(low) if v == best]
     rivals = [i for i, v in enumerate(high) if v >= best]
@@ -181,14 +163,14 @@ def _shifted(rows: Reals) -> Reals:
 
 
 def _column(x: Any) -> Any:
-    return moved(x, lambda a: a[..., None])
+    return x.moved(lambda a: a[..., None])
 
 
 def _along(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
     """Return a function of rows along the dimension of an operator."""
     axis = given(op, "axis", -1) % len(x.shape)
-    found = function(moved(x, lambda a: np.moveaxis(a, axis, -1)))
-    return moved(found, lambda a: np.moveaxis(a, -1, axis))
+    found = function(x.moved(lambda a: np.moveaxis(a, axis, -1)))
+    return found.moved(lambda a: np.moveaxis(a, -1, axis))
 
 
 @FORMULAS.rule(relex.LayerNormOp)
@@ -196,7 +178,7 @@ def layer_norm(op: Operation, x: Reals, gamma: Reals, beta: Reals) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta."""
     axes = sorted(axes_of(op, "axes", len(x.shape)))
     rows = in_rows(x, axes)
-    centred = real.subtract(rows, _column(_mean(rows)))
+    centred = real.subtract(rows, _column(mean(rows)))
     variance = real.divide(real.dot(centred, centred), real.number(rows, rows.shape[-1]))
     epsilon = real.number(x, given(op, "epsilon", 1e-5))
     scale = real.divide(_flat(gamma), _column(real.square_root(real.add(variance, epsilon))))
@@ -205,11 +187,11 @@ def layer_norm(op: Operation, x: Reals, gamma: Reals, beta: Reals) -> Value:
     others = [axis for axis in range(len(x.shape)) if axis not in axes]
     order = [*others, *axes]
     shape = [x.shape[axis] for axis in order]
-    return moved(found, lambda a: a.reshape(shape).transpose(np.argsort(order)))
+    return found.moved(lambda a: a.reshape(shape).transpose(np.argsort(order)))
 
 
 def _flat(x: Any) -> Any:
-    return moved(x, lambda a: a.reshape(-1))
+    return x.moved(lambda a: a.reshape(-1))
 
 
 @FORMULAS.rule(relex.BatchNormOp)
@@ -218,49 +200,35 @@ def batch_norm(op: Operation, x: Reals, *parameters: Reals) -> Value:
     axis = given(op, "axis", 1) % len(x.shape)
     shape = [-1 if d == axis else 1 for d in range(len(x.shape))]
     gamma, beta, average, variance = (
-        moved(p, lambda a: a.reshape([a.size if n < 0 else n for n in shape])) for p in parameters
+        p.moved(lambda a: a.reshape([a.size if n < 0 else n for n in shape])) for p in parameters
     )
     deviation = real.square_root(real.add(variance, real.number(x, given(op, "epsilon", 1e-5))))
     scale = real.loosened(real.divide(gamma, deviation), 1)
     return real.add(real.loosened(real.multiply(real.subtract(x, average), scale), 1), beta)
 
 
-def _scan(op: Operation, x: Any, function: Callable[[Any], Any]) -> Value:
+@FORMULAS.rule(relex.CumsumOp, relex.CumprodOp)
+def scan(op: Operation, x: Any) -> Value:
+    """The sums or the products of the first elements."""
+    function = total if isinstance(op, relex.CumsumOp) else multiplied
     axis = given(op, "axis")
     axis = 0 if axis is None else axis % len(x.shape)
     turn = -1 if given(op, "reverse") else 1
-    rows = moved(x, lambda a: np.moveaxis(a, axis, -1)[..., ::turn])
+    rows = x.moved(lambda a: np.moveaxis(a, axis, -1)[..., ::turn])
     size = rows.shape[-1]
     if not size:
         return x
     first = 0 if given(op, "exclusive") else 1
-    parts = [_column(function(moved(rows, lambda a, n=n: a[..., :n]))) for n in range(first, size + first)]
+    parts = [_column(function(rows.moved(lambda a, n=n: a[..., :n]))) for n in range(first, size + first)]
     found = stacked(parts, lambda arrays: np.concatenate(arrays, axis=-1))
-    return moved(found, lambda a: np.moveaxis(a[..., ::turn], -1, axis))
+    return found.moved(lambda a: np.moveaxis(a[..., ::turn], -1, axis))
 
 
-@FORMULAS.rule(relex.CumsumOp)
-def cumsum(op: Operation, x: Any) -> Value:
-    """The sums of the first elements."""
-    return _scan(op, x, total)
-
-
-@FORMULAS.rule(relex.CumprodOp)
-def cumprod(op: Operation, x: Any) -> Value:
-    """The products of the first elements."""
-    return _scan(op, x, multiplied)
-
-
-@FORMULAS.rule(relex.SortOp)
+@FORMULAS.rule(relex.SortOp, relex.ArgsortOp)
 def sort(op: Operation, x: Any) -> Value:
-    """The elements in order, NaN last of all."""
-    return _along(op, x, lambda rows: _ordered(rows, bool(given(op, "descending")))[0])
-
-
-@FORMULAS.rule(relex.ArgsortOp)
-def argsort(op: Operation, x: Any) -> Value:
-    """The places of the elements in order."""
-    return _along(op, x, lambda rows: _ordered(rows, bool(given(op, "descending")))[1])
+    """The elements in order, NaN last of all, or their places."""
+    descending, part = bool(given(op, "descending")), 0 if isinstance(op, relex.SortOp) else 1
+    return _along(op, x, lambda rows: _ordered(rows, descending)[part])
 
 
 def _ordered(rows: Any, descending: bool) -> tuple[Any, Integers]:
@@ -268,7 +236,7 @@ def _ordered(rows: Any, descending: bool) -> tuple[Any, Integers]:
     shape = rows.shape
     places, known = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     for at in np.ndindex(shape[:-1]):
-        row = moved(rows, lambda a, at=at: a[at])
+        row = rows.moved(lambda a, at=at: a[at])
         ends = [row.value, row.value] if isinstance(row, Integers) else [row.low, row.high]
         low, high = ([_key(v, descending) for v in end] for end in ends)
         if descending:
@@ -278,7 +246,7 @@ def _ordered(rows: Any, descending: bool) -> tuple[Any, Integers]:
         pairs = pairwise(order)
         clear = all(high[i] < low[j] or low[i] == high[i] == low[j] == high[j] for i, j in pairs)
         known[at] = clear and np.all(row.known)
-    found = moved(rows, lambda a: np.take_along_axis(a, places, -1))
+    found = rows.moved(lambda a: np.take_along_axis(a, places, -1))
     return found.only(known), Integers(IntegerType(64), objects(places), known)
 
 
@@ -318,7 +286,7 @@ def pack_bytes(op: Operation, x: Integers) -> Value:
         places = np.arange(count) * 4 + n
         inside = (places < x.shape[axis]).reshape([-1, *[1] * (len(x.shape) - axis - 1)])
         at = np.minimum(places, max(x.shape[axis] - 1, 0))
-        part = moved(x, lambda a: np.take(a, at, axis))
+        part = x.moved(lambda a: np.take(a, at, axis))
         return Integers(x.t, where(inside, objects(part.value) & 0xFF, 0), part.known | ~inside)
 
     words = [word(n) for n in range(4)] if count else [x] * 4

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from xdsl.ir import Attribute, Operation
 
 from relex.dialects import relex
 from relex.dialects.upstream.arith import RemFOp
+from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.elementwise import OF_ONE, OF_TWO, remainder, select, truncated
 from relex.reference.wider.formulas import FORMULAS, Formula, stacked
@@ -19,11 +22,11 @@ from relex.reference.wider.numbers import (
     Integers,
     Reals,
     Value,
+    all_known,
     booleans,
     enclose,
     format_of,
     objects,
-    where,
     wide_dtype,
     width_of,
     wrapped,
@@ -48,19 +51,7 @@ def _result_type(op: Operation) -> Attribute:
 # Floats
 
 
-def _copied_sign(x: Reals, y: Reals) -> Reals:
-    return real.apply(np.copysign, x, y)
-
-
-def _from_library(function: Callable[[Any], Any]) -> Callable[[Reals], Reals]:
-    return lambda x: real.library(function, x)
-
-
-def _away_from_zero(x: Reals) -> Reals:
-    return real.apply(_nearest, x)
-
-
-def _nearest(a: Array) -> Any:
+def _away_from_zero(a: Array) -> Any:
     return np.copysign(np.floor(np.abs(a) + 0.5), a)
 
 
@@ -89,6 +80,13 @@ def fused(a: Reals, b: Reals, c: Reals) -> Reals:
     return enclose(a.fmt, [found] if is_exact else [found - off, found + off], known)
 
 
+_NAMED_AS_OPERATORS: tuple[type[Operation], ...] = (
+    *(math.SqrtOp, math.ExpOp, math.LogOp, math.TanhOp, math.ErfOp, math.SinOp, math.CosOp, math.TanOp, math.AsinOp),
+    *(math.AcosOp, math.AtanOp, math.SinhOp, math.CoshOp, math.AsinhOp, math.AcoshOp, math.AtanhOp, math.FloorOp),
+    *(math.CeilOp, math.TruncOp),
+)
+"""Functions with the name of an operator, and the formula of it."""
+
 _OF_FLOATS: dict[type[Operation], Callable[..., Reals]] = {
     arith.AddfOp: real.add,
     arith.SubfOp: real.subtract,
@@ -103,36 +101,18 @@ _OF_FLOATS: dict[type[Operation], Callable[..., Reals]] = {
     math.FmaOp: fused,
     math.PowFOp: real.power,
     math.Atan2Op: _arc,
-    math.CopySignOp: _copied_sign,
-    math.RoundOp: _away_from_zero,
+    math.CopySignOp: partial(real.apply, np.copysign),
+    math.RoundOp: partial(real.apply, _away_from_zero),
     math.RoundEvenOp: OF_ONE[relex.RoundOp][0],
-    math.RsqrtOp: _from_library(lambda x: 1 / np.sqrt(x)),
-    math.CbrtOp: _from_library(np.cbrt),
-    math.Exp2Op: _from_library(np.exp2),
-    math.ExpM1Op: _from_library(np.expm1),
-    math.Log1pOp: _from_library(np.log1p),
-    math.Log2Op: _from_library(np.log2),
-    math.Log10Op: _from_library(np.log10),
+    math.RsqrtOp: partial(real.library, lambda x: 1 / np.sqrt(x)),
+    math.CbrtOp: partial(real.library, np.cbrt),
+    math.Exp2Op: partial(real.library, np.exp2),
+    math.ExpM1Op: partial(real.library, np.expm1),
+    math.Log1pOp: partial(real.library, np.log1p),
+    math.Log2Op: partial(real.library, np.log2),
+    math.Log10Op: partial(real.library, np.log10),
     math.AbsFOp: OF_ONE[relex.AbsOp][0],
-    math.SqrtOp: OF_ONE[relex.SqrtOp][0],
-    math.ExpOp: OF_ONE[relex.ExpOp][0],
-    math.LogOp: OF_ONE[relex.LogOp][0],
-    math.TanhOp: OF_ONE[relex.TanhOp][0],
-    math.ErfOp: OF_ONE[relex.ErfOp][0],
-    math.SinOp: OF_ONE[relex.SinOp][0],
-    math.CosOp: OF_ONE[relex.CosOp][0],
-    math.TanOp: OF_ONE[relex.TanOp][0],
-    math.AsinOp: OF_ONE[relex.AsinOp][0],
-    math.AcosOp: OF_ONE[relex.AcosOp][0],
-    math.AtanOp: OF_ONE[relex.AtanOp][0],
-    math.SinhOp: OF_ONE[relex.SinhOp][0],
-    math.CoshOp: OF_ONE[relex.CoshOp][0],
-    math.AsinhOp: OF_ONE[relex.AsinhOp][0],
-    math.AcoshOp: OF_ONE[relex.AcoshOp][0],
-    math.AtanhOp: OF_ONE[relex.AtanhOp][0],
-    math.FloorOp: OF_ONE[relex.FloorOp][0],
-    math.CeilOp: OF_ONE[relex.CeilOp][0],
-    math.TruncOp: OF_ONE[relex.TruncOp][0],
+    **{kind: OF_ONE[getattr(relex, kind.__name__)][0] for kind in _NAMED_AS_OPERATORS},
 }
 
 
@@ -176,10 +156,6 @@ _OF_INTEGERS: dict[type[Operation], tuple[_Reading, Callable[[int, int], int]]] 
 """How the operands of an op are read, and its function. A run stops where that is not defined."""
 
 
-def _size(x: int) -> int:
-    return abs(x)
-
-
 def _of_floats(function: Callable[..., Reals]) -> Formula:
     def formula(op: Operation, *operands: Reals) -> Value:
         return function(*operands)
@@ -189,11 +165,8 @@ def _of_floats(function: Callable[..., Reals]) -> Formula:
 
 def _of_integers(read: _Reading, function: Callable[..., int]) -> Formula:
     def formula(op: Operation, *operands: Integers) -> Value:
-        known: Any = np.True_
-        for x in operands:
-            known = known & x.known
         values = np.frompyfunc(function, len(operands), 1)(*(read(x).value for x in operands))
-        return wrapped(_result_type(op), values, known)
+        return wrapped(_result_type(op), values, all_known(operands))
 
     return formula
 
@@ -203,7 +176,7 @@ for _kind, _function in _OF_FLOATS.items():
 for _kind, _read_and_function in _OF_INTEGERS.items():
     FORMULAS.add(_of_integers(*_read_and_function), _kind)
 
-FORMULAS.add(_of_integers(signed, _size), math.AbsIOp)
+FORMULAS.add(_of_integers(signed, abs), math.AbsIOp)
 FORMULAS.add(select, arith.SelectOp)
 
 
@@ -219,19 +192,9 @@ def compare_floats(op: arith.CmpfOp, a: Reals, b: Reals) -> Value:
         case "ord" | "uno":
             found = of_nan == (name == "uno")
         case _:
-            ordered = _ORDERS[name[1:]](x, y)
+            ordered = getattr(operator, name[1:])(x, y)
             found = np.where(of_nan, name[0] == "u", ordered)
     return booleans(found, a.is_point & b.is_point)
-
-
-_ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": lambda x, y: x == y,
-    "ne": lambda x, y: x != y,
-    "lt": lambda x, y: x < y,
-    "le": lambda x, y: x <= y,
-    "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y,
-}
 
 
 @FORMULAS.rule(arith.CmpiOp)

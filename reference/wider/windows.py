@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from relex.dialects import relex
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, as_list, given, moved, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, constant, given, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, objects
 from relex.reference.wider.reductions import dot, extreme, unpacked
 
@@ -65,22 +65,19 @@ def seen(x: Any, windows: Sequence[Line], fill: Any) -> Any:
     lead = len(x.shape) - rank
     inside = _all_of([line.inside for line in windows])
     if 0 in x.shape:
-        shape = (*x.shape[:lead], *inside.shape)
-        empty = np.zeros(shape)
-        return moved(fill, lambda a: np.broadcast_to(a, shape) if empty.size else np.zeros(shape, a.dtype))
+        return fill.moved(lambda a: np.broadcast_to(a, (*x.shape[:lead], *inside.shape)))
 
     def gathered(a: Array) -> Array:
-        for d, line in enumerate(windows):
+        for line in windows:
             size = a.shape[lead]
             taken = np.take(a, np.clip(line.places, 0, size - 1), axis=lead)
             a = np.moveaxis(taken, [lead, lead + 1], [a.ndim - 1, a.ndim])
-            del d
         # Now count, window, count, window, ...
         order = [*range(lead), *range(lead, lead + 2 * rank, 2), *range(lead + 1, lead + 2 * rank, 2)]
         a = a.transpose(order)
         return a.reshape([*a.shape[: lead + rank], prod(a.shape[lead + rank :])])
 
-    return stacked([moved(x, gathered), fill], lambda parts: np.where(inside, parts[0], parts[1]))
+    return stacked([x.moved(gathered), fill], lambda parts: np.where(inside, parts[0], parts[1]))
 
 
 def _all_of(masks: Sequence[Array]) -> Array:
@@ -95,11 +92,6 @@ def _all_of(masks: Sequence[Array]) -> Array:
     return whole.reshape([*whole.shape[:rank], prod(whole.shape[rank:])])
 
 
-def constant(like: Any, value: float) -> Any:
-    """Return a number as one of those of an array."""
-    return real.number(like, value) if isinstance(like, Reals) else Integers.of(like.t, int(value))
-
-
 def convolved(op: Operation, x: Any, weight: Any, groups: int) -> Any:
     """Return the convolution of data [N, C, ...] with a weight [O, C / groups, ...]."""
     windows = lines(op, x.shape[2:], weight.shape[2:])
@@ -109,16 +101,16 @@ def convolved(op: Operation, x: Any, weight: Any, groups: int) -> Any:
 
 def _grouped(parts: Any, weight: Any, groups: int) -> Any:
     """Return sums over channels [N, C, counts..., window] and a weight [O, C / groups, ...], in groups."""
-    flat = moved(weight, lambda a: a.reshape([*a.shape[:2], prod(a.shape[2:])]))
+    flat = weight.moved(lambda a: a.reshape([*a.shape[:2], prod(a.shape[2:])]))
     channels, outputs = flat.shape[1], flat.shape[0] // groups
     counts = parts.shape[2:-1]
     results: list[Any] = []
     for group in range(groups):
-        mine = moved(parts, lambda a, g=group: a[:, g * channels : (g + 1) * channels])
+        mine = parts.moved(lambda a, g=group: a[:, g * channels : (g + 1) * channels])
         # [N, 1, counts..., channels * window] with [O, 1..., channels * window]
-        rows = moved(mine, lambda a: np.moveaxis(a, 1, -2).reshape([a.shape[0], 1, *counts, a.shape[1] * a.shape[-1]]))
-        kernel = moved(flat, lambda a, g=group: a[g * outputs : (g + 1) * outputs])
-        kernel = moved(kernel, lambda a: a.reshape([a.shape[0], *[1] * len(counts), a.shape[1] * a.shape[2]]))
+        rows = mine.moved(lambda a: np.moveaxis(a, 1, -2).reshape([a.shape[0], 1, *counts, a.shape[1] * a.shape[-1]]))
+        kernel = flat.moved(lambda a, g=group: a[g * outputs : (g + 1) * outputs])
+        kernel = kernel.moved(lambda a: a.reshape([a.shape[0], *[1] * len(counts), a.shape[1] * a.shape[2]]))
         results.append(dot(rows, kernel))
     return stacked(results, lambda arrays: np.concatenate(arrays, axis=1))
 
@@ -139,14 +131,14 @@ def packed_convolution(op: Operation, x: Integers, weight: Integers) -> Value:
 @FORMULAS.rule(relex.Conv2dBlockedOp)
 def blocked_convolution(op: Operation, x: Any, weight: Any) -> Value:
     """The convolution of the data without blocks, put into blocks."""
-    x = x if len(x.shape) == 5 else moved(x, lambda a: a[..., None])
-    data = moved(x, lambda a: np.moveaxis(a, 4, 2).reshape([a.shape[0], a.shape[1] * a.shape[4], *a.shape[2:4]]))
+    x = x if len(x.shape) == 5 else x.moved(lambda a: a[..., None])
+    data = x.moved(lambda a: np.moveaxis(a, 4, 2).reshape([a.shape[0], a.shape[1] * a.shape[4], *a.shape[2:4]]))
     outer, inner = weight.shape[0], weight.shape[5]
-    kernel = moved(
-        weight, lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
+    kernel = weight.moved(
+        lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
     )
     found = convolved(op, data, kernel, data.shape[1] if given(op, "depthwise") else given(op, "groups", 1))
-    return moved(found, lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
+    return found.moved(lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
 
 
 @FORMULAS.rule(relex.Conv1dTransposeOp, relex.Conv2dTransposeOp, relex.Conv3dTransposeOp)
@@ -159,7 +151,7 @@ def transposed_convolution(op: Operation, x: Any, weight: Any) -> Value:
     windows = [_reaching(*n) for n in numbers]
     parts = seen(x, windows, constant(x, 0))
     # The weight is [C, O / groups, ...]: each group's as [O / groups, C / groups, ...].
-    kernels = moved(weight, lambda a: np.concatenate([np.swapaxes(part, 0, 1) for part in np.split(a, groups)]))
+    kernels = weight.moved(lambda a: np.concatenate([np.swapaxes(part, 0, 1) for part in np.split(a, groups)]))
     found = _grouped(parts, kernels, groups)
     if not isinstance(kernels, Reals):
         return found
@@ -178,10 +170,6 @@ def _reaching(size: int, window: int, stride: int, dilation: int, before: int, a
     return Line(places, inside, inside)
 
 
-def _lowest(x: Any) -> Any:
-    return real.number(x, -np.inf) if isinstance(x, Reals) else Integers.of(x.t, x.limits[0])
-
-
 @FORMULAS.rule(relex.MaxPool1dOp, relex.MaxPool2dOp, relex.MaxPool3dOp)
 def max_pool(op: Operation, x: Any) -> Value:
     """The maximum of each window, in which padding never wins."""
@@ -191,7 +179,7 @@ def max_pool(op: Operation, x: Any) -> Value:
 def _pooled(op: Operation, x: Any) -> tuple[Sequence[Line], Any]:
     """Return the windows of a pool, and what each of them sees."""
     windows = lines(op, x.shape[2:], as_list(given(op, "pool_size")))
-    return windows, seen(x, windows, _lowest(x))
+    return windows, seen(x, windows, constant(x, -np.inf if isinstance(x, Reals) else x.limits[0]))
 
 
 @FORMULAS.rule(relex.MaxPool1dWithIndicesOp, relex.MaxPool2dWithIndicesOp, relex.MaxPool3dWithIndicesOp)
@@ -205,7 +193,7 @@ def max_pool_with_indices(op: Operation, x: Any) -> tuple[Value, ...]:
     for at in np.ndindex(parts.shape[:-1]):
         inside = [(i, n) for i, n in enumerate(own[at[2:]]) if n >= 0]
         if inside:
-            row = moved(parts, lambda a, at=at, inside=inside: a[at][[i for i, _ in inside]])
+            row = parts.moved(lambda a, at=at, inside=inside: a[at][[i for i, _ in inside]])
             places[at], known[at] = _first_largest(row, [n for _, n in inside])
     return best, Integers(i64, objects(places), known)
 
