@@ -174,20 +174,18 @@ class Elements(NDArrayOperatorsMixin):
 
         if {self.dtype.kind, dtype.kind} == {"i", "u"} and self.dtype.itemsize == dtype.itemsize:
             return self.derived(self.ids, dtype)
-        source, target = signless(self.dtype), signless(dtype)
-        head = Head(_cast(self.dtype, dtype), target, source.name, convert)
-        return self.derived(self.applied(head, [self]).ids, dtype)
+        return self.converted(_cast(self.dtype, dtype), dtype, convert)
 
     def reinterpreted(self, dtype: np.dtype[Any]) -> Elements:
         """The numbers of another type that have the same bits."""
-        source, target = signless(self.dtype), signless(dtype)
-        if source == target:
+        target = signless(dtype)
+        if signless(self.dtype) == target:
             return self.derived(self.ids, dtype)
+        return self.converted(arith.BitcastOp.name, dtype, lambda value: value.view(target))
 
-        def convert(value: Any) -> Any:
-            return value.view(target)
-
-        head = Head(arith.BitcastOp.name, target, source.name, convert)
+    def converted(self, op: str, dtype: np.dtype[Any], convert: Callable[[Any], Any]) -> Elements:
+        """Return what an op makes of each element: a number of another type."""
+        head = Head(op, signless(dtype), signless(self.dtype).name, convert)
         return self.derived(self.applied(head, [self]).ids, dtype)
 
     def copy(self) -> Elements:

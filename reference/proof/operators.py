@@ -26,7 +26,7 @@ from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.memory import signless
 from relex.reference.proof.arrays import Elements, Unknown
 from relex.reference.proof.heads import head_of
-from relex.reference.proof.terms import Head, Terms
+from relex.reference.proof.terms import Terms
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -62,8 +62,7 @@ class _Functions:
         def convert(value: Any) -> Any:
             return np.asarray(value).astype(dtype).view(signless(dtype))
 
-        head = Head(op.name, signless(dtype), x.dtype.name, convert)
-        converted = x.derived(x.applied(head, [inside]).ids, dtype)
+        converted = inside.converted(op.name, dtype, convert)
         limits = (np.asarray(n, dtype) for n in (small, large))
         below, above = (x.lifted(n) for n in limits)
         return where(x < low, below, where(x >= end, above, converted))
