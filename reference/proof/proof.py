@@ -213,26 +213,21 @@ def _symbols(terms: Terms, interface: Interface, arguments: Sequence[Any]) -> li
 
 
 def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
+    numbers, steps = SymbolicNumbers(terms), RESIDUE_STEPS if isinstance(terms, Residues) else STEPS
     token = RUNNING.set(terms)
     try:
-        return _run_on(SymbolicNumbers(terms), side, arguments, shapes)
-    finally:
-        RUNNING.reset(token)
-
-
-def _run_on(numbers: SymbolicNumbers, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
-    specs, steps = side.interface.inputs, RESIDUE_STEPS if isinstance(numbers.terms, Residues) else STEPS
-    inputs = [
-        value if spec.is_index and spec.shape is None else np.array(_as_symbols(numbers, value, spec.dtype))[()]
-        for spec, value in zip(specs, arguments, strict=True)
-    ]
-    try:
+        inputs = [
+            value if spec.is_index and spec.shape is None else np.array(_as_symbols(numbers, value, spec.dtype))[()]
+            for spec, value in zip(side.interface.inputs, arguments, strict=True)
+        ]
         found = side.runner.run_on(numbers, side.name, side.interface, inputs, shapes, steps)
     except TooLong:
         raise TooManySteps(f"it takes more than {steps} steps on symbols") from None
+    finally:
+        RUNNING.reset(token)
     dtypes = [spec.dtype for spec in (*side.interface.outputs, *side.interface.written)]
-    results = [(np.array(numbers.terms_of(np.asarray(x), d)), d) for x, d in zip(found, dtypes, strict=True)]
-    return Run(numbers.terms, results, frozenset(numbers.assumed))
+    results = [(numbers.terms_of(np.asarray(x), d).copy(), d) for x, d in zip(found, dtypes, strict=True)]
+    return Run(terms, results, frozenset(numbers.assumed))
 
 
 def _as_symbols(numbers: SymbolicNumbers, value: Any, dtype: np.dtype[Any]) -> Any:
