@@ -126,7 +126,7 @@ class Residues(Terms):
         head = self._wider(self._narrower(head))
         if head.name == "math.fma" and (parts := self._parts_of_fused(head)) is not None:
             total, product = parts
-            return lambda a, b, c: total(c, product(a, b))
+            return partial(_added_product, total, product)
         self.seen[_key_of(head)] = head
         if head.name == SUM:
             return partial(self._sum, head)
@@ -352,6 +352,10 @@ _NEUTRAL = {
     ("arith.addf", 1): (-0.0, 0),
 }
 """For an op and the place of an argument: the number that changes nothing there, and the argument that remains."""
+
+
+def _added_product(total: Callable[..., Any], product: Callable[..., Any], a: Any, b: Any, c: Any) -> Any:
+    return total(c, product(a, b))
 
 
 def _key_of(head: Head) -> tuple[str, str, frozenset[str]]:

@@ -257,12 +257,12 @@ class SymbolicNumbers(Numbers):
         operands = [cast("TensorType[Attribute]", v.type) for v in op.operands]
         dtypes = [signless(dtype_of(op, t.element_type)) for t in operands]
         terms = [self.terms_of(a, d) for a, d in zip(arrays, dtypes, strict=True)]
-        found = evaluate(op, self.terms, terms, dtypes)
-        if found is not None:
+        outputs: tuple[Any, ...]
+        if (found := evaluate(op, self.terms, terms, dtypes)) is not None:
             outputs = tuple(packed(array, dtype) for array, dtype in found)
         else:
             outputs = self._run_loops(op, operands, terms, dtypes)
-        return outputs if len(outputs) > 1 else outputs[0]
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def _run_loops(
         self, op: Operator, operands: Sequence[TensorType[Attribute]], terms: Sequence[Array], dtypes: Sequence[Any]

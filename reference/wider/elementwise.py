@@ -182,25 +182,39 @@ for _kind, _functions in (OF_ONE | OF_TWO).items():
 def ewise_fma(op: Operation, x: Any, y: Any, z: Any) -> Value:
     """x * y + z, rounded after the product and after the sum."""
     if isinstance(x, Integers):
-        if x.limits == (0, 1):
-            return _on_integers(lambda a, b, c: (a and b) or c, x, y, z)
-        return _on_integers(lambda a, b, c: a * b + c, x, y, z)
+        return _on_integers(_both_or if x.limits == (0, 1) else _product_and_sum, x, y, z)
     own = format_of(element_type(op))
     return real.add(real.multiply(x, y).rounded_to(own), z.rounded_to(own))
+
+
+def _both_or(a: int, b: int, c: int) -> int:
+    return (a and b) or c
+
+
+def _product_and_sum(a: int, b: int, c: int) -> int:
+    return a * b + c
 
 
 @FORMULAS.rule(relex.LeftShiftOp)
 def left_shift(op: Operation, x: Integers, count: Integers) -> Value:
     """Zeros are filled in; a count out of range leaves none but these."""
     bits, _ = width_of(x.t)
-    return _on_integers(lambda a, n: a << n if 0 <= n < bits else 0, x, count)
+
+    def shifted(a: int, n: int) -> int:
+        return a << n if 0 <= n < bits else 0
+
+    return _on_integers(shifted, x, count)
 
 
 @FORMULAS.rule(relex.RightShiftOp)
 def right_shift(op: Operation, x: Integers, count: Integers) -> Value:
     """The sign is filled in; a count out of range leaves nothing but it."""
     bits, _ = width_of(x.t)
-    return _on_integers(lambda a, n: a >> n if 0 <= n < bits else -(a < 0), x, count)
+
+    def shifted(a: int, n: int) -> int:
+        return a >> n if 0 <= n < bits else -(a < 0)
+
+    return _on_integers(shifted, x, count)
 
 
 def _compared(order: Callable[[Any, Any], Any], is_order: bool) -> Callable[..., Value]:
@@ -230,7 +244,11 @@ FORMULAS.add(_compared(operator.ge, True), relex.GreaterEqualOp)
 
 def _classified(is_of_class: Callable[[Array], Any]) -> Callable[..., Value]:
     """Return the formula that is true for one class of floats: NaN, the infinities, or all but these."""
-    return lambda op, x: booleans(is_of_class(x.low), x.known)
+
+    def formula(op: Operation, x: Reals) -> Value:
+        return booleans(is_of_class(x.low), x.known)
+
+    return formula
 
 
 FORMULAS.add(_classified(np.isnan), relex.IsnanOp)

@@ -49,6 +49,11 @@ def in_rows(x: Value, axes: Sequence[int]) -> Any:
     return x.moved(lambda a: a.transpose([*others, *sorted(axes)]).reshape(shape))
 
 
+def moved(x: Any, move: Callable[[Array], Any]) -> Any:
+    """Return an array after each of its parts was moved in the same way."""
+    return x.moved(move)
+
+
 def constant(like: Any, value: float) -> Any:
     """Return a number as one of those of an array."""
     return real.number(like, value) if isinstance(like, Reals) else wrapped(like.t, int(value), np.True_)

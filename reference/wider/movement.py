@@ -14,7 +14,7 @@ from relex.dialects import relex
 from relex.dialects.dtypes import FLOATS
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.elementwise import element_type
-from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, constant, given, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, constant, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, format_of, round_to, wide_dtype, wrapped
 
 if TYPE_CHECKING:
@@ -33,19 +33,19 @@ def permute_dims(op: Operation, x: Any) -> Value:
             result[tuple(at[axis] for axis in order)] = a[at]
         return result
 
-    return x.moved(permuted)
+    return moved(x, permuted)
 
 
 @FORMULAS.rule(relex.ReshapeOp, relex.ExpandDimsOp, relex.SqueezeOp)
 def reshape(op: Operation, x: Any, *like: Any, shape: tuple[int, ...]) -> Value:
     """The same elements in the same order."""
-    return x.moved(lambda a: np.array(list(a.flat), a.dtype).reshape(shape))
+    return moved(x, lambda a: np.array(list(a.flat), a.dtype).reshape(shape))
 
 
 @FORMULAS.rule(relex.BroadcastToOp)
 def broadcast_to(op: Operation, x: Any, *like: Any, shape: tuple[int, ...]) -> Value:
     """The elements, repeated along dimensions of size 1 and along more of them."""
-    return x.moved(lambda a: np.broadcast_to(a, shape))
+    return moved(x, lambda a: np.broadcast_to(a, shape))
 
 
 @FORMULAS.rule(relex.ConcatOp)
@@ -75,7 +75,7 @@ def strided_slice(op: Operation, x: Any, *like: Any) -> Value | None:
     for axis, first, last, step in zip(axes, begin, end, strides, strict=True):
         axis %= len(x.shape)
         places = _places(x.shape[axis], first, last, step)
-        x = x.moved(lambda a, axis=axis, places=places: np.take(a, np.asarray(places, np.int64), axis))
+        x = moved(x, lambda a, axis=axis, places=places: np.take(a, np.asarray(places, np.int64), axis))
     return x
 
 
@@ -92,10 +92,10 @@ def take(op: Operation, x: Any, indices: Integers) -> Value:
     axis = given(op, "axis", 0) % len(x.shape)
     size = x.shape[axis]
     if not size:
-        return x.moved(lambda a: np.zeros((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]), a.dtype))
+        return moved(x, lambda a: np.zeros((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]), a.dtype))
     places = np.asarray(np.clip(indices.value, 0, size - 1), np.int64)
     rest = (1,) * (len(x.shape) - axis - 1)
-    return x.moved(lambda a: np.take(a, places, axis)).only(indices.known.reshape([*indices.shape, *rest]))
+    return moved(x, lambda a: np.take(a, places, axis)).only(indices.known.reshape([*indices.shape, *rest]))
 
 
 @FORMULAS.rule(relex.PadOp)
@@ -135,7 +135,7 @@ def gather_elements(op: Operation, x: Any, indices: Integers) -> Value:
     def source(at: tuple[int, ...]) -> tuple[int, ...]:
         return (*at[:axis], _clipped(indices.value[at], x.shape[axis]), *at[axis + 1 :])
 
-    return x.moved(lambda a: _made(indices.shape, a, source)).only(indices.known)
+    return moved(x, lambda a: _made(indices.shape, a, source)).only(indices.known)
 
 
 @FORMULAS.rule(relex.GatherNdOp)
@@ -152,7 +152,7 @@ def gather_nd(op: Operation, x: Any, indices: Integers) -> Value:
         return (*at[:batch], *found, *at[lead:])
 
     known = np.all(indices.known, axis=-1).reshape([*indices.shape[:-1], *[1] * len(rest)])
-    return x.moved(lambda a: _made((*indices.shape[:-1], *rest), a, source)).only(known)
+    return moved(x, lambda a: _made((*indices.shape[:-1], *rest), a, source)).only(known)
 
 
 def _clipped(index: int, size: int) -> int:
@@ -203,9 +203,9 @@ def _scattered(op: Operation, x: Any, updates: Any, places: Any) -> Any:
             targets.setdefault(target, []).append(source)
     result = x
     for target, sources in targets.items():
-        element = result.moved(lambda a, t=target: a[t])
+        element = moved(result, lambda a, t=target: a[t])
         for source in sources:
-            update = updates.moved(lambda a, s=source: a[s])
+            update = moved(updates, lambda a, s=source: a[s])
             element = update if reduction == "update" else _combined(reduction, element, update)
         result = stacked([result, element], lambda parts, t=target: _with(parts[0], t, parts[1]))
     return result

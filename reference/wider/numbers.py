@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from operator import and_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,7 +168,7 @@ Value = Reals | Integers
 
 def all_known(operands: Sequence[Value]) -> Any:
     """Return where elementwise functions of arrays are known: where all of these are."""
-    return reduce(and_, [x.known for x in operands])
+    return reduce(np.logical_and, [x.known for x in operands])
 
 
 def objects(array: Any) -> Array:

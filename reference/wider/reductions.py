@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from relex.dialects import relex
 from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, axes_of, given, in_rows, stacked
+from relex.reference.wider.formulas import FORMULAS, axes_of, given, in_rows, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, objects, wrapped
 
 
@@ -52,7 +52,7 @@ def _whole(x: Integers, function: Callable[[Any], Any]) -> Integers:
 @FORMULAS.rule(relex.DenseOp)
 def dense(op: Operation, x: Any, weight: Any) -> Value:
     """Each row of the data with each row of the weight."""
-    return dot(x.moved(lambda a: a[..., None, :]), weight)
+    return dot(moved(x, lambda a: a[..., None, :]), weight)
 
 
 @FORMULAS.rule(relex.MatmulOp)
@@ -64,12 +64,12 @@ def matmul(op: Operation, a: Any, b: Any) -> Value:
 def product(a: Any, b: Any) -> Any:
     """Return the product of matrices, one for each of the leading indices."""
     ranks = len(a.shape), len(b.shape)
-    a = a if ranks[0] > 1 else a.moved(lambda x: x[None])
-    b = b if ranks[1] > 1 else b.moved(lambda x: x[:, None])
-    found = dot(a.moved(lambda x: x[..., :, None, :]), b.moved(lambda x: np.swapaxes(x, -1, -2)[..., None, :, :]))
+    a = a if ranks[0] > 1 else moved(a, lambda x: x[None])
+    b = b if ranks[1] > 1 else moved(b, lambda x: x[:, None])
+    found = dot(moved(a, lambda x: x[..., :, None, :]), moved(b, lambda x: np.swapaxes(x, -1, -2)[..., None, :, :]))
     if ranks[1] == 1:
-        found = found.moved(lambda x: x[..., 0])
-    return found.moved(lambda x: x[..., 0, :] if ranks[1] > 1 else x[..., 0]) if ranks[0] == 1 else found
+        found = moved(found, lambda x: x[..., 0])
+    return moved(found, lambda x: x[..., 0, :] if ranks[1] > 1 else x[..., 0]) if ranks[0] == 1 else found
 
 
 def _reduced(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
@@ -77,7 +77,7 @@ def _reduced(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
     found = function(in_rows(x, axes))
     if given(op, "keepdims"):
         kept = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
-        return found.moved(lambda a: a.reshape(kept))
+        return moved(found, lambda a: a.reshape(kept))
     return found
 
 
@@ -114,7 +114,7 @@ def _place(rows: Any, sign: int, last: bool) -> Integers:
     shape = rows.shape[:-1]
     places, known = np.zeros(shape, object), np.zeros(shape, np.bool_)
     for at in np.ndindex(shape):
-        row = rows.moved(lambda a, at=at: a[at])
+        row = moved(rows, lambda a, at=at: a[at])
         if row.shape[0] and np.all(row.known):
             places[at], known[at] = _place_in(row, sign, last)
     return Integers(i64, objects(places), known)
@@ -163,14 +163,14 @@ def _shifted(rows: Reals) -> Reals:
 
 
 def _column(x: Any) -> Any:
-    return x.moved(lambda a: a[..., None])
+    return moved(x, lambda a: a[..., None])
 
 
 def _along(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
     """Return a function of rows along the dimension of an operator."""
     axis = given(op, "axis", -1) % len(x.shape)
-    found = function(x.moved(lambda a: np.moveaxis(a, axis, -1)))
-    return found.moved(lambda a: np.moveaxis(a, -1, axis))
+    found = function(moved(x, lambda a: np.moveaxis(a, axis, -1)))
+    return moved(found, lambda a: np.moveaxis(a, -1, axis))
 
 
 @FORMULAS.rule(relex.LayerNormOp)
@@ -187,11 +187,11 @@ def layer_norm(op: Operation, x: Reals, gamma: Reals, beta: Reals) -> Value:
     others = [axis for axis in range(len(x.shape)) if axis not in axes]
     order = [*others, *axes]
     shape = [x.shape[axis] for axis in order]
-    return found.moved(lambda a: a.reshape(shape).transpose(np.argsort(order)))
+    return moved(found, lambda a: a.reshape(shape).transpose(np.argsort(order)))
 
 
 def _flat(x: Any) -> Any:
-    return x.moved(lambda a: a.reshape(-1))
+    return moved(x, lambda a: a.reshape(-1))
 
 
 @FORMULAS.rule(relex.BatchNormOp)
@@ -200,7 +200,7 @@ def batch_norm(op: Operation, x: Reals, *parameters: Reals) -> Value:
     axis = given(op, "axis", 1) % len(x.shape)
     shape = [-1 if d == axis else 1 for d in range(len(x.shape))]
     gamma, beta, average, variance = (
-        p.moved(lambda a: a.reshape([a.size if n < 0 else n for n in shape])) for p in parameters
+        moved(p, lambda a: a.reshape([a.size if n < 0 else n for n in shape])) for p in parameters
     )
     deviation = real.square_root(real.add(variance, real.number(x, given(op, "epsilon", 1e-5))))
     scale = real.loosened(real.divide(gamma, deviation), 1)
@@ -214,14 +214,14 @@ def scan(op: Operation, x: Any) -> Value:
     axis = given(op, "axis")
     axis = 0 if axis is None else axis % len(x.shape)
     turn = -1 if given(op, "reverse") else 1
-    rows = x.moved(lambda a: np.moveaxis(a, axis, -1)[..., ::turn])
+    rows = moved(x, lambda a: np.moveaxis(a, axis, -1)[..., ::turn])
     size = rows.shape[-1]
     if not size:
         return x
     first = 0 if given(op, "exclusive") else 1
-    parts = [_column(function(rows.moved(lambda a, n=n: a[..., :n]))) for n in range(first, size + first)]
+    parts = [_column(function(moved(rows, lambda a, n=n: a[..., :n]))) for n in range(first, size + first)]
     found = stacked(parts, lambda arrays: np.concatenate(arrays, axis=-1))
-    return found.moved(lambda a: np.moveaxis(a[..., ::turn], -1, axis))
+    return moved(found, lambda a: np.moveaxis(a[..., ::turn], -1, axis))
 
 
 @FORMULAS.rule(relex.SortOp, relex.ArgsortOp)
@@ -236,7 +236,7 @@ def _ordered(rows: Any, descending: bool) -> tuple[Any, Integers]:
     shape = rows.shape
     places, known = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     for at in np.ndindex(shape[:-1]):
-        row = rows.moved(lambda a, at=at: a[at])
+        row = moved(rows, lambda a, at=at: a[at])
         ends = [row.value, row.value] if isinstance(row, Integers) else [row.low, row.high]
         low, high = ([_key(v, descending) for v in end] for end in ends)
         if descending:
@@ -246,7 +246,7 @@ def _ordered(rows: Any, descending: bool) -> tuple[Any, Integers]:
         pairs = pairwise(order)
         clear = all(high[i] < low[j] or low[i] == high[i] == low[j] == high[j] for i, j in pairs)
         known[at] = clear and np.all(row.known)
-    found = rows.moved(lambda a: np.take_along_axis(a, places, -1))
+    found = moved(rows, lambda a: np.take_along_axis(a, places, -1))
     return found.only(known), Integers(IntegerType(64), objects(places), known)
 
 
@@ -286,7 +286,7 @@ def pack_bytes(op: Operation, x: Integers) -> Value:
         places = np.arange(count) * 4 + n
         inside = (places < x.shape[axis]).reshape([-1, *[1] * (len(x.shape) - axis - 1)])
         at = np.minimum(places, max(x.shape[axis] - 1, 0))
-        part = x.moved(lambda a: np.take(a, at, axis))
+        part = moved(x, lambda a: np.take(a, at, axis))
         return Integers(x.t, where(inside, objects(part.value) & 0xFF, 0), part.known | ~inside)
 
     words = [word(n) for n in range(4)] if count else [x] * 4

@@ -156,6 +156,10 @@ _OF_INTEGERS: dict[type[Operation], tuple[_Reading, Callable[[int, int], int]]] 
 """How the operands of an op are read, and its function. A run stops where that is not defined."""
 
 
+def _size(x: int) -> int:
+    return abs(x)
+
+
 def _of_floats(function: Callable[..., Reals]) -> Formula:
     def formula(op: Operation, *operands: Reals) -> Value:
         return function(*operands)
@@ -176,7 +180,7 @@ for _kind, _function in _OF_FLOATS.items():
 for _kind, _read_and_function in _OF_INTEGERS.items():
     FORMULAS.add(_of_integers(*_read_and_function), _kind)
 
-FORMULAS.add(_of_integers(signed, abs), math.AbsIOp)
+FORMULAS.add(_of_integers(signed, _size), math.AbsIOp)
 FORMULAS.add(select, arith.SelectOp)
 
 

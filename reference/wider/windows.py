@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from relex.dialects import relex
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, as_list, constant, given, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, constant, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, objects
 from relex.reference.wider.reductions import dot, extreme, unpacked
 
@@ -65,7 +65,7 @@ def seen(x: Any, windows: Sequence[Line], fill: Any) -> Any:
     lead = len(x.shape) - rank
     inside = _all_of([line.inside for line in windows])
     if 0 in x.shape:
-        return fill.moved(lambda a: np.broadcast_to(a, (*x.shape[:lead], *inside.shape)))
+        return moved(fill, lambda a: np.broadcast_to(a, (*x.shape[:lead], *inside.shape)))
 
     def gathered(a: Array) -> Array:
         for line in windows:
@@ -77,7 +77,7 @@ def seen(x: Any, windows: Sequence[Line], fill: Any) -> Any:
         a = a.transpose(order)
         return a.reshape([*a.shape[: lead + rank], prod(a.shape[lead + rank :])])
 
-    return stacked([x.moved(gathered), fill], lambda parts: np.where(inside, parts[0], parts[1]))
+    return stacked([moved(x, gathered), fill], lambda parts: np.where(inside, parts[0], parts[1]))
 
 
 def _all_of(masks: Sequence[Array]) -> Array:
@@ -101,16 +101,16 @@ def convolved(op: Operation, x: Any, weight: Any, groups: int) -> Any:
 
 def _grouped(parts: Any, weight: Any, groups: int) -> Any:
     """Return sums over channels [N, C, counts..., window] and a weight [O, C / groups, ...], in groups."""
-    flat = weight.moved(lambda a: a.reshape([*a.shape[:2], prod(a.shape[2:])]))
+    flat = moved(weight, lambda a: a.reshape([*a.shape[:2], prod(a.shape[2:])]))
     channels, outputs = flat.shape[1], flat.shape[0] // groups
     counts = parts.shape[2:-1]
     results: list[Any] = []
     for group in range(groups):
-        mine = parts.moved(lambda a, g=group: a[:, g * channels : (g + 1) * channels])
+        mine = moved(parts, lambda a, g=group: a[:, g * channels : (g + 1) * channels])
         # [N, 1, counts..., channels * window] with [O, 1..., channels * window]
-        rows = mine.moved(lambda a: np.moveaxis(a, 1, -2).reshape([a.shape[0], 1, *counts, a.shape[1] * a.shape[-1]]))
-        kernel = flat.moved(lambda a, g=group: a[g * outputs : (g + 1) * outputs])
-        kernel = kernel.moved(lambda a: a.reshape([a.shape[0], *[1] * len(counts), a.shape[1] * a.shape[2]]))
+        rows = moved(mine, lambda a: np.moveaxis(a, 1, -2).reshape([a.shape[0], 1, *counts, a.shape[1] * a.shape[-1]]))
+        kernel = moved(flat, lambda a, g=group: a[g * outputs : (g + 1) * outputs])
+        kernel = moved(kernel, lambda a: a.reshape([a.shape[0], *[1] * len(counts), a.shape[1] * a.shape[2]]))
         results.append(dot(rows, kernel))
     return stacked(results, lambda arrays: np.concatenate(arrays, axis=1))
 
@@ -131,14 +131,14 @@ def packed_convolution(op: Operation, x: Integers, weight: Integers) -> Value:
 @FORMULAS.rule(relex.Conv2dBlockedOp)
 def blocked_convolution(op: Operation, x: Any, weight: Any) -> Value:
     """The convolution of the data without blocks, put into blocks."""
-    x = x if len(x.shape) == 5 else x.moved(lambda a: a[..., None])
-    data = x.moved(lambda a: np.moveaxis(a, 4, 2).reshape([a.shape[0], a.shape[1] * a.shape[4], *a.shape[2:4]]))
+    x = x if len(x.shape) == 5 else moved(x, lambda a: a[..., None])
+    data = moved(x, lambda a: np.moveaxis(a, 4, 2).reshape([a.shape[0], a.shape[1] * a.shape[4], *a.shape[2:4]]))
     outer, inner = weight.shape[0], weight.shape[5]
-    kernel = weight.moved(
-        lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
+    kernel = moved(
+        weight, lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
     )
     found = convolved(op, data, kernel, data.shape[1] if given(op, "depthwise") else given(op, "groups", 1))
-    return found.moved(lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
+    return moved(found, lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
 
 
 @FORMULAS.rule(relex.Conv1dTransposeOp, relex.Conv2dTransposeOp, relex.Conv3dTransposeOp)
@@ -151,7 +151,7 @@ def transposed_convolution(op: Operation, x: Any, weight: Any) -> Value:
     windows = [_reaching(*n) for n in numbers]
     parts = seen(x, windows, constant(x, 0))
     # The weight is [C, O / groups, ...]: each group's as [O / groups, C / groups, ...].
-    kernels = weight.moved(lambda a: np.concatenate([np.swapaxes(part, 0, 1) for part in np.split(a, groups)]))
+    kernels = moved(weight, lambda a: np.concatenate([np.swapaxes(part, 0, 1) for part in np.split(a, groups)]))
     found = _grouped(parts, kernels, groups)
     if not isinstance(kernels, Reals):
         return found
@@ -193,7 +193,7 @@ def max_pool_with_indices(op: Operation, x: Any) -> tuple[Value, ...]:
     for at in np.ndindex(parts.shape[:-1]):
         inside = [(i, n) for i, n in enumerate(own[at[2:]]) if n >= 0]
         if inside:
-            row = parts.moved(lambda a, at=at, inside=inside: a[at][[i for i, _ in inside]])
+            row = moved(parts, lambda a, at=at, inside=inside: a[at][[i for i, _ in inside]])
             places[at], known[at] = _first_largest(row, [n for _, n in inside])
     return best, Integers(i64, objects(places), known)
 
