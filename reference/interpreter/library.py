@@ -42,7 +42,8 @@ def library_call(
         def run(*arrays: Array) -> None:
             results = arrays[count:]
             if checked:
-                _mark(results)
+                for result in results:
+                    _bytes_of(result)[...] = PATTERN
             function(*map(LibraryInput.of, arrays[:count]), *results)
             if checked:
                 _expect_written(op, name, results)
@@ -50,11 +51,6 @@ def library_call(
         numbers.in_place(op, run, len(outputs))(*inputs, *outputs)
 
     return call
-
-
-def _mark(results: Sequence[Array]) -> None:
-    for result in results:
-        _bytes_of(result)[...] = PATTERN
 
 
 def _expect_written(op: Operation, name: str, results: Sequence[Array]) -> None:

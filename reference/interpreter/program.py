@@ -106,19 +106,13 @@ class Preparation:
 
     def __init__(self, program: Program):
         self.program = program
+        self.checked = program.checked
+        """True in a checked run."""
+        self.numbers = program.numbers
+        """The representation of numbers in the run."""
         self.template: Frame = []
         self._slots: dict[SSAValue, int] = {}
         self._states: dict[Operation, int] = {}
-
-    @property
-    def checked(self) -> bool:
-        """True in a checked run."""
-        return self.program.checked
-
-    @property
-    def numbers(self) -> Numbers:
-        """The representation of numbers in the run."""
-        return self.program.numbers
 
     def slot(self, value: SSAValue) -> int:
         """Return the slot of a value in a frame."""

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerType,
-    MemRefType,
-    NoneAttr,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Operation
 
 from relex.dialects.errors import name_of, stop
