@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -259,21 +259,23 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     checker = Checker(seed, samples, proof=proof)
     module = module.clone()
     checker.start(module)
-    _check_steps(p, module, checker)
+    for step in flat_steps(p):
+        with checker.watching(step):
+            apply_pass(step, make_context(), module)
+        verify_after(step, module)
+        difference = checker.after(step, module)
+        if difference is not None:
+            raise checker.error(difference)
     return checker.report
 
 
-def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
-    for step in steps_of(p):
-        _check_steps(step, module, checker)
-    if steps_of(p):
-        return
-    with checker.watching(p):
-        apply_pass(p, make_context(), module)
-    verify_after(p, module)
-    difference = checker.after(p, module)
-    if difference is not None:
-        raise checker.error(difference)
+def flat_steps(p: ModulePass) -> Iterator[ModulePass]:
+    """Yield the passes that a pass is composed of, or the pass itself."""
+    steps = steps_of(p)
+    for step in steps:
+        yield from flat_steps(step)
+    if not steps:
+        yield p
 
 
 def check_equivalent(

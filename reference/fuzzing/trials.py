@@ -20,11 +20,11 @@ from xdsl.passes import ModulePass
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, describe
 from relex.dialects.relex import CallDpsPackedOp
-from relex.passes.base import steps_of, verify_after
+from relex.passes.base import verify_after
 from relex.passes.tracing import observe
 from relex.passes.tracing.records import Application
 from relex.passes.tracing.trace import RulesStopped, Trace
-from relex.reference.equivalence.check import Checker
+from relex.reference.equivalence.check import Checker, flat_steps
 from relex.reference.equivalence.differences import Difference, explain
 from relex.reference.equivalence.interface import find_function
 from relex.runtime.library import LIBRARY
@@ -126,15 +126,6 @@ def _at_most(seconds: float) -> Generator[None]:
         signal.signal(signal.SIGPROF, old)
 
 
-def flat_steps(p: ModulePass) -> Iterator[ModulePass]:
-    """Yield the passes that a pass is composed of, or the pass itself."""
-    steps = steps_of(p)
-    for step in steps:
-        yield from flat_steps(step)
-    if not steps:
-        yield p
-
-
 def try_pass(p: ModulePass, module: ModuleOp, settings: Settings, stop: int | None = None) -> Trial:
     """Run a pass on a copy of a module, until its patterns have been applied `stop` times."""
     checker = Checker(settings.seed, settings.samples)
@@ -200,12 +191,7 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, s
     if difference is None:
         return None
     problem = "results" if difference.sample is not None else "interface"
-    return fail(problem, _told(difference), function=difference.function, difference=difference)
-
-
-def _told(difference: Difference) -> str:
-    what = "computes" if difference.sample else "is"
-    return f"changes what @{difference.function} {what}: {difference.mismatch}"
+    return fail(problem, difference.change, function=difference.function, difference=difference)
 
 
 def _cause(error: BaseException) -> BaseException:

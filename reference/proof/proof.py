@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from relex.reference.equivalence.execution import Runner, Shapes, TooLong
 from relex.reference.equivalence.interface import Interface
 from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
+from relex.reference.interpreter.program import Program
 from relex.reference.proof.field import Residues
 from relex.reference.proof.identities import identities
 from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
@@ -213,14 +214,18 @@ def _symbols(terms: Terms, interface: Interface, arguments: Sequence[Any]) -> li
 
 
 def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
-    numbers, steps = SymbolicNumbers(terms), RESIDUE_STEPS if isinstance(terms, Residues) else STEPS
+    numbers = SymbolicNumbers(terms)
+    program, steps = (
+        Program(side.runner.module, numbers=numbers),
+        RESIDUE_STEPS if isinstance(terms, Residues) else STEPS,
+    )
     token = RUNNING.set(terms)
     try:
         inputs = [
             value if spec.is_index and spec.shape is None else np.array(_as_symbols(numbers, value, spec.dtype))[()]
             for spec, value in zip(side.interface.inputs, arguments, strict=True)
         ]
-        found = side.runner.run_on(numbers, side.name, side.interface, inputs, shapes, steps)
+        found = side.runner.run_on(program, side.name, side.interface, inputs, shapes, steps)
     except TooLong:
         raise TooManySteps(f"it takes more than {steps} steps on symbols") from None
     finally:
