@@ -68,13 +68,17 @@ class BoundedNumbers(Numbers):
         return result
 
     def decided(self, value: Any) -> Any:
-        return _decided(value)
+        if not value.dtype.names:
+            return value
+        if np.any(spread_of(value) != 0):
+            raise Undecided
+        return value_of(value)
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(op, Operator):
             return lambda *arrays: self._run_operator(op, function, arrays)
         if isinstance(op.results[0].type, IndexType):
-            return lambda *numbers: function(*map(_decided, numbers))
+            return lambda *numbers: function(*map(self.decided, numbers))
         rule = self.rule_of(op)
 
         def run(*numbers: Any) -> Any:
@@ -134,14 +138,6 @@ def as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: Numb
         return None
     loops = next(inner for inner in module.ops if isinstance(inner, PrimFuncOp))
     return Program(module, numbers=numbers).function(loops)
-
-
-def _decided(number: Any) -> Any:
-    if not number.dtype.names:
-        return number
-    if np.any(spread_of(number) != 0):
-        raise Undecided
-    return value_of(number)
 
 
 def _any_spread(array: Array) -> Any:

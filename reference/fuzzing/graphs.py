@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import AttrConstraint, OptPropertyDef
@@ -115,8 +115,7 @@ class Graph:
     def module(self, returned: Sequence[SSAValue]) -> ModuleOp:
         """Return the graph as a module whose function returns these values."""
         self._builder.insert(ReturnOp(*returned))
-        types = [value.type for value in self.function.args], [value.type for value in returned]
-        self.function.function_type = FunctionType.from_lists(*types)
+        self.function.update_function_type()
         return ModuleOp([self.function])
 
 

@@ -52,11 +52,6 @@ class Step:
     rule: str
     op: str
 
-    @classmethod
-    def of(cls, application: Application) -> Step:
-        """Return what was observed as a step."""
-        return cls(application.rule, application.op)
-
 
 @dataclass(frozen=True)
 class Failure:
@@ -154,7 +149,7 @@ def _make_trace(limit: int, stop: int | None) -> Trace:
 
 
 def _applied(trace: Trace) -> tuple[Step, ...]:
-    return tuple(map(Step.of, trace.applications))
+    return tuple(Step(a.rule, a.op) for a in trace.applications)
 
 
 def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, settings: Settings) -> Trial | None:
@@ -181,7 +176,9 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, s
         if isinstance(cause, CompileError) and not isinstance(cause, InternalError):
             return Trial(_applied(trace), refused=cause.diagnostics[0].message)
         step, place = _place(cause, p)
-        return fail("crash", f"raises {describe(cause)}{place}", Step.of(trace.failed) if trace.failed else step)
+        if trace.failed is not None:
+            step = Step(trace.failed.rule, trace.failed.op)
+        return fail("crash", f"raises {describe(cause)}{place}", step)
     try:
         verify_after(p, module)
     except CompileError as e:

@@ -141,8 +141,7 @@ class Preparation:
 
     def steps(self, ops: Iterable[Operation]) -> tuple[Step, ...]:
         """Return the steps of ops, except those that need none."""
-        made = (self.step(op) for op in ops)
-        return tuple(step for step in made if step is not None)
+        return tuple(filter(None, map(self.step, ops)))
 
     def step(self, op: Operation) -> Step | None:
         """Return the step of an op; None if it needs none."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import ExecutionError
 from relex.dialects.index.domains import constant_value, is_same_value
@@ -107,16 +107,13 @@ class Nest:
         changes."""
         index = {access.buffer: access.indices for access in accesses(self.block) if access.is_write}
         return bool(index) and all(
-            access.op.parent_block() in (self.block.body.block, self._init_block())
+            access.op.parent_op() in (self.block, self.block.init)
             and varying.isdisjoint(access.indices)
             and not any(_is_made_in(self.block.init, i) for i in access.indices)
             and all(map(is_same_value, access.indices, index[access.buffer]))
             for access in accesses(self.block)
             if access.buffer in index
         )
-
-    def _init_block(self) -> Block | None:
-        return self.block.init.body.block if self.block.init is not None else None
 
 
 def _is_simple(op: Operation) -> bool:

@@ -11,14 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import (
-    SUB_BYTE,
-    element_type_of,
-    integer_limits,
-    is_emulated,
-    is_float_dtype,
-    numpy_dtype,
-)
+from relex.dialects.dtypes import SUB_BYTE, element_type_of, integer_limits, is_emulated, is_float_dtype, numpy_dtype
 from relex.dialects.relex import Exactness, Operator
 from relex.dialects.relex.elementwise import Formula
 from relex.dialects.relex.operator import tensor_type
@@ -35,8 +28,6 @@ if TYPE_CHECKING:
 class _Functions:
     """The functions of formulas."""
 
-    maximum: Any = staticmethod(np.maximum)
-    minimum: Any = staticmethod(np.minimum)
     select: Any = staticmethod(np.where)
 
     @staticmethod
@@ -63,8 +54,7 @@ class _Functions:
             return np.asarray(value).astype(dtype).view(signless(dtype))
 
         converted = inside.converted(op.name, dtype, convert)
-        limits = (np.asarray(n, dtype) for n in (small, large))
-        below, above = (x.lifted(n) for n in limits)
+        below, above = (x.lifted(np.asarray(n, dtype)) for n in (small, large))
         return where(x < low, below, where(x >= end, above, converted))
 
     @staticmethod
@@ -76,13 +66,6 @@ class _Functions:
     def trunc_divide(x: Elements, y: Elements) -> Elements:
         """Divide integers, rounding towards zero."""
         return x.called("trunc_divide", y)
-
-    @staticmethod
-    def power(x: Any, y: Any) -> Any:
-        """Raise floats to a power."""
-        if not is_float_dtype(x.dtype):
-            raise Unknown("power of integers")
-        return np.power(x, y)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)

@@ -89,15 +89,15 @@ def _turned(terms: Terms, dtype: np.dtype[Any], term: int) -> int | None:
     for n, mask in _pairs(terms, term, "arith.xori"):
         for sign, constant in _pairs(terms, mask, "arith.andi"):
             is_sign = terms.heads[sign].name == "arith.shrsi" and terms.settle(terms.arguments[sign][0]) == n
-            is_sign = is_sign and _is_number(terms, terms.arguments[sign][1], bits - 1)
-            if is_sign and _is_number(terms, constant, 2 ** (bits - 1) - 1):
+            is_sign = is_sign and terms.integer(terms.arguments[sign][1]) == bits - 1
+            if is_sign and terms.integer(constant) == 2 ** (bits - 1) - 1:
                 return n
     return None
 
 
 def _added(terms: Terms, term: int, number: int) -> int | None:
     """Return the term to which a number is added."""
-    return next((n for n, other in _pairs(terms, term, "arith.addi") if _is_number(terms, other, number)), None)
+    return next((n for n, other in _pairs(terms, term, "arith.addi") if terms.integer(other) == number), None)
 
 
 def _float_of(terms: Terms, order: Order, term: int) -> int | None:
@@ -121,8 +121,3 @@ def _pairs(terms: Terms, term: int, name: str) -> list[tuple[int, int]]:
         return []
     a, b = map(terms.settle, terms.arguments[term])
     return [(a, b), (b, a)]
-
-
-def _is_number(terms: Terms, term: int, number: int) -> bool:
-    value = terms.value(terms.settle(term))
-    return value is not None and int(value) == number

@@ -172,6 +172,11 @@ class Terms:
         """Return the number that a term is; None if it depends on arguments."""
         return self._values.get(term)
 
+    def integer(self, term: int) -> int | None:
+        """Return the integer that a term is; None if it depends on arguments."""
+        value = self.value(self.settle(term))
+        return None if value is None else int(value)
+
     def values(self, terms: Array) -> Array | None:
         """Return the numbers that terms are; None if one depends on arguments."""
         found = [self.value(self.settle(term)) for term in terms.reshape(-1).tolist()]

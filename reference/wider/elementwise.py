@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
-def element_type(op: Operation, index: int = 0) -> Attribute:
-    """Return the type of the elements of a result."""
-    t = op.results[index].type
+def element_type(op: Operation) -> Attribute:
+    """Return the type of the elements of the result."""
+    t = op.results[0].type
     assert isa(t, TensorType)
     return t.element_type
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import FLOATS, is_emulated, is_float_dtype, numpy_dtype
+from relex.dialects.dtypes import FLOATS, integer_limits, is_emulated, is_float_dtype, numpy_dtype
 from relex.reference.equivalence.bounded import Format, where
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ class Integers:
     @property
     def limits(self) -> tuple[int, int]:
         """The smallest and the largest integer of the type."""
-        bits, signed = width_of(self.t)
-        return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        return integer_limits(self.t)
 
     def moved(self, move: Callable[[Array], Any]) -> Integers:
         """Return the array after it was moved."""
