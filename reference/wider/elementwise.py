@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
@@ -34,9 +35,6 @@ from relex.reference.wider.numbers import (
     wrapped,
 )
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
 
 def element_type(op: Operation) -> Attribute:
     """Return the type of the elements of the result."""
@@ -45,7 +43,7 @@ def element_type(op: Operation) -> Attribute:
     return t.element_type
 
 
-def _on_integers(function: Callable[..., Any], *operands: Integers) -> Integers:
+def wrapped_around(function: Callable[..., Any], *operands: Integers) -> Integers:
     """Return a function of integers that wraps around."""
     values = np.frompyfunc(function, len(operands), 1)(*(x.value for x in operands))
     return wrapped(operands[0].t, values, all_known(operands))
@@ -62,7 +60,7 @@ def _formula(kind: type[Operation], on_floats: Callable[..., Value], on_integers
             return on_floats(*operands)
         assert on_integers is not None
         of_booleans = _ON_BOOLEANS.get(kind) if operands[0].limits == (0, 1) else None
-        return _on_integers(of_booleans or on_integers, *operands)
+        return wrapped_around(of_booleans or on_integers, *operands)
 
     return formula
 
@@ -182,7 +180,7 @@ for _kind, _functions in (OF_ONE | OF_TWO).items():
 def ewise_fma(op: Operation, x: Any, y: Any, z: Any) -> Value:
     """x * y + z, rounded after the product and after the sum."""
     if isinstance(x, Integers):
-        return _on_integers(_both_or if x.limits == (0, 1) else _product_and_sum, x, y, z)
+        return wrapped_around(_both_or if x.limits == (0, 1) else _product_and_sum, x, y, z)
     own = format_of(element_type(op))
     return real.add(real.multiply(x, y).rounded_to(own), z.rounded_to(own))
 
@@ -203,7 +201,7 @@ def left_shift(op: Operation, x: Integers, count: Integers) -> Value:
     def shifted(a: int, n: int) -> int:
         return a << n if 0 <= n < bits else 0
 
-    return _on_integers(shifted, x, count)
+    return wrapped_around(shifted, x, count)
 
 
 @FORMULAS.rule(relex.RightShiftOp)
@@ -214,7 +212,7 @@ def right_shift(op: Operation, x: Integers, count: Integers) -> Value:
     def shifted(a: int, n: int) -> int:
         return a >> n if 0 <= n < bits else -(a < 0)
 
-    return _on_integers(shifted, x, count)
+    return wrapped_around(shifted, x, count)
 
 
 def _compared(order: Callable[[Any, Any], Any], is_order: bool) -> Callable[..., Value]:
@@ -268,7 +266,7 @@ def clip(op: Operation, x: Any) -> Value:
     """No less than one bound, then no more than another."""
     low, high = given(op, "min"), given(op, "max")
     if isinstance(x, Integers):
-        return _on_integers(partial(_between, low=low, high=high), x)
+        return wrapped_around(partial(_between, low=low, high=high), x)
     if low is not None:
         x = real.larger(x, real.number(x, low))
     return x if high is None else real.smaller(x, real.number(x, high))

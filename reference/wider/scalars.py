@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -13,16 +13,16 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.elementwise import OF_ONE, OF_TWO, remainder, select, truncated
+from relex.reference.wider.elementwise import OF_ONE, OF_TWO, remainder, select, truncated, wrapped_around
 from relex.reference.wider.formulas import FORMULAS, Formula, stacked
 from relex.reference.wider.numbers import (
     Integers,
     Reals,
     Value,
-    all_known,
     booleans,
     enclose,
     format_of,
@@ -31,9 +31,6 @@ from relex.reference.wider.numbers import (
     width_of,
     wrapped,
 )
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 INDEX = IntegerType(64)
 """The integers that indices are."""
@@ -169,8 +166,7 @@ def _of_floats(function: Callable[..., Reals]) -> Formula:
 
 def _of_integers(read: _Reading, function: Callable[..., int]) -> Formula:
     def formula(op: Operation, *operands: Integers) -> Value:
-        values = np.frompyfunc(function, len(operands), 1)(*(read(x).value for x in operands))
-        return wrapped(_result_type(op), values, all_known(operands))
+        return wrapped_around(function, *map(read, operands))
 
     return formula
 
