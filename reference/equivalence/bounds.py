@@ -25,7 +25,7 @@ loops that `legalize-ops` makes of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -34,6 +34,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import PassError
 from relex.dialects.relex import Operator
@@ -44,9 +45,6 @@ from relex.reference.equivalence.spread_rules import RULES, Rule, known_if_opera
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function, Program
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class BoundedNumbers(Numbers):

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, llvm
@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, numpy_dtype, storage_of
 from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
 from relex.dialects.tir import PrimFuncOp
@@ -32,11 +33,8 @@ from relex.reference.interpreter.program import Program
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
 Shapes = Sequence[tuple[int, ...]]
-Call = tuple[str, "tuple[Array, ...]"]
+Call = tuple[str, tuple[Array, ...]]
 """The name of a library function, and the arguments of a call."""
 
 
@@ -280,7 +278,7 @@ def _words(value: Any) -> list[tuple[Any, Any]]:
     """Return the C types and values that are passed for an argument: a number, or the fields of a descriptor."""
     if not isinstance(value, np.ndarray):
         return [(_native(value.dtype), value.item())]
-    array = cast("Array", value)
+    array = cast(Array, value)
     address = (ctypes.c_void_p, array.ctypes.data)
     numbers = (0, *array.shape, *(step // array.itemsize for step in array.strides))
     return [address, address, *((ctypes.c_int64, n) for n in numbers)]

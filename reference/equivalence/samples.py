@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.bounded import Format
 from relex.reference.equivalence.interface import Interface, Spec
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 SIZES = (3, 1, 0, 5, 2)
 """Values of dynamic sizes, sample by sample."""
@@ -88,7 +86,7 @@ def samples(seed: int, count: int) -> Iterator[Sample]:
             yield Sample(seed, i, kind, SIZES[i % len(SIZES)])
 
 
-Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], "Array"]
+Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], Array]
 """Draws an array of a dtype and shape. The last number differs between the samples and arguments of a function."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from relex.dialects.arrays import Array
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, describe
 from relex.dialects.relex import CallDpsPackedOp
@@ -28,9 +29,6 @@ from relex.reference.equivalence.check import Checker, flat_steps
 from relex.reference.equivalence.differences import Difference, explain
 from relex.reference.equivalence.interface import find_function
 from relex.runtime.library import LIBRARY
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 Problem = Literal["results", "interface", "crash", "invalid", "endless"]
 

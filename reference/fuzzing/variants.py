@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
@@ -14,15 +14,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import array_from_dense, dense_from_array, element_type_of
 from relex.dialects.errors import InferenceError, RelexError
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import CallDpsPackedOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
 from relex.reference.fuzzing.graphs import DTYPES, OPERATORS, Draw, Graph, returned_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import tensor
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import stop
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp, ConstantOp, Operator
@@ -22,9 +23,6 @@ from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer, dimension
 from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Unary, Values, guarded, shape_of
 from relex.reference.interpreter.scalars import dtype_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @STEPS.rule(Operator)

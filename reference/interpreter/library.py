@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import Operation
 
+from relex.dialects.arrays import Array
 from relex.dialects.errors import stop
 from relex.reference.interpreter.memory import PATTERN
 from relex.reference.interpreter.program import Preparation, guarded
 from relex.runtime.library import LIBRARY, LibraryInput, not_registered
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 SURE = 4
 """If this many bytes in a row all hold the pattern of fresh memory, they were certainly not written."""

@@ -15,12 +15,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.arrays import Array
 from relex.dialects.errors import ExecutionError
 from relex.dialects.index.domains import constant_value, is_same_value
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
@@ -29,9 +30,6 @@ from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.interpreter.memory import check_bounds, copied, gather, scatter
 from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
 from relex.reference.interpreter.scalars import INDEX, size
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 FEWEST = 16
 """With fewer spatial iterations, running them one by one is faster; a single one would not be an array."""
@@ -285,7 +283,7 @@ def _choice(op: scf.IfOp, preparation: Preparation) -> Step:
 
 
 def _is_array(value: Any) -> TypeGuard[Array]:
-    return isinstance(value, np.ndarray) and cast("Array", value).ndim == 1
+    return isinstance(value, np.ndarray) and cast(Array, value).ndim == 1
 
 
 def _merged(chosen: Array, outer: Mapping[int, Any], frame: Frame, run: Callable[[Frame, int], list[Any]]) -> list[Any]:

@@ -11,22 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.dialects import arith, math
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.memory import signless
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.rules import choose_terms, compare_terms
 from relex.reference.proof.terms import SUM, Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class Unknown(Exception):

@@ -18,19 +18,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.proof import single
 from relex.reference.proof.single import BITS, FIRST, SECOND, P, are_single
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 AT_ONCE = 2**20
 """The number of products that are computed at once."""

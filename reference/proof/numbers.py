@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
 from struct import Struct
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import llvm, vector
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import IndexType, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.relex import Operator
 from relex.reference.equivalence.bounds import as_loops
 from relex.reference.equivalence.interface import NotComparable
@@ -33,9 +34,6 @@ from relex.reference.proof.operators import evaluate
 from relex.reference.proof.rules import make_term, reduction_term
 from relex.reference.proof.terms import Head, Terms
 from relex.reference.proof.words import INT32, mixed_bytes, split
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class Unproved(NotComparable):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import SUB_BYTE, element_type_of, integer_limits, is_emulated, is_float_dtype, numpy_dtype
 from relex.dialects.relex import Exactness, Operator
 from relex.dialects.relex.elementwise import Formula
@@ -20,9 +21,6 @@ from relex.reference.interpreter.memory import signless
 from relex.reference.proof.arrays import Elements, Unknown
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.terms import Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class _Functions:

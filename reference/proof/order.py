@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.terms import Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
 
+from relex.dialects.arrays import Array
 from relex.reference.equivalence.execution import Runner, Shapes, TooLong
 from relex.reference.equivalence.interface import Interface
 from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
@@ -21,9 +22,6 @@ from relex.reference.proof.order import ExtremeOfIntegers
 from relex.reference.proof.refinement import Refinement
 from relex.reference.proof.terms import CONSTANT, ELEMENT, Terms
 from relex.reference.proof.words import simplifications
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 LIBRARY = frozenset(kind.name for kind in LIBRARY_FUNCTIONS)
 """Functions whose last digits are not specified."""
@@ -76,7 +74,7 @@ class DifferentTerms(Unproved):
         self.difference = difference
 
 
-Results = list[tuple["Array", np.dtype[Any]]]
+Results = list[tuple[Array, np.dtype[Any]]]
 Rewrite = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
 
 LARGE = 20_000

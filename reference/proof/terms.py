@@ -18,15 +18,13 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import accumulate, islice
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.interpreter.budget import take
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 UNDEFINED, TRUE, FALSE = 0, 1, 2
 """The numbers of some terms: memory that was not written, and booleans."""

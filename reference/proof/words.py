@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
 
+from relex.dialects.arrays import Array
 from relex.dialects.tir import Dot4Op
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.rules import TERMS, Make
 from relex.reference.proof.terms import Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 INT8, INT32 = np.dtype(np.int8), np.dtype(np.int32)
 

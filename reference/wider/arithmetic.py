@@ -6,16 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.reference.equivalence.bounded import Format, quantum_of, where
 from relex.reference.equivalence.spread_rules import FUNCTION_ULPS
 from relex.reference.wider.numbers import Reals, all_known, enclose, wide_dtype
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 ULPS = FUNCTION_ULPS / 2
 """How far a library may be off in a function, in units in the last place."""

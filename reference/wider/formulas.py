@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
 
+from relex.dialects.arrays import Array
 from relex.dialects.relex.properties import python_value
 from relex.dialects.table import Table
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.numbers import Reals, Value, wrapped
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 Formula = Callable[..., Any]
 """Maps an operator and what is known about its operands to what is known about its result, or to a tuple for several;

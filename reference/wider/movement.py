@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -11,14 +11,12 @@ from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.elementwise import element_type
 from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, constant, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, format_of, round_to, wide_dtype, wrapped
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @FORMULAS.rule(relex.PermuteDimsOp)

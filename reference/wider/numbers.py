@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, integer_limits, is_emulated, is_float_dtype, numpy_dtype
 from relex.reference.equivalence.bounded import Format, where
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @cache

@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.formulas import FORMULAS, as_list, constant, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, objects
 from relex.reference.wider.reductions import dot, extreme, unpacked
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass(frozen=True)
