@@ -40,11 +40,6 @@ class Order:
         """The type of the integers."""
         return np.dtype(f"i{self.dtype.itemsize}")
 
-    @property
-    def mask(self) -> int:
-        """All bits but the sign."""
-        return 2 ** (8 * self.dtype.itemsize - 1) - 1
-
     def integers(self, floats: Array) -> Array:
         """Return the integers of floats."""
         with np.errstate(over="ignore"):
@@ -57,7 +52,8 @@ class Order:
         return bits.view(self.dtype)
 
     def _turned(self, bits: Any) -> Any:
-        return bits ^ (bits >> (8 * self.dtype.itemsize - 1) & self.integer.type(self.mask))
+        all_but_sign = self.integer.type(np.iinfo(self.integer).max)
+        return bits ^ (bits >> (8 * self.dtype.itemsize - 1) & all_but_sign)
 
 
 class ExtremeOfIntegers:

@@ -136,24 +136,20 @@ def _place_in(row: Any, sign: int, last: bool) -> tuple[int, bool]:
     return found[-1 if last else 0], len(rivals) == 1 or (rivals == found and all(high[i] == best for i in found))
 
 
-@FORMULAS.rule(relex.SoftmaxOp)
+@FORMULAS.rule(relex.SoftmaxOp, relex.LogSoftmaxOp)
 def softmax(op: Operation, x: Reals) -> Value:
-    """exp(x - max(x)) / sum(exp(x - max(x)))."""
-    return _along(op, x, _softmax)
+    """Shares along a dimension, or their logarithms."""
+    return _along(op, x, shares if isinstance(op, relex.SoftmaxOp) else logarithms_of_shares)
 
 
-def _softmax(rows: Reals) -> Reals:
+def shares(rows: Reals) -> Reals:
+    """Return exp(x - max(x)) / sum(exp(x - max(x)))."""
     powers = real.exp(_shifted(rows))
     return real.loosened(real.divide(powers, _column(real.total(powers))), 1)
 
 
-@FORMULAS.rule(relex.LogSoftmaxOp)
-def log_softmax(op: Operation, x: Reals) -> Value:
-    """x - max(x) - log(sum(exp(x - max(x))))."""
-    return _along(op, x, _log_softmax)
-
-
-def _log_softmax(rows: Reals) -> Reals:
+def logarithms_of_shares(rows: Reals) -> Reals:
+    """Return x - max(x) - log(sum(exp(x - max(x))))."""
     shifted = _shifted(rows)
     return real.subtract(shifted, _column(real.library(np.log, real.total(real.exp(shifted)))))
 
