@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import FLOATS, integer_limits, is_emulated, is_float_dtype, numpy_dtype
+from relex.dialects.dtypes import FLOATS, is_emulated, is_float_dtype, numpy_dtype
 from relex.reference.equivalence.bounded import Format, where
 
 
@@ -148,7 +148,8 @@ class Integers:
     @property
     def limits(self) -> tuple[int, int]:
         """The smallest and the largest integer of the type."""
-        return integer_limits(self.t)
+        bits, signed = width_of(self.t)
+        return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
 
     def moved(self, move: Callable[[Array], Any]) -> Integers:
         """Return the array after it was moved."""
