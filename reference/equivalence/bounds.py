@@ -25,7 +25,7 @@ loops that `legalize-ops` makes of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -34,6 +34,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import PassError
 from relex.dialects.relex import Operator
@@ -44,9 +45,6 @@ from relex.reference.equivalence.spread_rules import RULES, Rule, known_if_opera
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function, Program
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class BoundedNumbers(Numbers):
@@ -68,13 +66,17 @@ class BoundedNumbers(Numbers):
         return result
 
     def decided(self, value: Any) -> Any:
-        return _decided(value)
+        if not value.dtype.names:
+            return value
+        if np.any(spread_of(value) != 0):
+            raise Undecided
+        return value_of(value)
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(op, Operator):
             return lambda *arrays: self._run_operator(op, function, arrays)
         if isinstance(op.results[0].type, IndexType):
-            return lambda *numbers: function(*map(_decided, numbers))
+            return lambda *numbers: function(*map(self.decided, numbers))
         rule = self.rule_of(op)
 
         def run(*numbers: Any) -> Any:
@@ -134,14 +136,6 @@ def as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: Numb
         return None
     loops = next(inner for inner in module.ops if isinstance(inner, PrimFuncOp))
     return Program(module, numbers=numbers).function(loops)
-
-
-def _decided(number: Any) -> Any:
-    if not number.dtype.names:
-        return number
-    if np.any(spread_of(number) != 0):
-        raise Undecided
-    return value_of(number)
 
 
 def _any_spread(array: Array) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -89,6 +89,12 @@ class Checker:
         self._refer(runner.module, kept, p.name, runner)
         return None
 
+    def expect_same(self, p: ModulePass, module: ModuleOp) -> None:
+        """Check the next pass. Raises `NotEquivalentError` for the first change that it should not have made."""
+        difference = self.after(p, module)
+        if difference is not None:
+            raise self.error(difference)
+
     def check_steps(self, p: ModulePass, steps: Sequence[Step]) -> None:
         """Check each step of a schedule by itself. Raises `NotEquivalentError`."""
         checker, last = Checker(self._seed, self._samples, proof=self._proof), None
@@ -97,9 +103,7 @@ class Checker:
                 checker.start(step.before)
             last = step.after
             checker.report.findings.clear()
-            found = checker.after(ScheduleStep(p.name, str(step.primitive)), step.after)
-            if found is not None:
-                raise checker.error(found)
+            checker.expect_same(ScheduleStep(p.name, str(step.primitive)), step.after)
             findings = [f for f in checker.report.findings if f.verdict.kind is not Kind.UNCHANGED]
             are_right = any(f.verdict.sizes for f in findings) and _has_right_indices(step.after)
             self.report.findings += [f.with_indices(are_right) for f in findings]
@@ -259,21 +263,21 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     checker = Checker(seed, samples, proof=proof)
     module = module.clone()
     checker.start(module)
-    _check_steps(p, module, checker)
+    for step in flat_steps(p):
+        with checker.watching(step):
+            apply_pass(step, make_context(), module)
+        verify_after(step, module)
+        checker.expect_same(step, module)
     return checker.report
 
 
-def _check_steps(p: ModulePass, module: ModuleOp, checker: Checker) -> None:
-    for step in steps_of(p):
-        _check_steps(step, module, checker)
-    if steps_of(p):
-        return
-    with checker.watching(p):
-        apply_pass(p, make_context(), module)
-    verify_after(p, module)
-    difference = checker.after(p, module)
-    if difference is not None:
-        raise checker.error(difference)
+def flat_steps(p: ModulePass) -> Iterator[ModulePass]:
+    """Yield the passes that a pass is composed of, or the pass itself."""
+    steps = steps_of(p)
+    for step in steps:
+        yield from flat_steps(step)
+    if not steps:
+        yield p
 
 
 def check_equivalent(
@@ -293,7 +297,5 @@ def check_equivalent(
         expect_module(module)
     checker = Checker(seed, samples, proof=proof)
     checker.start(before)
-    difference = checker.after(Rewriting(numerics), after)
-    if difference is not None:
-        raise checker.error(difference)
+    checker.expect_same(Rewriting(numerics), after)
     return checker.report

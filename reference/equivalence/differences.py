@@ -48,7 +48,12 @@ class Difference:
         """The first line of an error message: the pass, the function, and the mismatch."""
         p = self.passes[-1]
         who = "the rewriting" if isinstance(p, Rewriting) else f"pass '{title_of(p)}'"
-        return f"{who} changes what @{self.function} {'computes' if self.sample else 'is'}: {self.mismatch}"
+        return f"{who} {self.change}"
+
+    @property
+    def change(self) -> str:
+        """What the pass does to the function."""
+        return f"changes what @{self.function} {'computes' if self.sample else 'is'}: {self.mismatch}"
 
 
 @dataclass(frozen=True)

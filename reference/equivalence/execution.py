@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, llvm
@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, numpy_dtype, storage_of
 from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
 from relex.dialects.tir import PrimFuncOp
@@ -26,17 +27,14 @@ from relex.reference.equivalence.interface import Interface, NotComparable, Spec
 from relex.reference.interpreter import api as api
 from relex.reference.interpreter.budget import OutOfSteps, at_most
 from relex.reference.interpreter.library import CALLS
-from relex.reference.interpreter.memory import Buffer, fresh_array, signless
+from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Program
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
 Shapes = Sequence[tuple[int, ...]]
-Call = tuple[str, "tuple[Array, ...]"]
+Call = tuple[str, tuple[Array, ...]]
 """The name of a library function, and the arguments of a call."""
 
 
@@ -73,15 +71,11 @@ class Runner:
             return self._run_natively(function, interface, arguments, shapes)
         if function is None:
             raise NotComparable("it has no body")
-        call = self._program.function(function)
-        outputs = _outputs(function, interface, shapes)
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
-        buffers = [Buffer(array) for array in outputs or ()]
         calls: list[Call] = []
         token = CALLS.set(calls)
         try:
-            with interpreting(STEPS):
-                results = call(*_as_arguments(function, inputs), *buffers)
+            found = _interpret(self._program, function, interface, inputs, shapes, STEPS)
         except UnsupportedError as e:
             raise NotComparable(e.diagnostics[0].message) from e
         except ExecutionError as e:
@@ -90,9 +84,7 @@ class Runner:
             return Outcome(error=str(e))
         finally:
             CALLS.reset(token)
-        if outputs is not None:
-            return Outcome(tuple(map(np.array, _in_order(interface, outputs, results))), calls=calls)
-        return Outcome(tuple(map(_without_sign, (*results, *_written(interface, inputs)))), calls=calls)
+        return Outcome(tuple(map(_without_sign, found)), calls=calls)
 
     def spreads(
         self,
@@ -110,25 +102,12 @@ class Runner:
             for spec, value in zip(interface.inputs, arguments, strict=True)
         ]
         try:
-            found = self._run_program(program, name, interface, inputs, shapes, STEPS // BOUNDED_STEPS)
+            found = self.run_on(program, name, interface, inputs, shapes, STEPS // BOUNDED_STEPS)
         except Undecided:
             raise NotComparable("it decides by numbers that rounding may change") from None
         return [np.asarray(spread_of(np.asarray(x))) for x in found]
 
     def run_on(
-        self,
-        numbers: Numbers,
-        name: str,
-        interface: Interface,
-        inputs: Sequence[Any],
-        shapes: Shapes | None,
-        steps: int,
-    ) -> list[Any]:
-        """Call a function in another representation of numbers, which `inputs` have already, and return the results in
-        it. Raises `NotComparable` if it cannot be called, or takes more steps."""
-        return self._run_program(Program(self.module, numbers=numbers), name, interface, inputs, shapes, steps)
-
-    def _run_program(
         self,
         program: Program,
         name: str,
@@ -137,20 +116,15 @@ class Runner:
         shapes: Shapes | None,
         steps: int,
     ) -> list[Any]:
+        """Call a function in another representation of numbers, that of `program` and `inputs`, and return the results
+        in it. Raises `NotComparable` if it cannot be called, or takes more steps."""
         function = find_function(self.module, name)
         if function is None or isinstance(function, llvm.FuncOp):
             raise NotComparable("machine code does not say what rounding may change")
-        call = program.function(function)
-        outputs = _outputs(function, interface, shapes)
-        lifted = [program.numbers.fresh_array(a.shape, a.dtype, element_type_of(a.dtype)) for a in outputs or ()]
         try:
-            with interpreting(steps):
-                results = call(*_as_arguments(function, inputs), *map(Buffer, lifted))
+            return _interpret(program, function, interface, inputs, shapes, steps)
         except ExecutionError as e:
             raise NotComparable(e.diagnostics[0].message) from e
-        if outputs is not None:
-            return _in_order(interface, lifted, results)
-        return [*results, *_written(interface, inputs)]
 
     def _run_natively(
         self, function: llvm.FuncOp, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None
@@ -161,7 +135,7 @@ class Runner:
             except RelexError as e:
                 raise NotComparable(str(e)) from e
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
-        outputs = [] if interface.written else _fresh(interface.outputs, shapes)
+        outputs = [] if interface.written else _fresh(self._program.numbers, interface.outputs, shapes)
         scalars = [spec for spec in interface.outputs if spec.shape is None]
         result = _native_result(scalars)
         words = [word for value in (*inputs, *outputs) for word in _words(value)]
@@ -215,6 +189,25 @@ def interpreting(steps: int) -> Generator[None]:
         raise Crash(f"the interpreter stumbles over it: {describe(e)}") from e
 
 
+def _interpret(
+    program: Program,
+    function: Operation,
+    interface: Interface,
+    inputs: Sequence[Any],
+    shapes: Shapes | None,
+    steps: int,
+) -> list[Any]:
+    """Call a function, and return its results, then the buffers that it may have written."""
+    assert isinstance(function, func.FuncOp | PrimFuncOp)
+    returns_all = isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs)
+    outputs = [] if returns_all else _fresh(program.numbers, interface.outputs, shapes)
+    with interpreting(steps):
+        returned = program.function(function)(*_as_arguments(function, inputs), *map(Buffer, outputs))
+    if returns_all:
+        return [*returned, *_written(interface, inputs)]
+    return _in_order(interface, outputs, returned)
+
+
 def _input(spec: Spec, value: Any) -> Any:
     """Return an argument for one call: a copy, as buffers are written in place."""
     return np.array(value) if spec.shape is not None else value
@@ -249,27 +242,19 @@ def _with_sign(value: Array, dtype: np.dtype[Any]) -> Array:
     return value.view(bounded_dtype(dtype)) if value.dtype.type is Bounded else value
 
 
-def _outputs(function: Operation, interface: Interface, shapes: Shapes | None) -> list[Array] | None:
-    """Return the buffers that a function gets for its results; None if it returns them."""
-    if isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs):
-        return None
-    assert isinstance(function, func.FuncOp | PrimFuncOp)
-    return _fresh(interface.outputs, shapes)
-
-
 def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any]) -> list[Any]:
     """Return the results of a function that fills buffers for arrays and returns scalars."""
     arrays, numbers = iter(filled), iter(returned)
     return [next(numbers if spec.shape is None else arrays) for spec in interface.outputs]
 
 
-def _fresh(specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
+def _fresh(numbers: Numbers, specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
     """Allocate arrays for the results, except for scalars."""
     shapes = shapes or [spec.shape or () for spec in specs]
     if any(size < 0 for shape in shapes for size in shape):
         raise UnknownSizes("the sizes of its results are not known")
     arrays = [(spec, shape) for spec, shape in zip(specs, shapes, strict=True) if spec.shape is not None]
-    return [fresh_array(shape, spec.dtype, checked=True) for spec, shape in arrays]
+    return [numbers.fresh_array(shape, spec.dtype, element_type_of(spec.dtype)) for spec, shape in arrays]
 
 
 def _written(interface: Interface, inputs: Sequence[Any]) -> list[Array]:
@@ -293,7 +278,7 @@ def _words(value: Any) -> list[tuple[Any, Any]]:
     """Return the C types and values that are passed for an argument: a number, or the fields of a descriptor."""
     if not isinstance(value, np.ndarray):
         return [(_native(value.dtype), value.item())]
-    array = cast("Array", value)
+    array = cast(Array, value)
     address = (ctypes.c_void_p, array.ctypes.data)
     numbers = (0, *array.shape, *(step // array.itemsize for step in array.strides))
     return [address, address, *((ctypes.c_int64, n) for n in numbers)]

@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import (
-    IndexType,
-    MemRefType,
-    ModuleOp,
-    NoneAttr,
-    TensorType,
-    VectorType,
-)
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, NoneAttr, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
@@ -132,27 +125,21 @@ def function_names(module: ModuleOp) -> dict[str, bool]:
 
 def interface_of(function: Operation) -> Interface:
     """Return the interface of a `func.func` or `tir.prim_func`. Raises `NotComparable` if it cannot be called."""
-    names = argument_names(function)
+    if not isinstance(function, func.FuncOp | PrimFuncOp):
+        raise NotComparable(f"'{function.name}' says too little about its arguments")
+    arguments = zip(argument_names(function), function.args, strict=True)
+    specs = tuple(_spec(function, i, name, arg.type) for i, (name, arg) in enumerate(arguments))
+    if isinstance(function, PrimFuncOp):
+        count = len(function.input_types)
+        return Interface(specs[:count], specs[count:], fills=True, has_loops=True)
+    results = function.function_type.outputs.data
+    labels = [f"result {i}" if len(results) > 1 else "result" for i in range(len(results))]
+    outputs = tuple(_spec(function, None, label, t) for label, t in zip(labels, results, strict=True))
+    if any(spec.is_buffer for spec in outputs):
+        raise NotComparable("it returns a buffer")
     has_loops = any(op.regions or op.successors for op in function.walk() if op is not function)
     calls = any("call" in op.name for op in function.walk())
-    match function:
-        case func.FuncOp():
-            types, results = function.function_type.inputs.data, function.function_type.outputs.data
-            inputs = tuple(_spec(function, i, name, t) for i, (name, t) in enumerate(zip(names, types, strict=True)))
-            labels = [f"result {i}" if len(results) > 1 else "result" for i in range(len(results))]
-            outputs = tuple(_spec(function, None, label, t) for label, t in zip(labels, results, strict=True))
-            if any(spec.is_buffer for spec in outputs):
-                raise NotComparable("it returns a buffer")
-            return Interface(inputs, outputs, has_loops=has_loops or calls)
-        case PrimFuncOp():
-            specs = [
-                _spec(function, i, name, arg.type)
-                for i, (name, arg) in enumerate(zip(names, function.args, strict=True))
-            ]
-            count = len(function.input_types)
-            return Interface(tuple(specs[:count]), tuple(specs[count:]), fills=True, has_loops=True)
-        case _:
-            raise NotComparable(f"'{function.name}' says too little about its arguments")
+    return Interface(specs, outputs, has_loops=has_loops or calls)
 
 
 def _spec(function: Operation, index: int | None, name: str, t: Attribute) -> Spec:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolOpInterface
 from xdsl.utils.symbol_table import get_name_if_symbol
@@ -147,7 +147,7 @@ def _replace_by_argument(op: Operation, name: str) -> bool:
         result.replace_all_uses_with(argument)
     if function.arg_attrs is not None and attrs is not None:
         function.arg_attrs = ArrayAttr([*attrs, *[type(attrs[0])({})] * len(op.results)]) if attrs else None
-    _set_type(function, function.function_type.outputs.data)
+    function.update_function_type()
     return _erase(op)
 
 
@@ -159,7 +159,7 @@ def _drop_argument(op: Operation, index: int) -> bool:
     block.erase_arg(block.args[index])
     if op.arg_attrs is not None:
         op.arg_attrs = ArrayAttr(attr for i, attr in enumerate(op.arg_attrs) if i != index)
-    _set_type(op, op.function_type.outputs.data)
+    op.update_function_type()
     return True
 
 
@@ -175,12 +175,8 @@ def _return(op: Operation, values: Sequence[SSAValue]) -> bool:
         return False
     op.operands = values
     function.res_attrs = None
-    _set_type(function, [value.type for value in values])
+    function.update_function_type()
     return True
-
-
-def _set_type(function: func.FuncOp, results: Sequence[Any]) -> None:
-    function.function_type = FunctionType.from_lists(function.body.blocks[0].arg_types, results)
 
 
 def simplify_arguments(arguments: Sequence[Any], shows: Callable[[list[Any]], bool]) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import llvm
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from relex.dialects.arrays import Array
 from relex.dialects.index.text import parse_index
 from relex.dialects.relex import CallDpsPackedOp
 from relex.dialects.sizes import evaluate
@@ -24,9 +25,6 @@ from relex.reference.equivalence.execution import Outcome, Runner, UnknownSizes
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
 from relex.reference.equivalence.reassociation import ReassociatedNumbers
 from relex.reference.equivalence.samples import KINDS, Sample, samples
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass

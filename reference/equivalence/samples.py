@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.bounded import Format
 from relex.reference.equivalence.interface import Interface, Spec
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 SIZES = (3, 1, 0, 5, 2)
 """Values of dynamic sizes, sample by sample."""
@@ -36,22 +34,21 @@ class Sample:
         """Yield arguments for a function: distinct dynamic sizes first, then equal ones, in case the function refuses
         the former."""
         sizes = _Sizes(self.size, distinct=True)
-        yield [self._argument(spec, sizes, interface) for spec in interface.inputs]
+        yield [self._argument(spec, sizes.shape(spec), interface) for spec in interface.inputs]
         if len(sizes.given) > 1 and self.size > 1:
             sizes = _Sizes(self.size, distinct=False)
-            yield [self._argument(spec, sizes, interface) for spec in interface.inputs]
+            yield [self._argument(spec, sizes.shape(spec), interface) for spec in interface.inputs]
 
     def of_shapes(self, interface: Interface, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
         """Return arguments of given shapes; that of a number is the number itself, if it stands for a size."""
-        arguments = [
-            self._argument(spec, _Given(shape), interface) for spec, shape in zip(interface.inputs, shapes, strict=True)
-        ]
         return [
-            np.int64(shape[0]) if spec.is_index and spec.shape is None and shape else argument
-            for spec, shape, argument in zip(interface.inputs, shapes, arguments, strict=True)
+            np.int64(shape[0])
+            if spec.is_index and spec.shape is None and shape
+            else self._argument(spec, shape, interface)
+            for spec, shape in zip(interface.inputs, shapes, strict=True)
         ]
 
-    def _argument(self, spec: Spec, sizes: _Sizes | _Given, interface: Interface) -> Any:
+    def _argument(self, spec: Spec, shape: tuple[int, ...], interface: Interface) -> Any:
         # Seeded by name, so that removing other arguments does not change it.
         name = crc32(spec.name.encode())
         rng = np.random.default_rng([self.seed, self.number, name])
@@ -62,7 +59,7 @@ class Sample:
         if spec.shape is None:
             kind = KINDS["whole"] if spec.dtype.kind == "i" and interface.has_loops else KINDS[self.kind]
             return kind.draw(rng, spec.dtype, (), turn)[()]
-        return KINDS[self.kind].draw(rng, spec.dtype, sizes.shape(spec), turn)
+        return KINDS[self.kind].draw(rng, spec.dtype, shape, turn)
 
 
 class _Sizes:
@@ -82,16 +79,6 @@ class _Sizes:
         return self.given.setdefault(name, self._size + more)
 
 
-@dataclass(frozen=True)
-class _Given:
-    """A shape that is known."""
-
-    known: tuple[int, ...]
-
-    def shape(self, spec: Spec) -> tuple[int, ...]:
-        return self.known
-
-
 def samples(seed: int, count: int) -> Iterator[Sample]:
     """Yield `count` samples of each kind of numbers."""
     for i in range(count):
@@ -99,7 +86,7 @@ def samples(seed: int, count: int) -> Iterator[Sample]:
             yield Sample(seed, i, kind, SIZES[i % len(SIZES)])
 
 
-Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], "Array"]
+Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], Array]
 """Draws an array of a dtype and shape. The last number differs between the samples and arguments of a function."""
 
 

@@ -38,12 +38,7 @@ def known_if_operands_are(op: Operation, value: Any, *operands: Any) -> Any:
     return plain(value, where(unknown, np.inf, 0.0))
 
 
-_OPEN = (
-    FastMathFlag.REASSOC,
-    FastMathFlag.ALLOW_CONTRACT,
-    FastMathFlag.NO_SIGNED_ZEROS,
-    FastMathFlag.ALLOW_RECIP,
-)
+_OPEN = {FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS, FastMathFlag.ALLOW_RECIP}
 """The fast-math flags whose effect is bounded."""
 
 
@@ -56,7 +51,7 @@ def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, 
     where an operand has a spread. `straddles` marks where an operand may have either sign."""
     fmt, flags = Format.of(value.dtype), fast_math_flags(op)
     spreads = [spread_of(x) for x in operands]
-    if flags - set(_OPEN):
+    if flags - _OPEN:
         result = np.full(np.shape(value), np.inf)
     elif any(any_of(spread != 0) for spread in spreads):
         result = _spread_of_rounded(fmt, value, exact, operands, spreads, straddles)
@@ -86,7 +81,7 @@ def _spread_of_rounded(
 def bound_addition(op: Operation, value: Any, a: Any, b: Any) -> Any:
     """Add a term to a sum in any order, if flags allow that; else add the spreads."""
     flags = fast_math_flags(op)
-    if FastMathFlag.REASSOC in flags and not flags - set(_OPEN):
+    if FastMathFlag.REASSOC in flags and not flags - _OPEN:
         return add_terms(value, a, b)
     return _rounded(op, value, spread_of(a) + spread_of(b), (a, b))
 

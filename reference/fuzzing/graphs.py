@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from math import inf, prod
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import AttrConstraint, OptPropertyDef
@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import DTYPES as ELEMENT_TYPES
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
@@ -32,9 +33,6 @@ from relex.dialects.relex.properties import (
     ScalarConstr,
     as_property,
 )
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 Shape = tuple[int, ...]
 Tensor = TensorType[Attribute]
@@ -115,8 +113,7 @@ class Graph:
     def module(self, returned: Sequence[SSAValue]) -> ModuleOp:
         """Return the graph as a module whose function returns these values."""
         self._builder.insert(ReturnOp(*returned))
-        types = [value.type for value in self.function.args], [value.type for value in returned]
-        self.function.function_type = FunctionType.from_lists(*types)
+        self.function.update_function_type()
         return ModuleOp([self.function])
 
 

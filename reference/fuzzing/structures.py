@@ -13,7 +13,6 @@ from xdsl.ir import SSAValue
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import (
     AddOp,
-    BinaryElementwise,
     ConcatOp,
     DenseOp,
     LayerNormOp,
@@ -28,7 +27,6 @@ from relex.dialects.relex import (
 from relex.reference.fuzzing.graphs import DTYPES_OF_PROGRAMS, MORE_SHAPES, Draw, Graph, random_graph
 
 UNARY: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, UnaryElementwise)]
-BINARY: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, BinaryElementwise)]
 
 
 def layers(random: Random) -> ModuleOp:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
@@ -17,20 +17,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from relex.dialects.arrays import Array
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, describe
 from relex.dialects.relex import CallDpsPackedOp
-from relex.passes.base import steps_of, verify_after
+from relex.passes.base import verify_after
 from relex.passes.tracing import observe
 from relex.passes.tracing.records import Application
 from relex.passes.tracing.trace import RulesStopped, Trace
-from relex.reference.equivalence.check import Checker
+from relex.reference.equivalence.check import Checker, flat_steps
 from relex.reference.equivalence.differences import Difference, explain
 from relex.reference.equivalence.interface import find_function
 from relex.runtime.library import LIBRARY
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 Problem = Literal["results", "interface", "crash", "invalid", "endless"]
 
@@ -51,11 +49,6 @@ class Step:
 
     rule: str
     op: str
-
-    @classmethod
-    def of(cls, application: Application) -> Step:
-        """Return what was observed as a step."""
-        return cls(application.rule, application.op)
 
 
 @dataclass(frozen=True)
@@ -126,15 +119,6 @@ def _at_most(seconds: float) -> Generator[None]:
         signal.signal(signal.SIGPROF, old)
 
 
-def flat_steps(p: ModulePass) -> Iterator[ModulePass]:
-    """Yield the passes that a pass is composed of, or the pass itself."""
-    steps = steps_of(p)
-    for step in steps:
-        yield from flat_steps(step)
-    if not steps:
-        yield p
-
-
 def try_pass(p: ModulePass, module: ModuleOp, settings: Settings, stop: int | None = None) -> Trial:
     """Run a pass on a copy of a module, until its patterns have been applied `stop` times."""
     checker = Checker(settings.seed, settings.samples)
@@ -163,7 +147,7 @@ def _make_trace(limit: int, stop: int | None) -> Trace:
 
 
 def _applied(trace: Trace) -> tuple[Step, ...]:
-    return tuple(map(Step.of, trace.applications))
+    return tuple(Step(a.rule, a.op) for a in trace.applications)
 
 
 def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, settings: Settings) -> Trial | None:
@@ -190,7 +174,9 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, s
         if isinstance(cause, CompileError) and not isinstance(cause, InternalError):
             return Trial(_applied(trace), refused=cause.diagnostics[0].message)
         step, place = _place(cause, p)
-        return fail("crash", f"raises {describe(cause)}{place}", Step.of(trace.failed) if trace.failed else step)
+        if trace.failed is not None:
+            step = Step(trace.failed.rule, trace.failed.op)
+        return fail("crash", f"raises {describe(cause)}{place}", step)
     try:
         verify_after(p, module)
     except CompileError as e:
@@ -200,12 +186,7 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, s
     if difference is None:
         return None
     problem = "results" if difference.sample is not None else "interface"
-    return fail(problem, _told(difference), function=difference.function, difference=difference)
-
-
-def _told(difference: Difference) -> str:
-    what = "computes" if difference.sample else "is"
-    return f"changes what @{difference.function} {what}: {difference.mismatch}"
+    return fail(problem, difference.change, function=difference.function, difference=difference)
 
 
 def _cause(error: BaseException) -> BaseException:

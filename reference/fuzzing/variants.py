@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import array_from_dense, dense_from_array, element_type_of
 from relex.dialects.errors import InferenceError, RelexError
-from relex.dialects.functions import argument_attrs
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import CallDpsPackedOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
 from relex.reference.fuzzing.graphs import DTYPES, OPERATORS, Draw, Graph, returned_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 T = TypeVar("T")
 
@@ -61,7 +58,7 @@ def apply_variation(module: ModuleOp, edit: Callable[[FuncOp], None]) -> ModuleO
     try:
         edit(function)
         _infer(function.body.block)
-        _set_type(function)
+        function.update_function_type()
         verify_module(changed)
     except (NothingToChange, RelexError, VerifyException, ValueError, IndexError):
         return None
@@ -99,15 +96,6 @@ def _infer(block: Block) -> None:
 def _set_value_type(value: SSAValue, t: Attribute) -> None:
     if value.type != t:
         Rewriter.replace_value_with_new_type(value, t)
-
-
-def _set_type(function: FuncOp) -> None:
-    last = function.body.block.last_op
-    results = last.operand_types if isinstance(last, ReturnOp) else ()
-    attrs = argument_attrs(function)
-    if attrs is not None and len(attrs) != len(function.body.block.args):
-        function.arg_attrs = None
-    function.function_type = FunctionType.from_lists(function.body.block.arg_types, list(results))
 
 
 def _tensors(function: FuncOp) -> list[tuple[BlockArgument, TensorType]]:
@@ -221,14 +209,8 @@ def _make_constant(function: FuncOp, random: Random) -> None:
     if name is None:
         raise NothingToChange
     constant = ConstantOp(Draw(random).array(t.get_shape(), name))
-    function.body.block.insert_ops_before([constant], _first(function))
+    Rewriter.insert_op(constant, InsertPoint.at_start(function.body.block))
     arg.replace_all_uses_with(constant.result)
-
-
-def _first(function: FuncOp) -> Operation:
-    first = function.body.block.first_op
-    assert first is not None
-    return first
 
 
 def _repeat_op(function: FuncOp, random: Random) -> None:
@@ -266,7 +248,7 @@ def _grow_before(function: FuncOp, random: Random) -> None:
         except InferenceError:
             continue
         if op.results[0].type == arg.type:
-            function.body.block.insert_ops_before([op], _first(function))
+            Rewriter.insert_op(op, InsertPoint.at_start(function.body.block))
             arg.replace_uses_with_if(op.results[0], lambda use, op=op: use.operation is not op)
             return
         op.erase()

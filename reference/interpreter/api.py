@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.traits import SymbolTable
 
+from relex.dialects.arrays import Array
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source
 from relex.dialects.signature import Signature, unknown_function
@@ -34,9 +35,6 @@ from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_p
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
 from relex.runtime.sources import AnyProgram, read_program
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 def interpret(

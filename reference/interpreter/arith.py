@@ -236,19 +236,15 @@ def convert(op: Operation, kind: type[Operation]) -> Unary:
     """Return the conversion of a kind of op from the type of an op's operand to that of its result."""
     source, target = op.operands[0].type, op.results[0].type
     if kind in INTEGER_CASTS:
-        return _resize(integers(op, source), integers(op, target), is_signed=kind is not arith.ExtUIOp)
+        numbers, resized = integers(op, source), integers(op, target)
+        read = numbers.unsigned if kind is arith.ExtUIOp else numbers.signed
+        return lambda a: resized.value(read(a))
     if kind in TO_FLOATS:
         numbers, dtype = integers(op, source), dtype_of(op, target)
         read = numbers.signed if kind is arith.SIToFPOp else numbers.unsigned
         return lambda a: read(a).astype(dtype)
     dtype_of(op, source)
     return _round_towards_zero(integers(op, target), is_signed=kind is arith.FPToSIOp)
-
-
-def _resize(source: Integers, target: Integers, *, is_signed: bool) -> Unary:
-    """Extend or truncate integers."""
-    read = source.signed if is_signed else source.unsigned
-    return lambda a: target.value(read(a))
 
 
 def _round_towards_zero(target: Integers, *, is_signed: bool) -> Unary:

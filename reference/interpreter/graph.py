@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import tensor
@@ -12,25 +12,17 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import stop
-from relex.dialects.relex import (
-    AllocTensorOp,
-    CallDpsPackedOp,
-    CallTirOp,
-    ConstantOp,
-    Operator,
-)
+from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp, ConstantOp, Operator
 from relex.dialects.relex.types import SizedType, shape_str, tensor_type
 from relex.dialects.sizes import gathering, names_in
 from relex.dialects.upstream.reshapes import groups_of
 from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer, dimension
-from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Values, guarded, shape_of
+from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Unary, Values, guarded, shape_of
 from relex.reference.interpreter.scalars import dtype_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @STEPS.rule(Operator)
@@ -124,12 +116,6 @@ def interpret_call_dps_packed(op: CallDpsPackedOp, preparation: Preparation) -> 
     return call
 
 
-@STEPS.rule(AllocTensorOp)
-def interpret_alloc_tensor(op: AllocTensorOp, preparation: Preparation) -> Run:
-    """Allocate a tensor of unspecified contents."""
-    return _allocation(op, preparation)
-
-
 @STEPS.rule(tensor.DimOp)
 def interpret_dim(op: tensor.DimOp, preparation: Preparation) -> Binary:
     """Return the size of a dimension."""
@@ -148,14 +134,10 @@ def interpret_cast(op: tensor.CastOp, preparation: Preparation) -> Run:
 
 
 @STEPS.rule(tensor.CollapseShapeOp)
-def interpret_collapse_shape(op: tensor.CollapseShapeOp, preparation: Preparation) -> Run:
+def interpret_collapse_shape(op: tensor.CollapseShapeOp, preparation: Preparation) -> Unary:
     """Collapse groups of dimensions of a tensor to one each."""
     groups = groups_of(op)
-
-    def collapse(array: Array) -> Array:
-        return array.reshape([prod(array.shape[d] for d in group) for group in groups])
-
-    return collapse
+    return lambda array: array.reshape([prod(array.shape[d] for d in group) for group in groups])
 
 
 @STEPS.rule(tensor.ExpandShapeOp)
@@ -175,7 +157,7 @@ def interpret_expand_shape(op: tensor.ExpandShapeOp, preparation: Preparation) -
 
 
 def _allocation(op: Operation, preparation: Preparation) -> Callable[..., tuple[Array, ...]]:
-    """Return a function that allocates the results of an op, given the sizes that their types leave open."""
+    """Allocate the results of an op, tensors of unspecified contents, given the sizes that their types leave open."""
     numbers, types = preparation.numbers, [t for t in op.result_types if isa(t, TensorType)]
     dtypes: list[Any] = [dtype_of(op, t.element_type) for t in types]
 
@@ -186,3 +168,6 @@ def _allocation(op: Operation, preparation: Preparation) -> Callable[..., tuple[
         return tuple(numbers.fresh_array(shape, dtype, t.element_type) for shape, dtype, t in made)
 
     return allocate
+
+
+STEPS.add(_allocation, AllocTensorOp)

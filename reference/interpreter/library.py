@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import Operation
 
+from relex.dialects.arrays import Array
 from relex.dialects.errors import stop
 from relex.reference.interpreter.memory import PATTERN
 from relex.reference.interpreter.program import Preparation, guarded
 from relex.runtime.library import LIBRARY, LibraryInput, not_registered
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 SURE = 4
 """If this many bytes in a row all hold the pattern of fresh memory, they were certainly not written."""
@@ -42,7 +39,8 @@ def library_call(
         def run(*arrays: Array) -> None:
             results = arrays[count:]
             if checked:
-                _mark(results)
+                for result in results:
+                    _bytes_of(result)[...] = PATTERN
             function(*map(LibraryInput.of, arrays[:count]), *results)
             if checked:
                 _expect_written(op, name, results)
@@ -50,11 +48,6 @@ def library_call(
         numbers.in_place(op, run, len(outputs))(*inputs, *outputs)
 
     return call
-
-
-def _mark(results: Sequence[Array]) -> None:
-    for result in results:
-        _bytes_of(result)[...] = PATTERN
 
 
 def _expect_written(op: Operation, name: str, results: Sequence[Array]) -> None:

@@ -108,7 +108,7 @@ def _init_step(block: BlockOp, preparation: Preparation) -> Step:
     if reduction_loop(block) is None:
         return _guarded_init(block, steps, preparation)
     spatial = _variables(block, IterKind.SPATIAL, preparation)
-    state = _met_slot(block, preparation)
+    state = preparation.state_slot(init)
 
     def step(frame: Frame) -> None:
         place = tuple([frame[slot] for slot in spatial])
@@ -136,39 +136,20 @@ def _variables(block: BlockOp, kind: IterKind, preparation: Preparation) -> tupl
     return preparation.slots(v.variable for v in block.iter_vars if v.kind is kind)
 
 
-def _met_slot(block: BlockOp, preparation: Preparation) -> int:
-    """Return the slot of the spatial values that a reduction has met."""
-    assert block.init is not None
-    return preparation.state_slot(block.init)
+def _is_outside(value: int | SSAValue, loop: ForOp) -> bool:
+    return isinstance(value, int) or not loop.is_ancestor(value.owner)
 
 
 class _Reduction:
     """A block's reduction, from the first to the last iteration of the outermost loop that drives it."""
 
     def __init__(self, block: BlockOp, loop: ForOp, preparation: Preparation):
-        self._met = _met_slot(block, preparation)
-        self._init_all = _EmptyReduction(block, loop, preparation)
-        outside = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE and _is_outside(v.extent, loop)]
-        self._extents = [size(extent, preparation) for extent in outside]
-
-    def begin(self, frame: Frame) -> None:
-        frame[self._met] = set()
-
-    def end(self, frame: Frame) -> None:
-        if not all([extent(frame) for extent in self._extents]):
-            self._init_all.run(frame)
-
-
-def _is_outside(value: int | SSAValue, loop: ForOp) -> bool:
-    return isinstance(value, int) or not loop.is_ancestor(value.owner)
-
-
-class _EmptyReduction:
-    """Runs the init for all values of the spatial variables where there is nothing to reduce."""
-
-    def __init__(self, block: BlockOp, loop: ForOp, preparation: Preparation):
         assert block.init is not None
         self._block = block
+        self._met = preparation.state_slot(block.init)
+        """The slot of the spatial values that the reduction has met."""
+        outside = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE and _is_outside(v.extent, loop)]
+        self._reduced = [size(extent, preparation) for extent in outside]
         spatial = [v for v in block.iter_vars if v.kind is IterKind.SPATIAL]
         scope = loop.parent_op() or loop
         inside = {inner.variable for inner in loops_around(block) if loop.is_ancestor(inner)}
@@ -185,7 +166,13 @@ class _EmptyReduction:
         self._init = preparation.steps(block.init.body.block.ops)
         self._is_possible = not any(variables_in(value, scope) & inside for value in values)
 
-    def run(self, frame: Frame) -> None:
+    def begin(self, frame: Frame) -> None:
+        frame[self._met] = set()
+
+    def end(self, frame: Frame) -> None:
+        """Run the init for all values of the spatial variables if there was nothing to reduce."""
+        if all([extent(frame) for extent in self._reduced]):
+            return
         if not self._is_possible:
             stop(self._block, "expected values to reduce over, as the init depends on the loops of the reduction")
         for step in self._steps:

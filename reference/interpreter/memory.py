@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype, is_sub_byte
 from relex.dialects.errors import name_of, stop
-
-if TYPE_CHECKING:
-    from xdsl.ir import SSAValue
-
-    from relex.dialects.dtypes import Array
 
 PATTERN = 0xA5
 """The value of each byte of a fresh integer in a checked run."""

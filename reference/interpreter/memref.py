@@ -18,7 +18,7 @@ from relex.dialects.tir import AllocBufferOp
 from relex.reference.interpreter.checks import MONITOR
 from relex.reference.interpreter.memory import Buffer, check_bounds, dimension
 from relex.reference.interpreter.numbers import Numbers
-from relex.reference.interpreter.program import STEPS, Binary, Preparation, Program, Run, Unary, shape_of
+from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Unary, shape_of
 from relex.reference.interpreter.scalars import INDEX, dtype_of
 
 
@@ -135,14 +135,11 @@ def interpret_get_global(op: memref.GetGlobalOp, preparation: Preparation) -> No
     found = SymbolTable.lookup_symbol(op, op.name_)
     if not isinstance(found, memref.GlobalOp):
         stop(op, f"expected a 'memref.global' named {op.name_}, found no such global")
-    preparation.preset(op.memref, _global(found, preparation.program))
-
-
-def _global(op: memref.GlobalOp, program: Program) -> Buffer:
-    """Return the memory of a global, which all functions and calls share."""
-    if op not in program.globals:
-        program.globals[op] = _make_global(op, program.numbers)
-    return program.globals[op]
+    # All functions and calls share its memory.
+    known = preparation.program.globals
+    if found not in known:
+        known[found] = _make_global(found, preparation.numbers)
+    preparation.preset(op.memref, known[found])
 
 
 def _make_global(op: memref.GlobalOp, numbers: Numbers) -> Buffer:

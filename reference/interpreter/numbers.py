@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from xdsl.ir import Attribute, Operation
 
+from relex.dialects.arrays import Array
 from relex.reference.interpreter.memory import fresh_array
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from relex.dialects.dtypes import Array
 
 
 class Numbers:

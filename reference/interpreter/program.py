@@ -106,19 +106,13 @@ class Preparation:
 
     def __init__(self, program: Program):
         self.program = program
+        self.checked = program.checked
+        """True in a checked run."""
+        self.numbers = program.numbers
+        """The representation of numbers in the run."""
         self.template: Frame = []
         self._slots: dict[SSAValue, int] = {}
         self._states: dict[Operation, int] = {}
-
-    @property
-    def checked(self) -> bool:
-        """True in a checked run."""
-        return self.program.checked
-
-    @property
-    def numbers(self) -> Numbers:
-        """The representation of numbers in the run."""
-        return self.program.numbers
 
     def slot(self, value: SSAValue) -> int:
         """Return the slot of a value in a frame."""
@@ -147,8 +141,7 @@ class Preparation:
 
     def steps(self, ops: Iterable[Operation]) -> tuple[Step, ...]:
         """Return the steps of ops, except those that need none."""
-        made = (self.step(op) for op in ops)
-        return tuple(step for step in made if step is not None)
+        return tuple(filter(None, map(self.step, ops)))
 
     def step(self, op: Operation) -> Step | None:
         """Return the step of an op; None if it needs none."""

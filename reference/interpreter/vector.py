@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, vector
@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.errors import stop, unsupported
 from relex.reference.interpreter.arith import FLOAT_FUNCTIONS, integer_function
 from relex.reference.interpreter.checks import MONITOR
@@ -20,9 +21,6 @@ from relex.reference.interpreter.memory import Buffer, check_bounds
 from relex.reference.interpreter.memref import buffer_type, stop_read_only
 from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
 from relex.reference.interpreter.scalars import dtype_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 Kind = vector.CombiningKindFlag
 

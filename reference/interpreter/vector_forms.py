@@ -60,13 +60,7 @@ def _is_of_class(value: Any, classes: Any) -> Any:
     is_denormal = (value != 0) & (np.abs(value) < np.finfo(value.dtype).tiny)
     found = np.select(
         [np.isnan(value), value == -np.inf, value == np.inf, value == 0, value < 0],
-        [
-            0x3,
-            1 << 2,
-            1 << 9,
-            np.where(np.signbit(value), 1 << 5, 1 << 6),
-            np.where(is_denormal, 1 << 4, 1 << 3),
-        ],
+        [0x3, 1 << 2, 1 << 9, np.where(np.signbit(value), 1 << 5, 1 << 6), np.where(is_denormal, 1 << 4, 1 << 3)],
         np.where(is_denormal, 1 << 7, 1 << 8),
     )
     return (found & classes) != 0

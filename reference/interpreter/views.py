@@ -5,28 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerType,
-    MemRefType,
-    NoneAttr,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Operation
 
+from relex.dialects.arrays import Array
 from relex.dialects.errors import name_of, stop
 from relex.dialects.upstream.reshapes import groups_of
 from relex.reference.interpreter.memory import Buffer, check_size
 from relex.reference.interpreter.memref import buffer_type
 from relex.reference.interpreter.program import STEPS, Preparation, Run, Values, shape_of
 from relex.reference.interpreter.scalars import INDEX, dtype_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 def _numbers(static: DenseArrayBase[IntegerType], dynamic: Iterator[Any]) -> list[int]:

@@ -15,12 +15,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.arrays import Array
 from relex.dialects.errors import ExecutionError
 from relex.dialects.index.domains import constant_value, is_same_value
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
@@ -29,9 +30,6 @@ from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.interpreter.memory import check_bounds, copied, gather, scatter
 from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
 from relex.reference.interpreter.scalars import INDEX, size
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 FEWEST = 16
 """With fewer spatial iterations, running them one by one is faster; a single one would not be an array."""
@@ -107,16 +105,13 @@ class Nest:
         changes."""
         index = {access.buffer: access.indices for access in accesses(self.block) if access.is_write}
         return bool(index) and all(
-            access.op.parent_block() in (self.block.body.block, self._init_block())
+            access.op.parent_op() in (self.block, self.block.init)
             and varying.isdisjoint(access.indices)
             and not any(_is_made_in(self.block.init, i) for i in access.indices)
             and all(map(is_same_value, access.indices, index[access.buffer]))
             for access in accesses(self.block)
             if access.buffer in index
         )
-
-    def _init_block(self) -> Block | None:
-        return self.block.init.body.block if self.block.init is not None else None
 
 
 def _is_simple(op: Operation) -> bool:
@@ -288,7 +283,7 @@ def _choice(op: scf.IfOp, preparation: Preparation) -> Step:
 
 
 def _is_array(value: Any) -> TypeGuard[Array]:
-    return isinstance(value, np.ndarray) and cast("Array", value).ndim == 1
+    return isinstance(value, np.ndarray) and cast(Array, value).ndim == 1
 
 
 def _merged(chosen: Array, outer: Mapping[int, Any], frame: Frame, run: Callable[[Frame, int], list[Any]]) -> list[Any]:

@@ -11,22 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.dialects import arith, math
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.memory import signless
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.rules import choose_terms, compare_terms
 from relex.reference.proof.terms import SUM, Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class Unknown(Exception):
@@ -174,20 +172,18 @@ class Elements(NDArrayOperatorsMixin):
 
         if {self.dtype.kind, dtype.kind} == {"i", "u"} and self.dtype.itemsize == dtype.itemsize:
             return self.derived(self.ids, dtype)
-        source, target = signless(self.dtype), signless(dtype)
-        head = Head(_cast(self.dtype, dtype), target, source.name, convert)
-        return self.derived(self.applied(head, [self]).ids, dtype)
+        return self.converted(_cast(self.dtype, dtype), dtype, convert)
 
     def reinterpreted(self, dtype: np.dtype[Any]) -> Elements:
         """The numbers of another type that have the same bits."""
-        source, target = signless(self.dtype), signless(dtype)
-        if source == target:
+        target = signless(dtype)
+        if signless(self.dtype) == target:
             return self.derived(self.ids, dtype)
+        return self.converted(arith.BitcastOp.name, dtype, lambda value: value.view(target))
 
-        def convert(value: Any) -> Any:
-            return value.view(target)
-
-        head = Head(arith.BitcastOp.name, target, source.name, convert)
+    def converted(self, op: str, dtype: np.dtype[Any], convert: Callable[[Any], Any]) -> Elements:
+        """Return what an op makes of each element: a number of another type."""
+        head = Head(op, signless(dtype), signless(self.dtype).name, convert)
         return self.derived(self.applied(head, [self]).ids, dtype)
 
     def copy(self) -> Elements:

@@ -142,11 +142,6 @@ def _step(data: dict[str, Any]) -> Step:
 
 
 def _finding(name: str, function: str, data: dict[str, Any]) -> Finding:
-    verdict = Verdict(
-        Kind(data["verdict"]),
-        data.get("why", ""),
-        tuple(data.get("sizes", ())),
-        data.get("indices", False),
-        data.get("doubt", 0.0),
-    )
+    known = {key: data[key] for key in ("why", "indices", "doubt") if key in data}
+    verdict = Verdict(Kind(data["verdict"]), sizes=tuple(data.get("sizes", ())), **known)
     return Finding(name, function, data["type"], verdict)

@@ -18,25 +18,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.proof import single
-from relex.reference.proof.single import BITS, P, are_single
+from relex.reference.proof.single import BITS, FIRST, SECOND, P, are_single
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
-_RESIDUE, _CONSTANT, _SUM = np.uint64(P), np.uint64(single.CONSTANT), np.uint64(single.SUM)
-"""The bits of a term: its residue, whether it is a number, and whether it is a sum in any order."""
-
-_BITS, _SHIFT, _HALF, _LOW = np.uint64(BITS), np.uint64(31), np.uint64(32), np.uint64(2**32 - 1)
-_FIRST, _SECOND = np.uint64(single.FIRST), np.uint64(single.SECOND)
 
 AT_ONCE = 2**20
 """The number of products that are computed at once."""
@@ -60,7 +52,7 @@ class Residues(Terms):
         self.count = 0
         """The number of residues that were drawn."""
         super().__init__()
-        self.undefined = int(self._key("undefined") & _RESIDUE)
+        self.undefined = int(self._key("undefined") & P)
         self.true, self.false = (self.constant(np.bool_(value)) for value in (True, False))
 
     @property
@@ -93,7 +85,7 @@ class Residues(Terms):
         bits = np.ascontiguousarray(array).reshape(-1)
         words = bits.view(f"u{array.itemsize}").astype(np.uint64)
         key = self._key((CONSTANT, array.dtype.str))
-        terms = (_mixed(words, key) & _RESIDUE | _CONSTANT).view(np.int64)
+        terms = (_mixed(words, key) & P | single.CONSTANT).view(np.int64)
         known, first = np.unique(terms, return_index=True)
         self._numbers_of.update(zip(known.tolist(), bits[first], strict=True))
         self.count += len(known)
@@ -103,14 +95,14 @@ class Residues(Terms):
         count = int(np.prod(shape, dtype=np.int64))
         self.count += count
         key = self._key((ELEMENT, dtype.str, name))
-        return (_mixed(np.arange(count, dtype=np.uint64), key) & _RESIDUE).view(np.int64).reshape(shape)
+        return (_mixed(np.arange(count, dtype=np.uint64), key) & P).view(np.int64).reshape(shape)
 
     def value(self, term: int) -> Any:
         return self._numbers_of.get(int(term))
 
     def values(self, terms: Array) -> Array | None:
         words = _words(terms)
-        if not np.all(words & _CONSTANT):
+        if not np.all(words & single.CONSTANT):
             return None
         known, places = np.unique(np.asarray(terms), return_inverse=True)
         found = [self._numbers_of[term] for term in known.tolist()]
@@ -158,7 +150,7 @@ class Residues(Terms):
             result = key
             for word in words:
                 result = _mixed(result ^ word, key)
-        result = (_mixed(result, key) & _RESIDUE).view(np.int64)
+        result = (_mixed(result, key) & P).view(np.int64)
         self.count += np.size(result)
         return self._with_constants(head, arguments, words, result)
 
@@ -171,7 +163,7 @@ class Residues(Terms):
         step: Any = make
         take(1 + rows.size // ELEMENTS)
         if rows.shape[-1] and isinstance(step, partial) and step.func == self._sum:
-            return (_total(self._addends(step.args[0], _words(rows))) | _SUM).view(np.int64)
+            return (_total(self._addends(step.args[0], _words(rows))) | single.SUM).view(np.int64)
         columns = [np.full(rows.shape[:-1], term) for term in begin] + list(np.moveaxis(rows, -1, 0))
         result = columns[0]
         for column in columns[1:]:
@@ -219,9 +211,9 @@ class Residues(Terms):
 
     def _with_constants(self, head: Head, arguments: Sequence[Any], words: Sequence[Any], result: Any) -> Any:
         """Return the result of an op where arguments are numbers: a number, or what identities say."""
-        if not any((word & _CONSTANT).any() for word in words):
+        if not any((word & single.CONSTANT).any() for word in words):
             return result
-        flagged = [word & _CONSTANT for word in words]
+        flagged = [word & single.CONSTANT for word in words]
         for (name, place), (number, keeps) in _NEUTRAL.items():
             if name == head.name:
                 neutral = self.constant(head.dtype.type(number))
@@ -251,8 +243,8 @@ class Residues(Terms):
 
     def _addends(self, head: Head, words: Any) -> Any:
         """Return the residues of the terms of a sum; those of zeros are 0."""
-        residues = words & _RESIDUE
-        if (words & _CONSTANT).any():
+        residues = words & P
+        if (words & single.CONSTANT).any():
             for zero in (0.0, -0.0):
                 term = np.uint64(self.constant(head.dtype.type(zero)))
                 residues = where(words == term, np.uint64(0), residues)
@@ -263,11 +255,11 @@ class Residues(Terms):
             return single.added(a, b)
         a, b = _words(a), _words(b)
         total = _reduced(self._addends(head, a) + self._addends(head, b))
-        result = (total | _SUM).view(np.int64)
-        if (a & b & _CONSTANT).any():
+        result = (total | single.SUM).view(np.int64)
+        if (a & b & single.CONSTANT).any():
             # A sum of zeros is one.
             zero = self.constant(head.dtype.type(0))
-            result = where((a & b & _CONSTANT != 0) & (total == 0), zero, result)
+            result = where((a & b & single.CONSTANT != 0) & (total == 0), zero, result)
         return result
 
     def _chained(self, head: Head, a: Any, b: Any) -> Any:
@@ -276,16 +268,15 @@ class Residues(Terms):
             self.count += 1
             return a if a == b and chain.is_idempotent else single.chained(int(key), a, b)
         x, y = _words(a), _words(b)
-        left, right = _permuted(_unflagged(x), key), _permuted(_unflagged(y), key)
-        result = _permuted_back(_reduced(left + right), key).view(np.int64)
+        result = single.permuted_back(_reduced(single.permuted(x, key) + single.permuted(y, key)), key).view(np.int64)
         self.count += np.size(result)
-        some = np.any((x | y) & _CONSTANT)
+        some = np.any((x | y) & single.CONSTANT)
         if some and chain.neutral is not None:
             neutral = np.uint64(self.constant(np.array(chain.neutral(head.dtype)).astype(head.dtype)[()]))
             result = where(x == neutral, b, where(y == neutral, a, result))
         if chain.is_idempotent:
             result = where(x == y, a, result)
-        every = np.broadcast_to(x & y & _CONSTANT != 0, np.shape(result))
+        every = np.broadcast_to(x & y & single.CONSTANT != 0, np.shape(result))
         if some and np.any(every) and (folded := self._fold(head, (a, b), every)) is not None:
             result = np.array(result)
             result[folded[0]] = folded[1]
@@ -293,7 +284,7 @@ class Residues(Terms):
 
     def _negative(self, head: Head, a: Any) -> Any:
         """Return the negative: the negative of a negative is the number again."""
-        key = self._key((head.name, head.dtype.str)) & _RESIDUE
+        key = self._key((head.name, head.dtype.str)) & P
         if are_single(a):
             self.count += 1
             return a ^ int(key)
@@ -381,45 +372,21 @@ def _words(terms: Any) -> Any:
 
 def _mixed(words: Any, key: np.uint64) -> Any:
     """Return words that look random for other words."""
-    words = (words ^ key) * _FIRST
-    words = (words ^ (words >> _HALF)) * _SECOND
-    return words ^ (words >> _SHIFT)
-
-
-def _unflagged(words: Any) -> Any:
-    """Return a residue for a term that is not one of a chain: sums and numbers get others."""
-    return (words ^ ((words >> _BITS) * _FIRST)) & _RESIDUE
-
-
-def _permuted(residues: Any, key: np.uint64) -> Any:
-    """Permute the numbers of 61 bits."""
-    residues = residues ^ (residues >> _SHIFT)
-    residues = (residues * key) & _RESIDUE
-    residues = residues ^ (residues >> _SHIFT)
-    return (residues * _FIRST) & _RESIDUE
-
-
-_BACK = np.uint64(pow(int(_FIRST), -1, 1 << BITS))
-
-
-def _permuted_back(residues: Any, key: np.uint64) -> Any:
-    """Undo `_permuted`."""
-    residues = (residues * _BACK) & _RESIDUE
-    residues = residues ^ (residues >> _SHIFT)
-    residues = (residues * np.uint64(pow(int(key), -1, 1 << BITS))) & _RESIDUE
-    return residues ^ (residues >> _SHIFT)
+    words = (words ^ key) * FIRST
+    words = (words ^ (words >> 32)) * SECOND
+    return words ^ (words >> 31)
 
 
 def _reduced(words: Any) -> Any:
     """Return words modulo P. They are less than 2 P."""
-    words = (words & _RESIDUE) + (words >> _BITS)
-    return where(words == _RESIDUE, np.uint64(0), words)
+    words = (words & P) + (words >> BITS)
+    return where(words == P, np.uint64(0), words)
 
 
 def _total(residues: Any) -> Any:
     """Return the sums of residues along the last dimension, which has less than 2^31 of them."""
-    low, high = (residues & _LOW).sum(axis=-1), (residues >> _HALF).sum(axis=-1)
+    low, high = (residues & (1 << 32) - 1).sum(axis=-1), (residues >> 32).sum(axis=-1)
     # high * 2^32 modulo P: 2^61 is 1.
-    rest = np.uint64(BITS - 32)
-    high = (high >> rest) + ((high & np.uint64((1 << (BITS - 32)) - 1)) << _HALF)
+    rest = BITS - 32
+    high = (high >> rest) + ((high & (1 << rest) - 1) << 32)
     return _reduced(_reduced(high) + _reduced(low))

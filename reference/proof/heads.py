@@ -8,20 +8,13 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
+from xdsl.ir import Operation
 
 from relex.dialects.fast_math import fast_math_flags
-from relex.reference.interpreter.arith import (
-    FLOAT_FUNCTIONS,
-    MODULAR_FUNCTIONS,
-    SIGNED_FUNCTIONS,
-    UNSIGNED_FUNCTIONS,
-)
+from relex.reference.interpreter.arith import FLOAT_FUNCTIONS, MODULAR_FUNCTIONS, SIGNED_FUNCTIONS, UNSIGNED_FUNCTIONS
 from relex.reference.interpreter.math import FUNCTIONS
-from relex.reference.interpreter.scalars import choose, dtype_of
+from relex.reference.interpreter.scalars import choose
 from relex.reference.proof.terms import Head
 
 
@@ -56,8 +49,3 @@ def head_of(name: str, dtype: np.dtype[Any], properties: str = "") -> Head:
 def flags(op: Operation, *allowed: FastMathFlag) -> str:
     """Return the fast-math flags of an op that are among those allowed, as the properties of a head."""
     return ",".join(sorted(flag.value for flag in fast_math_flags(op) & set(allowed)))
-
-
-def element_dtype(op: Operation, t: Attribute) -> np.dtype[Any]:
-    """Return the dtype of a type, or of the elements of a vector type."""
-    return dtype_of(op, t.element_type if isa(t, VectorType) else t)

@@ -9,6 +9,7 @@ equal. `tests/unit/test_proof_identities.py` shows it for all numbers of 8 and 1
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
@@ -57,14 +58,8 @@ select(xori(1, c), x, y) = select(c, y, x)
 """
 """Of any type; `c` is a boolean."""
 
-DIALECTS = {
-    "absf": "math",
-    "floor": "math",
-    "ceil": "math",
-    "trunc": "math",
-    "roundeven": "math",
-}
-"""The dialects of functions that do not belong to `arith`."""
+OF_MATH = {"absf", "floor", "ceil", "trunc", "roundeven"}
+"""The functions that belong to `math`; the others do to `arith`."""
 
 
 @dataclass(frozen=True)
@@ -94,25 +89,22 @@ class Identity:
     """`float`, `integer` or `any`: the types that it holds for."""
 
     @cached_property
-    def sides(self) -> tuple[Pattern, Pattern]:
+    def sides(self) -> tuple[Application, Pattern]:
         """The two sides."""
         left, right = (_pattern(ast.parse(side.strip(), mode="eval").body) for side in self.text.split(" = "))
+        assert isinstance(left, Application)
         return left, right
 
     @property
     def name(self) -> str:
         """The op on the left side."""
-        left, _ = self.sides
-        assert isinstance(left, Application)
-        return left.name
+        return self.sides[0].name
 
     @cached_property
     def variables(self) -> list[str]:
         """The names of variables, in order."""
-        return sorted(
-            {node.id for node in ast.walk(ast.parse(self.text.replace(" = ", " == "))) if isinstance(node, ast.Name)}
-            - _functions(self.text)
-        )
+        # Names that are not called.
+        return sorted(set(re.findall(r"\b[a-z]+\b(?!\()", self.text)))
 
     def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
         """Return the right side for a term that matches the left one; None for others. Terms with
@@ -123,7 +115,6 @@ class Identity:
         # A term that disappears takes its flags along; others would have to pass them on.
         if (head.properties and not isinstance(right, Variable)) or not self._holds_for(head.dtype):
             return None
-        assert isinstance(left, Application)
         orders = [arguments]
         if head.name in _SWAPPED and len(arguments) == 2 and len(set(map(type, left.arguments))) > 1:
             orders.append(arguments[::-1])
@@ -137,7 +128,6 @@ class Identity:
     def _needed(self) -> tuple[tuple[str, ...], bool]:
         """The ops that arguments of the left side must be, and whether one must be a number."""
         left, _ = self.sides
-        assert isinstance(left, Application)
         names = [p.name for p in left.arguments if isinstance(p, Application)]
         return tuple(names), any(isinstance(p, int | float) for p in left.arguments)
 
@@ -155,17 +145,12 @@ class Identity:
 _SWAPPED = frozenset({"arith.addf", "arith.mulf"})
 
 
-def _functions(text: str) -> set[str]:
-    tree = ast.parse(text.replace(" = ", " == "))
-    return {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-
-
 def _pattern(node: ast.expr) -> Pattern:
     match node:
         case ast.Name(id=name):
             return Variable(name)
         case ast.Call(func=ast.Name(id=name), args=args):
-            return Application(f"{DIALECTS.get(name, 'arith')}.{name}", tuple(map(_pattern, args)))
+            return Application(f"{'math' if name in OF_MATH else 'arith'}.{name}", tuple(map(_pattern, args)))
         case _:
             return float(ast.literal_eval(node))
 

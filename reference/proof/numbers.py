@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
 from struct import Struct
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import llvm, vector
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import IndexType, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.relex import Operator
 from relex.reference.equivalence.bounds import as_loops
 from relex.reference.equivalence.interface import NotComparable
@@ -28,14 +29,11 @@ from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Function
-from relex.reference.proof.heads import element_dtype
+from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.proof.operators import evaluate
 from relex.reference.proof.rules import make_term, reduction_term
 from relex.reference.proof.terms import Head, Terms
 from relex.reference.proof.words import INT32, mixed_bytes, split
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 class Unproved(NotComparable):
@@ -101,6 +99,10 @@ def _cells(count: int) -> Struct:
     return Struct(f"={count}q")
 
 
+def _is_index(t: Attribute) -> bool:
+    return isinstance(t.element_type if isa(t, VectorType) else t, IndexType)
+
+
 class SymbolicNumbers(Numbers):
     """Terms in place of numbers. Indices stay numbers."""
 
@@ -115,8 +117,7 @@ class SymbolicNumbers(Numbers):
         self._has_views = False
 
     def constant(self, value: Any, element_type: Attribute) -> Any:
-        element = element_type.element_type if isa(element_type, VectorType) else element_type
-        if isinstance(element, IndexType):
+        if _is_index(element_type):
             return value
         array = np.asarray(value)
         array = array.view(signless(array.dtype))
@@ -140,13 +141,13 @@ class SymbolicNumbers(Numbers):
             raise Unproved("a mask, control flow or an index depends on an element")
         return values[()]
 
-    def terms_of(self, number: Any, dtype: np.dtype[Any]) -> Any:
+    def terms_of(self, number: Any, dtype: np.dtype[Any]) -> Array:
         """Return the terms of numbers of a dtype, in their representation or NumPy's."""
         if not number.dtype.names:
             return self.terms.constants(np.asarray(number).astype(dtype, copy=False))
-        if not self._has_views:
-            return number["term"]
         found: Array = np.asarray(number["term"])
+        if not self._has_views:
+            return found
         whole = found >= 0
         if dtype.itemsize > 1:
             whole &= (number["rest"] == -found[..., np.newaxis]).all(axis=-1)
@@ -166,15 +167,13 @@ class SymbolicNumbers(Numbers):
         if isinstance(op, Operator):
             return lambda *arrays: self._run_operator(op, arrays)
         if isinstance(op, vector.BroadcastOp | vector.ShuffleOp):
-            element = [element_dtype(op, v.type) for v in op.operands]
+            element = [dtype_of(op, v.type) for v in op.operands]
             return lambda *values: function(*map(self._lifted, values, element))
-        if isinstance(element := op.results[0].type, IndexType) or (
-            isa(element, VectorType) and isinstance(element.element_type, IndexType)
-        ):
+        if _is_index(op.results[0].type):
             return lambda *numbers: function(*map(self.decided, numbers))
-        dtypes = [element_dtype(op, v.type) for v in op.operands]
+        dtypes = [dtype_of(op, v.type) for v in op.operands]
         makes = [self._make(op, function, i) for i in range(len(op.results))]
-        results = [element_dtype(op, r.type) for r in op.results]
+        results = [dtype_of(op, r.type) for r in op.results]
         if isinstance(op, vector.ReductionOp):
             return self._reduction(reduction_term(op, self.terms, function), dtypes, results[0])
         if isinstance(op, vector.BitcastOp) and dtypes[0].itemsize != results[0].itemsize:
@@ -182,7 +181,7 @@ class SymbolicNumbers(Numbers):
         if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_OTHER_PRODUCTS):
             raise Unproved(f"it multiplies parts of words by {op.intrin.data}")
         if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_MIXED_BYTES):
-            return lambda *numbers: packed(mixed_bytes(self.terms, *map(self._terms_of, numbers, dtypes)), INT32)
+            return lambda *numbers: packed(mixed_bytes(self.terms, *map(self.terms_of, numbers, dtypes)), INT32)
 
         known: dict[tuple[int, ...], Any] = {}
 
@@ -222,7 +221,7 @@ class SymbolicNumbers(Numbers):
             return make_term(op, self.terms, function)
         head = Head(
             f"{op.name} {number}",
-            element_dtype(op, op.results[number].type),
+            dtype_of(op, op.results[number].type),
             str(op.operands[0].type),
             lambda *values: function(*values)[number],
         )
@@ -231,15 +230,12 @@ class SymbolicNumbers(Numbers):
     def _lifted(self, value: Any, dtype: np.dtype[Any]) -> Any:
         return value if value.dtype.names else packed(self.terms_of(value, dtype), dtype)
 
-    def _terms_of(self, number: Any, dtype: np.dtype[Any]) -> Array:
-        return np.asarray(self.terms_of(number, dtype))
-
     def _split(self, source: np.dtype[Any], target: np.dtype[Any]) -> Callable[..., Any]:
         if source.itemsize < target.itemsize or not source.kind == target.kind == "i":
             raise Unproved("it splits the bits of floats, or joins those of elements")
 
         def run(number: Any) -> Any:
-            return packed(split(self.terms, self._terms_of(number, source), source, target), target)
+            return packed(split(self.terms, self.terms_of(number, source), source, target), target)
 
         return run
 
@@ -248,7 +244,7 @@ class SymbolicNumbers(Numbers):
     ) -> Callable[..., Any]:
         def run(values: Any, *accumulator: Any) -> Any:
             start = [int(self.terms_of(a, dtype)) for a in accumulator]
-            return packed(combine(*start, *np.asarray(self.terms_of(values, dtypes[0])).tolist()), dtype)
+            return packed(combine(*start, *self.terms_of(values, dtypes[0]).tolist()), dtype)
 
         return run
 
@@ -257,17 +253,18 @@ class SymbolicNumbers(Numbers):
 
     def _run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
         operands = [cast("TensorType[Attribute]", v.type) for v in op.operands]
-        dtypes = [signless(element_dtype(op, t.element_type)) for t in operands]
-        results = [signless(element_dtype(op, r.type.element_type)) for r in op.results if isa(r.type, TensorType)]
-        terms = [np.asarray(self.terms_of(a, d)) for a, d in zip(arrays, dtypes, strict=True)]
-        found = self._meaning(op, operands, terms, dtypes)
-        return found if len(results) > 1 else found[0]
+        dtypes = [signless(dtype_of(op, t.element_type)) for t in operands]
+        terms = [self.terms_of(a, d) for a, d in zip(arrays, dtypes, strict=True)]
+        outputs: tuple[Any, ...]
+        if (found := evaluate(op, self.terms, terms, dtypes)) is not None:
+            outputs = tuple(packed(array, dtype) for array, dtype in found)
+        else:
+            outputs = self._run_loops(op, operands, terms, dtypes)
+        return outputs[0] if len(outputs) == 1 else outputs
 
-    def _meaning(
+    def _run_loops(
         self, op: Operator, operands: Sequence[TensorType[Attribute]], terms: Sequence[Array], dtypes: Sequence[Any]
     ) -> tuple[Any, ...]:
-        if (found := evaluate(op, self.terms, terms, dtypes)) is not None:
-            return tuple(packed(array, dtype) for array, dtype in found)
         types = [TensorType(t.element_type, a.shape) for t, a in zip(operands, terms, strict=True)]
         key = (op, *types)
         if key not in self._loops:
@@ -278,7 +275,7 @@ class SymbolicNumbers(Numbers):
         self.assumed.add(op.name)
         inferred = op.types_of_results(types, op.properties)
         outputs = tuple(
-            self.fresh_array(tuple(t.get_shape()), signless(element_dtype(op, t.element_type)), t.element_type)
+            self.fresh_array(tuple(t.get_shape()), signless(dtype_of(op, t.element_type)), t.element_type)
             for t in inferred
         )
         inputs = [packed(a, d) for a, d in zip(terms, dtypes, strict=True)]

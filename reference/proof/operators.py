@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -11,14 +11,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import (
-    SUB_BYTE,
-    element_type_of,
-    integer_limits,
-    is_emulated,
-    is_float_dtype,
-    numpy_dtype,
-)
+from relex.dialects.arrays import Array
+from relex.dialects.dtypes import SUB_BYTE, element_type_of, integer_limits, is_emulated, is_float_dtype, numpy_dtype
 from relex.dialects.relex import Exactness, Operator
 from relex.dialects.relex.elementwise import Formula
 from relex.dialects.relex.operator import tensor_type
@@ -26,17 +20,12 @@ from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.memory import signless
 from relex.reference.proof.arrays import Elements, Unknown
 from relex.reference.proof.heads import head_of
-from relex.reference.proof.terms import Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
+from relex.reference.proof.terms import Terms
 
 
 class _Functions:
     """The functions of formulas."""
 
-    maximum: Any = staticmethod(np.maximum)
-    minimum: Any = staticmethod(np.minimum)
     select: Any = staticmethod(np.where)
 
     @staticmethod
@@ -62,10 +51,8 @@ class _Functions:
         def convert(value: Any) -> Any:
             return np.asarray(value).astype(dtype).view(signless(dtype))
 
-        head = Head(op.name, signless(dtype), x.dtype.name, convert)
-        converted = x.derived(x.applied(head, [inside]).ids, dtype)
-        limits = (np.asarray(n, dtype) for n in (small, large))
-        below, above = (x.lifted(n) for n in limits)
+        converted = inside.converted(op.name, dtype, convert)
+        below, above = (x.lifted(np.asarray(n, dtype)) for n in (small, large))
         return where(x < low, below, where(x >= end, above, converted))
 
     @staticmethod
@@ -77,13 +64,6 @@ class _Functions:
     def trunc_divide(x: Elements, y: Elements) -> Elements:
         """Divide integers, rounding towards zero."""
         return x.called("trunc_divide", y)
-
-    @staticmethod
-    def power(x: Any, y: Any) -> Any:
-        """Raise floats to a power."""
-        if not is_float_dtype(x.dtype):
-            raise Unknown("power of integers")
-        return np.power(x, y)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)

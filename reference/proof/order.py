@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.terms import Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass(frozen=True)
@@ -42,11 +40,6 @@ class Order:
         """The type of the integers."""
         return np.dtype(f"i{self.dtype.itemsize}")
 
-    @property
-    def mask(self) -> int:
-        """All bits but the sign."""
-        return 2 ** (8 * self.dtype.itemsize - 1) - 1
-
     def integers(self, floats: Array) -> Array:
         """Return the integers of floats."""
         with np.errstate(over="ignore"):
@@ -59,7 +52,8 @@ class Order:
         return bits.view(self.dtype)
 
     def _turned(self, bits: Any) -> Any:
-        return bits ^ (bits >> (8 * self.dtype.itemsize - 1) & self.integer.type(self.mask))
+        all_but_sign = self.integer.type(np.iinfo(self.integer).max)
+        return bits ^ (bits >> (8 * self.dtype.itemsize - 1) & all_but_sign)
 
 
 class ExtremeOfIntegers:
@@ -89,15 +83,15 @@ def _turned(terms: Terms, dtype: np.dtype[Any], term: int) -> int | None:
     for n, mask in _pairs(terms, term, "arith.xori"):
         for sign, constant in _pairs(terms, mask, "arith.andi"):
             is_sign = terms.heads[sign].name == "arith.shrsi" and terms.settle(terms.arguments[sign][0]) == n
-            is_sign = is_sign and _is_number(terms, terms.arguments[sign][1], bits - 1)
-            if is_sign and _is_number(terms, constant, 2 ** (bits - 1) - 1):
+            is_sign = is_sign and terms.integer(terms.arguments[sign][1]) == bits - 1
+            if is_sign and terms.integer(constant) == 2 ** (bits - 1) - 1:
                 return n
     return None
 
 
 def _added(terms: Terms, term: int, number: int) -> int | None:
     """Return the term to which a number is added."""
-    return next((n for n, other in _pairs(terms, term, "arith.addi") if _is_number(terms, other, number)), None)
+    return next((n for n, other in _pairs(terms, term, "arith.addi") if terms.integer(other) == number), None)
 
 
 def _float_of(terms: Terms, order: Order, term: int) -> int | None:
@@ -121,8 +115,3 @@ def _pairs(terms: Terms, term: int, name: str) -> list[tuple[int, int]]:
         return []
     a, b = map(terms.settle, terms.arguments[term])
     return [(a, b), (b, a)]
-
-
-def _is_number(terms: Terms, term: int, number: int) -> bool:
-    value = terms.value(terms.settle(term))
-    return value is not None and int(value) == number

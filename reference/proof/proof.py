@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
 
+from relex.dialects.arrays import Array
 from relex.reference.equivalence.execution import Runner, Shapes, TooLong
 from relex.reference.equivalence.interface import Interface
 from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
+from relex.reference.interpreter.program import Program
 from relex.reference.proof.field import Residues
 from relex.reference.proof.identities import identities
 from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
@@ -20,9 +22,6 @@ from relex.reference.proof.order import ExtremeOfIntegers
 from relex.reference.proof.refinement import Refinement
 from relex.reference.proof.terms import CONSTANT, ELEMENT, Terms
 from relex.reference.proof.words import simplifications
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 LIBRARY = frozenset(kind.name for kind in LIBRARY_FUNCTIONS)
 """Functions whose last digits are not specified."""
@@ -75,7 +74,7 @@ class DifferentTerms(Unproved):
         self.difference = difference
 
 
-Results = list[tuple["Array", np.dtype[Any]]]
+Results = list[tuple[Array, np.dtype[Any]]]
 Rewrite = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
 
 LARGE = 20_000
@@ -213,26 +212,25 @@ def _symbols(terms: Terms, interface: Interface, arguments: Sequence[Any]) -> li
 
 
 def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
+    numbers = SymbolicNumbers(terms)
+    program, steps = (
+        Program(side.runner.module, numbers=numbers),
+        RESIDUE_STEPS if isinstance(terms, Residues) else STEPS,
+    )
     token = RUNNING.set(terms)
     try:
-        return _run_on(SymbolicNumbers(terms), side, arguments, shapes)
-    finally:
-        RUNNING.reset(token)
-
-
-def _run_on(numbers: SymbolicNumbers, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
-    specs, steps = side.interface.inputs, RESIDUE_STEPS if isinstance(numbers.terms, Residues) else STEPS
-    inputs = [
-        value if spec.is_index and spec.shape is None else np.array(_as_symbols(numbers, value, spec.dtype))[()]
-        for spec, value in zip(specs, arguments, strict=True)
-    ]
-    try:
-        found = side.runner.run_on(numbers, side.name, side.interface, inputs, shapes, steps)
+        inputs = [
+            value if spec.is_index and spec.shape is None else np.array(_as_symbols(numbers, value, spec.dtype))[()]
+            for spec, value in zip(side.interface.inputs, arguments, strict=True)
+        ]
+        found = side.runner.run_on(program, side.name, side.interface, inputs, shapes, steps)
     except TooLong:
         raise TooManySteps(f"it takes more than {steps} steps on symbols") from None
+    finally:
+        RUNNING.reset(token)
     dtypes = [spec.dtype for spec in (*side.interface.outputs, *side.interface.written)]
-    results = [(np.array(numbers.terms_of(np.asarray(x), d)), d) for x, d in zip(found, dtypes, strict=True)]
-    return Run(numbers.terms, results, frozenset(numbers.assumed))
+    results = [(numbers.terms_of(np.asarray(x), d).copy(), d) for x, d in zip(found, dtypes, strict=True)]
+    return Run(terms, results, frozenset(numbers.assumed))
 
 
 def _as_symbols(numbers: SymbolicNumbers, value: Any, dtype: np.dtype[Any]) -> Any:

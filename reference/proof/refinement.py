@@ -9,22 +9,12 @@ must be the same term.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.utils import FastMathFlag
 
-from relex.reference.proof.terms import (
-    CHAINS,
-    COMMUTATIVE,
-    CONSTANT,
-    ELEMENT,
-    EXACT_PRODUCT,
-    SUM,
-    UNDEFINED,
-    Head,
-    Terms,
-)
+from relex.reference.proof.terms import CHAINS, COMMUTATIVE, EXACT_PRODUCT, LEAVES, SUM, UNDEFINED, Head, Terms
 
 _ADDITIONS = ("arith.addf", "math.fma")
 
@@ -65,8 +55,7 @@ class Refinement:
         while True:
             old, new = terms.arguments[before], terms.arguments[after]
             heads = terms.heads[before], terms.heads[after]
-            leaf = heads[0].name in (CONSTANT, ELEMENT)
-            if leaf or heads[0] != heads[1] or len(old) != len(new):
+            if heads[0].name in LEAVES or heads[0] != heads[1] or len(old) != len(new):
                 return Difference(before, after)
             if heads[0].name in (SUM, *CHAINS, *COMMUTATIVE):
                 lost, gained = Counter(old) - Counter(new), Counter(new) - Counter(old)
@@ -89,7 +78,7 @@ class Refinement:
             return True
         if old.name == "arith.addf" and "contract" in old.properties and new.name == "math.fma":
             return self._is_fused(before, after)
-        if old.name in (CONSTANT, ELEMENT) or old.dtype != new.dtype:
+        if old.name in LEAVES or old.dtype != new.dtype:
             return False
         if old.name == "arith.mulf" and new.name == EXACT_PRODUCT:
             return "contract" in old.properties and self._are_same(
@@ -172,23 +161,6 @@ class Refinement:
             and self._are_same(terms.arguments[product], (a, b), True)
             for product, addend in ((left, right), (right, left))
         )
-
-    def leaves(self, term: int) -> Iterator[int]:
-        """Yield the elements of arguments that a term depends on."""
-        seen: set[int] = set()
-        pending = [term]
-        while pending:
-            current = self._terms.settle(pending.pop())
-            if current in seen:
-                continue
-            seen.add(current)
-            match self._terms.heads[current].name:
-                case "element":
-                    yield current
-                case "constant":
-                    pass
-                case _:
-                    pending.extend(self._terms.arguments[current])
 
 
 def _is_one(terms: Terms, term: int) -> bool:

@@ -18,9 +18,10 @@ from xdsl.ir import Attribute, Operation
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.table import Table
 from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTIONS, UNSIGNED_FUNCTIONS, integer_function
+from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.interpreter.vector import COMBINING
 from relex.reference.interpreter.vector_forms import CASTS
-from relex.reference.proof.heads import element_dtype, flags, head_of
+from relex.reference.proof.heads import flags, head_of
 from relex.reference.proof.terms import EXACT_PRODUCT, SUM, Head, Terms
 
 Make = Callable[..., int]
@@ -60,8 +61,8 @@ def head_for(op: Operation, function: Callable[..., Any], name: str | None = Non
     """Return the head for an op: with the types of its operands, where they differ from that of the result, and all
     properties."""
     name = name or _SAME_AS.get(type(op), op.name)
-    dtype = element_dtype(op, op.results[0].type)
-    operands = [element_dtype(op, v.type).name for v in op.operands]
+    dtype = dtype_of(op, op.results[0].type)
+    operands = [dtype_of(op, v.type).name for v in op.operands]
     parts = [] if all(d == dtype.name for d in operands) else [" ".join(operands)]
     parts += [f"{key}={value}" for key, value in sorted(op.properties.items()) if key not in _PROPERTIES]
     parts += [flags(op, *_OPEN)]
@@ -71,13 +72,13 @@ def head_for(op: Operation, function: Callable[..., Any], name: str | None = Non
 @TERMS.rule(arith.AddfOp)
 def make_addf(op: arith.AddfOp, terms: Terms, function: Callable[..., Any]) -> Make:
     """Add to a sum in any order, if flags allow it."""
-    return terms.make(_sum_head(op, element_dtype(op, op.result.type)))
+    return terms.make(_sum_head(op, dtype_of(op, op.result.type)))
 
 
 @TERMS.rule(arith.SubfOp)
 def make_subf(op: arith.SubfOp, terms: Terms, function: Callable[..., Any]) -> Make:
     """Add the negative."""
-    dtype = element_dtype(op, op.result.type)
+    dtype = dtype_of(op, op.result.type)
     negative, total = terms.make(head_of("arith.negf", dtype)), terms.make(_sum_head(op, dtype))
 
     def make(a: int, b: int) -> int:
@@ -89,7 +90,7 @@ def make_subf(op: arith.SubfOp, terms: Terms, function: Callable[..., Any]) -> M
 @TERMS.rule(math.FmaOp, vector.FMAOp)
 def make_fma(op: math.FmaOp | vector.FMAOp, terms: Terms, function: Callable[..., Any]) -> Make:
     """Add a product that is not rounded to a sum in any order, if flags allow it."""
-    dtype = element_dtype(op, op.results[0].type)
+    dtype = dtype_of(op, op.results[0].type)
     if flags(op, REASSOC):
         total, product = terms.make(_sum_head(op, dtype)), terms.make(Head(EXACT_PRODUCT, dtype))
 
@@ -119,7 +120,7 @@ _EXTREMES: tuple[type[Operation], ...] = (arith.MaximumfOp, arith.MinimumfOp)
 def make_exact_op(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
     """Apply a function of integers, or choose the larger or smaller float: as one step of a chain if it may be applied
     in any order."""
-    return terms.make(Head(op.name, element_dtype(op, op.results[0].type), "", function))
+    return terms.make(Head(op.name, dtype_of(op, op.results[0].type), "", function))
 
 
 _FLIPPED = {2: 4, 3: 5, 9: 11, 10: 12}
@@ -136,7 +137,7 @@ _BOOL = np.dtype(np.bool_)
 def make_comparison(op: Any, terms: Terms, function: Callable[..., Any]) -> Make:
     """Compare: only by less, where one number is greater; the operands of symmetric comparisons are in order."""
     predicate: int = op.predicate.value.data
-    return compare_terms(terms, element_dtype(op, op.lhs.type), predicate, function, flags(op, *_OPEN))
+    return compare_terms(terms, dtype_of(op, op.lhs.type), predicate, function, flags(op, *_OPEN))
 
 
 def compare_terms(terms: Terms, dtype: Any, predicate: int, function: Callable[..., Any], properties: str = "") -> Make:
@@ -169,7 +170,7 @@ def compare_terms(terms: Terms, dtype: Any, predicate: int, function: Callable[.
 @TERMS.rule(arith.SelectOp)
 def make_select(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
     """Choose between two terms."""
-    return choose_terms(element_dtype(op, op.results[0].type), terms)
+    return choose_terms(dtype_of(op, op.results[0].type), terms)
 
 
 def choose_terms(dtype: Any, terms: Terms) -> Make:
@@ -193,7 +194,7 @@ def make_intrinsic(op: llvm.CallIntrinsicOp, terms: Terms, function: Callable[..
 def reduction_term(op: vector.ReductionOp, terms: Terms, function: Callable[..., Any]) -> Callable[..., int]:
     """Return a function that reduces the terms of a vector, from the first to the last; the accumulator comes first."""
     element: Attribute = op.dest.type
-    dtype = element_dtype(op, element)
+    dtype = dtype_of(op, element)
     kind = COMBINING[op.kind.data][0 if isinstance(element, AnyFloat) else 1]
     assert kind is not None
     if not isinstance(element, AnyFloat):

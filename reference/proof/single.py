@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from relex.reference.proof.terms import COMMUTATIVE, EXACT_PRODUCT, Head
 
@@ -47,7 +48,7 @@ def added(a: int, b: int) -> int:
 
 def chained(key: int, a: int, b: int) -> int:
     """Return what an associative and commutative op makes of two terms."""
-    return _permuted_back(_reduced(_permuted(_unflagged(a), key) + _permuted(_unflagged(b), key)), key)
+    return permuted_back(_reduced(permuted(a, key) + permuted(b, key)), key)
 
 
 def _mixed(word: int, key: int) -> int:
@@ -56,18 +57,18 @@ def _mixed(word: int, key: int) -> int:
     return word ^ (word >> 31)
 
 
-def _unflagged(word: int) -> int:
-    return (word ^ ((word >> BITS) * FIRST)) & P
-
-
-def _permuted(residue: int, key: int) -> int:
+def permuted(word: Any, key: Any) -> Any:
+    """Permute the numbers of 61 bits. A word that is not that of a chain becomes one first: sums and numbers get
+    others. Words may be an array, too."""
+    residue = (word ^ ((word >> BITS) * FIRST)) & P
     residue = (residue ^ (residue >> 31)) * key & P
     return (residue ^ (residue >> 31)) * FIRST & P
 
 
-def _permuted_back(residue: int, key: int) -> int:
+def permuted_back(residue: Any, key: Any) -> Any:
+    """Undo `permuted`."""
     residue = residue * _inverse(FIRST) & P
-    residue = (residue ^ (residue >> 31)) * _inverse(key) & P
+    residue = (residue ^ (residue >> 31)) * _inverse(int(key)) & P
     return residue ^ (residue >> 31)
 
 

@@ -16,22 +16,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.interpreter.budget import take
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 UNDEFINED, TRUE, FALSE = 0, 1, 2
 """The numbers of some terms: memory that was not written, and booleans."""
 
-CONSTANT, ELEMENT = "constant", "element"
+CONSTANT, ELEMENT = LEAVES = "constant", "element"
 
 SUM = "sum"
 """The head of float sums in any order."""
@@ -171,6 +169,11 @@ class Terms:
     def value(self, term: int) -> Any:
         """Return the number that a term is; None if it depends on arguments."""
         return self._values.get(term)
+
+    def integer(self, term: int) -> int | None:
+        """Return the integer that a term is; None if it depends on arguments."""
+        value = self.value(self.settle(term))
+        return None if value is None else int(value)
 
     def values(self, terms: Array) -> Array | None:
         """Return the numbers that terms are; None if one depends on arguments."""
@@ -319,32 +322,27 @@ class Terms:
         while pending and count < limit:
             current = pending.pop()
             count += 1
-            if self.heads[current].name not in (CONSTANT, ELEMENT):
+            if self.heads[current].name not in LEAVES:
                 pending.extend(self.arguments[current])
         return count
 
     def names(self, term: int) -> set[str]:
         """Return the names of all ops in a term."""
-        pending, seen = [term], set[int]()
-        while pending:
-            current = self.settle(pending.pop())
-            if current not in seen:
-                seen.add(current)
-                pending.extend(() if self.heads[current].name in (CONSTANT, ELEMENT) else self.arguments[current])
-        return {self.heads[n].name for n in seen}
+        return {self.heads[part].name for part in self._parts(term)}
 
     def leaves(self, *terms: int, limit: int = 1000) -> Iterator[int]:
         """Yield the elements and numbers in terms, each once; those of the first `limit` parts of large ones."""
+        return (part for part in islice(self._parts(*terms), limit) if self.heads[part].name in LEAVES)
+
+    def _parts(self, *terms: int) -> Iterator[int]:
+        """Yield terms and all terms in them, each once."""
         pending, seen = list(terms), set[int]()
-        while pending and len(seen) < limit:
+        while pending:
             term = self.settle(pending.pop())
-            if term in seen:
-                continue
-            seen.add(term)
-            if self.heads[term].name in (CONSTANT, ELEMENT):
+            if term not in seen:
+                seen.add(term)
                 yield term
-            else:
-                pending.extend(self.arguments[term])
+                pending.extend(() if self.heads[term].name in LEAVES else self.arguments[term])
 
     def text(self, term: int, depth: int = 4) -> str:
         """Format a term: what lies deeper than `depth` is left out."""

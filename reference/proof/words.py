@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
 
+from relex.dialects.arrays import Array
 from relex.dialects.tir import Dot4Op
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.rules import TERMS, Make
 from relex.reference.proof.terms import Head, Terms
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 INT8, INT32 = np.dtype(np.int8), np.dtype(np.int32)
 
@@ -65,11 +63,11 @@ class ShiftedPart:
 
     def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
         """Return the extension of a part of a word; None for other terms."""
-        inner, right = arguments[0], _number(terms, arguments[1])
+        inner, right = arguments[0], terms.integer(arguments[1])
         if head.properties or terms.heads[inner].name != arith.ShLIOp.name or terms.heads[inner].dtype != head.dtype:
             return None
         word, shift = terms.arguments[inner]
-        left = _number(terms, shift)
+        left = terms.integer(shift)
         if not right or left is None or not 0 <= left <= right:
             return None
         kept = 8 * head.dtype.itemsize - right
@@ -91,7 +89,7 @@ class TruncatedShift:
         if inner.name != arith.ShRSIOp.name or inner.properties or head.properties != inner.dtype.name:
             return None
         word, shift = map(terms.settle, terms.arguments[arguments[0]])
-        right = _number(terms, shift)
+        right = terms.integer(shift)
         if right is None or not 0 <= right <= 8 * (inner.dtype.itemsize - head.dtype.itemsize):
             return None
         return part_of(terms, word, right, inner.dtype, head.dtype)
@@ -100,11 +98,6 @@ class TruncatedShift:
 def simplifications() -> list[ShiftedPart | TruncatedShift]:
     """Return the rules for parts of words."""
     return [*map(ShiftedPart, _EXTENSIONS), TruncatedShift()]
-
-
-def _number(terms: Terms, term: int) -> int | None:
-    value = terms.value(terms.settle(term))
-    return None if value is None else int(value)
 
 
 @TERMS.rule(Dot4Op)

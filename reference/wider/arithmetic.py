@@ -6,16 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from relex.reference.equivalence.bounded import Format, quantum_of
+from relex.dialects.arrays import Array
+from relex.reference.equivalence.bounded import Format, quantum_of, where
 from relex.reference.equivalence.spread_rules import FUNCTION_ULPS
-from relex.reference.wider.numbers import Reals, enclose, unknown_reals, where, wide_dtype
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
+from relex.reference.wider.numbers import Reals, all_known, enclose, wide_dtype
 
 ULPS = FUNCTION_ULPS / 2
 """How far a library may be off in a function, in units in the last place."""
@@ -24,14 +22,7 @@ ULPS = FUNCTION_ULPS / 2
 def apply(function: Callable[..., Any], *operands: Reals, ulps: Any = 0.0) -> Reals:
     """Return a function of numbers that is monotonic in each of them."""
     found = [function(*corner) for corner in product(*(x.ends for x in operands))]
-    return enclose(operands[0].fmt, found, _all_known(operands), ulps)
-
-
-def _all_known(operands: Sequence[Reals]) -> Array:
-    known: Any = operands[0].known
-    for x in operands[1:]:
-        known = known & x.known
-    return known
+    return enclose(operands[0].fmt, found, all_known(operands), ulps)
 
 
 def number(like: Reals, value: float) -> Reals:
@@ -66,8 +57,12 @@ def loosened(x: Reals, ulps: float) -> Reals:
 
 def library(function: Callable[[Array], Any], x: Reals, ulps: float = ULPS) -> Reals:
     """Return a monotonic function from any library; zeros, infinities and what it gives for these are exact."""
-    exact = x.is_point & ((x.low == 0) | ~np.isfinite(x.low))
-    return apply(function, x, ulps=where(exact, 0.0, ulps))
+    return apply(function, x, ulps=where(_is_special(x), 0.0, ulps))
+
+
+def _is_special(x: Reals) -> Array:
+    """Return which numbers are known to be zero, infinite or NaN."""
+    return x.is_point & ((x.low == 0) | ~np.isfinite(x.low))
 
 
 def steady(function: Callable[[Array], Any], x: Reals) -> Reals:
@@ -75,10 +70,8 @@ def steady(function: Callable[[Array], Any], x: Reals) -> Reals:
     middle = where(x.is_point, x.low, x.low / 2 + x.high / 2)
     radius = where(x.is_point, 0.0, x.high - x.low)
     found = function(middle)
-    exact = x.is_point & ((x.low == 0) | ~np.isfinite(x.low))
-    return enclose(
-        x.fmt, [found - radius, found + radius] if np.any(radius) else [found], x.known, where(exact, 0.0, ULPS)
-    )
+    ends = [found - radius, found + radius] if np.any(radius) else [found]
+    return enclose(x.fmt, ends, x.known, where(_is_special(x), 0.0, ULPS))
 
 
 def even(function: Callable[[Array], Any], x: Reals, ulps: float) -> Reals:
@@ -98,9 +91,7 @@ def tangent(x: Reals) -> Reals:
 
 def power(a: Reals, b: Reals) -> Reals:
     """Return powers; of a number whose sign is not known, nothing is."""
-    exact = (a.is_point & ((a.low == 0) | (a.low == 1) | ~np.isfinite(a.low))) | (
-        b.is_point & ((b.low == 0) | ~np.isfinite(b.low))
-    )
+    exact = _is_special(a) | (a.is_point & (a.low == 1)) | _is_special(b)
     found = apply(np.power, a, b, ulps=where(exact, 0.0, ULPS))
     return found.only((a.is_point & b.is_point) | (a.low > 0) | ~found.known)
 
@@ -159,10 +150,8 @@ def extreme(x: Reals, *, largest: bool) -> Reals:
     """Return the maximum, or the minimum, along the last dimension."""
     ufunc = np.maximum if largest else np.minimum
     start = -np.inf if largest else np.inf
-    low, high = (ufunc.reduce(end, axis=-1, initial=start) for end in (x.low, x.high))
-    low, high = np.asarray(low), np.asarray(high)
-    if x.low is x.high:
-        high = low
+    ends = [np.asarray(ufunc.reduce(end, axis=-1, initial=start)) for end in x.ends]
+    low, high = ends[0], ends[-1]
     return _without_sign_of_zero(Reals(x.fmt, low, high, np.asarray(np.all(x.known, axis=-1))), (x,))
 
 
@@ -213,26 +202,16 @@ def _sum(fmt: Format, ends: Sequence[Array], known: Any, quanta: Any) -> Reals:
 
 def multiplied(x: Reals) -> Reals:
     """Return the product along the last dimension, in any order."""
-    if x.shape[-1] == 0:
-        return Reals.of(x.fmt, np.ones(x.shape[:-1]))
     ones = where(x.is_point & np.isfinite(x.low) & (x.low != 0), np.abs(x.low), 1.0)
     # No partial product may overflow or vanish.
     bits = np.sum(np.abs(np.log2(ones)), axis=-1)
     whole = np.all(x.is_point & (np.rint(x.low) == x.low) & np.isfinite(x.low), axis=-1)
-    found = x.moved(lambda a: a[..., 0])
-    for i in range(1, x.shape[-1]):
-        found = _product(found, x.moved(lambda a, i=i: a[..., i]))
-    is_exact = (whole & (bits < x.fmt.precision)) | (found.low == 0)
+    found = np.prod(x.low, axis=-1)
+    is_exact = (whole & (bits < x.fmt.precision)) | (found == 0)
     is_safe = np.all(x.is_point, axis=-1) & (bits < -np.log2(x.fmt.tiny) - 2 * x.fmt.precision)
-    return enclose(x.fmt, found.ends, found.known & is_safe, where(is_exact, 0.0, float(x.shape[-1])))
+    return enclose(x.fmt, [found], is_safe, where(is_exact, 0.0, float(x.shape[-1])))
 
 
-def _product(a: Reals, b: Reals) -> Reals:
-    """Return products that are not rounded."""
-    value = a.low * b.low
-    return Reals(a.fmt, value, value, a.known & b.known)
-
-
-def unknown_like(x: Reals) -> Reals:
+def unknown_like(x: Reals, *_: Reals) -> Reals:
     """Return numbers of which nothing is known, as many as given."""
-    return unknown_reals(x.fmt, x.shape)
+    return Reals.of(x.fmt, np.zeros(x.shape)).only(False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -13,41 +14,39 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
+from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.formulas import FORMULAS, Formula, given, stacked
 from relex.reference.wider.numbers import (
     Integers,
     Reals,
     Value,
+    all_known,
     booleans,
     computed_in,
     enclose,
     format_of,
     objects,
     value_of,
-    where,
     wide_dtype,
+    width_of,
     wrapped,
 )
 
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
-
-def element_type(op: Operation, index: int = 0) -> Attribute:
-    """Return the type of the elements of a result."""
-    t = op.results[index].type
+def element_type(op: Operation) -> Attribute:
+    """Return the type of the elements of the result."""
+    t = op.results[0].type
     assert isa(t, TensorType)
     return t.element_type
 
 
-def _on_integers(function: Callable[..., Any], *operands: Integers) -> Integers:
+def wrapped_around(function: Callable[..., Any], *operands: Integers) -> Integers:
     """Return a function of integers that wraps around."""
-    known: Any = np.True_
-    for x in operands:
-        known = known & x.known
-    return wrapped(operands[0].t, np.frompyfunc(function, len(operands), 1)(*(x.value for x in operands)), known)
+    values = np.frompyfunc(function, len(operands), 1)(*(x.value for x in operands))
+    return wrapped(operands[0].t, values, all_known(operands))
 
 
 OfOne = tuple[Callable[[Reals], Reals], Callable[[int], int] | None]
@@ -61,17 +60,9 @@ def _formula(kind: type[Operation], on_floats: Callable[..., Value], on_integers
             return on_floats(*operands)
         assert on_integers is not None
         of_booleans = _ON_BOOLEANS.get(kind) if operands[0].limits == (0, 1) else None
-        return _on_integers(of_booleans or on_integers, *operands)
+        return wrapped_around(of_booleans or on_integers, *operands)
 
     return formula
-
-
-def _exact(function: Callable[[Array], Any]) -> Callable[[Reals], Reals]:
-    return lambda x: real.apply(function, x)
-
-
-def _library(function: Callable[[Array], Any]) -> Callable[[Reals], Reals]:
-    return lambda x: real.library(function, x)
 
 
 def sigmoid(x: Reals) -> Reals:
@@ -122,16 +113,8 @@ def _float_floor_remainder(x: Reals, y: Reals) -> Reals:
     return enclose(x.fmt, [np.asarray(end, wide_dtype(x.fmt)) for end in ends], left.known & added.known)
 
 
-def _sign(x: Reals) -> Reals:
-    return real.apply(_sign_of, x)
-
-
-def _sign_of(a: Array) -> Array:
+def _sign(a: Array) -> Array:
     return where(a == 0, a, np.sign(a))
-
-
-def _no_floats(x: Reals, y: Reals) -> Reals:
-    return real.unknown_like(x)
 
 
 _ON_BOOLEANS: dict[type[Operation], Callable[..., int]] = {relex.AddOp: max, relex.MultiplyOp: min}
@@ -139,13 +122,13 @@ _ON_BOOLEANS: dict[type[Operation], Callable[..., int]] = {relex.AddOp: max, rel
 
 OF_ONE: dict[type[Operation], OfOne] = {
     relex.ReluOp: (lambda x: real.larger(x, real.number(x, 0)), lambda x: max(x, 0)),
-    relex.NegativeOp: (_exact(np.negative), lambda x: -x),
+    relex.NegativeOp: (partial(real.apply, np.negative), lambda x: -x),
     relex.AbsOp: (lambda x: real.even(np.abs, x, 0), abs),
     relex.SqrtOp: (real.square_root, None),
     relex.RsqrtOp: (lambda x: real.divide(real.number(x, 1), real.square_root(x)), None),
     relex.ExpOp: (real.exp, None),
-    relex.LogOp: (_library(np.log), None),
-    relex.TanhOp: (_library(np.tanh), None),
+    relex.LogOp: (partial(real.library, np.log), None),
+    relex.TanhOp: (partial(real.library, np.tanh), None),
     relex.ErfOp: (real.erf, None),
     relex.SigmoidOp: (sigmoid, None),
     relex.SiluOp: (silu, None),
@@ -153,19 +136,19 @@ OF_ONE: dict[type[Operation], OfOne] = {
     relex.SinOp: (lambda x: real.steady(np.sin, x), None),
     relex.CosOp: (lambda x: real.steady(np.cos, x), None),
     relex.TanOp: (real.tangent, None),
-    relex.AsinOp: (_library(np.arcsin), None),
-    relex.AcosOp: (_library(np.arccos), None),
-    relex.AtanOp: (_library(np.arctan), None),
-    relex.SinhOp: (_library(np.sinh), None),
+    relex.AsinOp: (partial(real.library, np.arcsin), None),
+    relex.AcosOp: (partial(real.library, np.arccos), None),
+    relex.AtanOp: (partial(real.library, np.arctan), None),
+    relex.SinhOp: (partial(real.library, np.sinh), None),
     relex.CoshOp: (lambda x: real.even(np.cosh, x, real.ULPS), None),
-    relex.AsinhOp: (_library(np.arcsinh), None),
-    relex.AcoshOp: (_library(np.arccosh), None),
-    relex.AtanhOp: (_library(np.arctanh), None),
-    relex.FloorOp: (_exact(np.floor), None),
-    relex.CeilOp: (_exact(np.ceil), None),
-    relex.TruncOp: (_exact(np.trunc), None),
-    relex.RoundOp: (_exact(np.rint), None),
-    relex.SignOp: (_sign, lambda x: (x > 0) - (x < 0)),
+    relex.AsinhOp: (partial(real.library, np.arcsinh), None),
+    relex.AcoshOp: (partial(real.library, np.arccosh), None),
+    relex.AtanhOp: (partial(real.library, np.arctanh), None),
+    relex.FloorOp: (partial(real.apply, np.floor), None),
+    relex.CeilOp: (partial(real.apply, np.ceil), None),
+    relex.TruncOp: (partial(real.apply, np.trunc), None),
+    relex.RoundOp: (partial(real.apply, np.rint), None),
+    relex.SignOp: (partial(real.apply, _sign), lambda x: (x > 0) - (x < 0)),
     relex.BitwiseNotOp: (real.unknown_like, lambda x: ~x),
     relex.LogicalNotOp: (real.unknown_like, lambda x: 1 - x),
 }
@@ -177,16 +160,16 @@ OF_TWO: dict[type[Operation], OfTwo] = {
     relex.PowerOp: (real.power, whole_power),
     relex.MaximumOp: (real.larger, max),
     relex.MinimumOp: (real.smaller, min),
-    relex.FloorDivideOp: (_no_floats, lambda x, y: x // y if y else 0),
-    relex.TruncDivideOp: (_no_floats, truncated),
+    relex.FloorDivideOp: (real.unknown_like, lambda x, y: x // y if y else 0),
+    relex.TruncDivideOp: (real.unknown_like, truncated),
     relex.FloorModOp: (_float_floor_remainder, lambda x, y: x % y if y else 0),
     relex.ModOp: (_float_remainder, remainder),
-    relex.BitwiseAndOp: (_no_floats, lambda x, y: x & y),
-    relex.BitwiseOrOp: (_no_floats, lambda x, y: x | y),
-    relex.BitwiseXorOp: (_no_floats, lambda x, y: x ^ y),
-    relex.LogicalAndOp: (_no_floats, lambda x, y: x and y),
-    relex.LogicalOrOp: (_no_floats, lambda x, y: x or y),
-    relex.LogicalXorOp: (_no_floats, lambda x, y: int(x != y)),
+    relex.BitwiseAndOp: (real.unknown_like, lambda x, y: x & y),
+    relex.BitwiseOrOp: (real.unknown_like, lambda x, y: x | y),
+    relex.BitwiseXorOp: (real.unknown_like, lambda x, y: x ^ y),
+    relex.LogicalAndOp: (real.unknown_like, lambda x, y: x and y),
+    relex.LogicalOrOp: (real.unknown_like, lambda x, y: x or y),
+    relex.LogicalXorOp: (real.unknown_like, lambda x, y: int(x != y)),
 }
 
 for _kind, _functions in (OF_ONE | OF_TWO).items():
@@ -197,7 +180,7 @@ for _kind, _functions in (OF_ONE | OF_TWO).items():
 def ewise_fma(op: Operation, x: Any, y: Any, z: Any) -> Value:
     """x * y + z, rounded after the product and after the sum."""
     if isinstance(x, Integers):
-        return _on_integers(_both_or if x.limits == (0, 1) else _product_and_sum, x, y, z)
+        return wrapped_around(_both_or if x.limits == (0, 1) else _product_and_sum, x, y, z)
     own = format_of(element_type(op))
     return real.add(real.multiply(x, y).rounded_to(own), z.rounded_to(own))
 
@@ -213,28 +196,23 @@ def _product_and_sum(a: int, b: int, c: int) -> int:
 @FORMULAS.rule(relex.LeftShiftOp)
 def left_shift(op: Operation, x: Integers, count: Integers) -> Value:
     """Zeros are filled in; a count out of range leaves none but these."""
-    bits = _bits(x)
+    bits, _ = width_of(x.t)
 
     def shifted(a: int, n: int) -> int:
         return a << n if 0 <= n < bits else 0
 
-    return _on_integers(shifted, x, count)
+    return wrapped_around(shifted, x, count)
 
 
 @FORMULAS.rule(relex.RightShiftOp)
 def right_shift(op: Operation, x: Integers, count: Integers) -> Value:
     """The sign is filled in; a count out of range leaves nothing but it."""
-    bits = _bits(x)
+    bits, _ = width_of(x.t)
 
     def shifted(a: int, n: int) -> int:
         return a >> n if 0 <= n < bits else -(a < 0)
 
-    return _on_integers(shifted, x, count)
-
-
-def _bits(x: Integers) -> int:
-    low, high = x.limits
-    return (high - low).bit_length()
+    return wrapped_around(shifted, x, count)
 
 
 def _compared(order: Callable[[Any, Any], Any], is_order: bool) -> Callable[..., Value]:
@@ -254,30 +232,26 @@ def _compared(order: Callable[[Any, Any], Any], is_order: bool) -> Callable[...,
     return formula
 
 
-FORMULAS.add(_compared(lambda a, b: a == b, False), relex.EqualOp)
-FORMULAS.add(_compared(lambda a, b: a != b, False), relex.NotEqualOp)
-FORMULAS.add(_compared(lambda a, b: a < b, True), relex.LessOp)
-FORMULAS.add(_compared(lambda a, b: a <= b, True), relex.LessEqualOp)
-FORMULAS.add(_compared(lambda a, b: a > b, True), relex.GreaterOp)
-FORMULAS.add(_compared(lambda a, b: a >= b, True), relex.GreaterEqualOp)
+FORMULAS.add(_compared(operator.eq, False), relex.EqualOp)
+FORMULAS.add(_compared(operator.ne, False), relex.NotEqualOp)
+FORMULAS.add(_compared(operator.lt, True), relex.LessOp)
+FORMULAS.add(_compared(operator.le, True), relex.LessEqualOp)
+FORMULAS.add(_compared(operator.gt, True), relex.GreaterOp)
+FORMULAS.add(_compared(operator.ge, True), relex.GreaterEqualOp)
 
 
-@FORMULAS.rule(relex.IsnanOp)
-def isnan(op: Operation, x: Reals) -> Value:
-    """True for NaN."""
-    return booleans(np.isnan(x.low), x.known)
+def _classified(is_of_class: Callable[[Array], Any]) -> Callable[..., Value]:
+    """Return the formula that is true for one class of floats: NaN, the infinities, or all but these."""
+
+    def formula(op: Operation, x: Reals) -> Value:
+        return booleans(is_of_class(x.low), x.known)
+
+    return formula
 
 
-@FORMULAS.rule(relex.IsinfOp)
-def isinf(op: Operation, x: Reals) -> Value:
-    """True for the infinities."""
-    return booleans(np.isinf(x.low), x.known)
-
-
-@FORMULAS.rule(relex.IsfiniteOp)
-def isfinite(op: Operation, x: Reals) -> Value:
-    """True for all but NaN and the infinities."""
-    return booleans(np.isfinite(x.low), x.known)
+FORMULAS.add(_classified(np.isnan), relex.IsnanOp)
+FORMULAS.add(_classified(np.isinf), relex.IsinfOp)
+FORMULAS.add(_classified(np.isfinite), relex.IsfiniteOp)
 
 
 @FORMULAS.rule(relex.WhereOp)
@@ -292,7 +266,7 @@ def clip(op: Operation, x: Any) -> Value:
     """No less than one bound, then no more than another."""
     low, high = given(op, "min"), given(op, "max")
     if isinstance(x, Integers):
-        return _on_integers(partial(_between, low=low, high=high), x)
+        return wrapped_around(partial(_between, low=low, high=high), x)
     if low is not None:
         x = real.larger(x, real.number(x, low))
     return x if high is None else real.smaller(x, real.number(x, high))
@@ -343,7 +317,7 @@ def bitcast(op: Operation, x: Any) -> Value:
         own = np.asarray(x.low).astype(numpy_dtype(op.operands[0].type.element_type))  # pyright: ignore
         is_known = x.is_point & ~np.isnan(x.low)
     else:
-        bits = objects(np.frompyfunc(lambda a: a & (1 << _bits(x)) - 1, 1, 1)(x.value))
+        bits = objects(np.frompyfunc(lambda a: a & (1 << width_of(x.t)[0]) - 1, 1, 1)(x.value))
         own, is_known = bits.astype(f"u{dtype.itemsize}"), x.known
     found = value_of(t, np.ascontiguousarray(own).view(dtype).reshape(own.shape))
     assert found is not None

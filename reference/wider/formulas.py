@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from xdsl.ir import Operation
 
+from relex.dialects.arrays import Array
 from relex.dialects.relex.properties import python_value
 from relex.dialects.table import Table
-from relex.reference.wider.numbers import Reals, Value
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
+from relex.reference.wider import arithmetic as real
+from relex.reference.wider.numbers import Reals, Value, wrapped
 
 Formula = Callable[..., Any]
 """Maps an operator and what is known about its operands to what is known about its result, or to a tuple for several;
@@ -42,7 +42,9 @@ def axes_of(op: Operation, name: str, rank: int) -> list[int]:
 
 def in_rows(x: Value, axes: Sequence[int]) -> Any:
     """Return an array with some dimensions as one, the last."""
-    return x.moved(lambda a: rows(a, axes))
+    others = [axis for axis in range(len(x.shape)) if axis not in axes]
+    shape = [*(x.shape[axis] for axis in others), prod(x.shape[axis] for axis in axes)]
+    return x.moved(lambda a: a.transpose([*others, *sorted(axes)]).reshape(shape))
 
 
 def moved(x: Any, move: Callable[[Array], Any]) -> Any:
@@ -50,11 +52,9 @@ def moved(x: Any, move: Callable[[Array], Any]) -> Any:
     return x.moved(move)
 
 
-def rows(array: Array, axes: Sequence[int]) -> Array:
-    """Return an array with some dimensions as one, the last."""
-    others = [axis for axis in range(array.ndim) if axis not in axes]
-    shape = [array.shape[axis] for axis in others]
-    return array.transpose([*others, *sorted(axes)]).reshape([*shape, prod(array.shape[axis] for axis in axes)])
+def constant(like: Any, value: float) -> Any:
+    """Return a number as one of those of an array."""
+    return real.number(like, value) if isinstance(like, Reals) else wrapped(like.t, int(value), np.True_)
 
 
 def stacked(x: Sequence[Any], combine: Callable[[Sequence[Array]], Array]) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.relex import ConstantOp, Operator
 from relex.dialects.relex.operator import Exactness, tensor_type
@@ -22,9 +23,6 @@ from relex.reference.wider import reductions as reductions
 from relex.reference.wider import windows as windows
 from relex.reference.wider.formulas import FORMULAS
 from relex.reference.wider.numbers import Reals, Value, computed_in, format_of, value_of
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 SHAPED = (relex.ReshapeOp, relex.ExpandDimsOp, relex.SqueezeOp, relex.BroadcastToOp, relex.IotaOp)
 """Operators whose formulas are told the shape of the result."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -10,14 +11,12 @@ from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.elementwise import element_type
-from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, given, moved, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, constant, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, format_of, round_to, wide_dtype, wrapped
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @FORMULAS.rule(relex.PermuteDimsOp)
@@ -102,8 +101,6 @@ def pad(op: Operation, x: Any) -> Value:
     """The elements among others."""
     rank = len(x.shape)
     widths = as_list(given(op, "pad_width"))
-    value = given(op, "pad_value", 0)
-    fill = real.number(x, value) if isinstance(x, Reals) else wrapped(x.t, int(value), np.True_)
     before, after = widths[::2], widths[1::2]
     shape = [b + n + a for b, n, a in zip(before, x.shape, after, strict=True)]
 
@@ -113,7 +110,7 @@ def pad(op: Operation, x: Any) -> Value:
         result[tuple(slice(b, b + n) for b, n in zip(before, x.shape, strict=True)) if rank else ()] = parts[0]
         return result
 
-    return stacked([x, fill], combined)
+    return stacked([x, constant(x, given(op, "pad_value", 0))], combined)
 
 
 @FORMULAS.rule(relex.IotaOp)
@@ -212,22 +209,24 @@ def _scattered(op: Operation, x: Any, updates: Any, places: Any) -> Any:
     return result
 
 
+_COMBINING: dict[str, tuple[Callable[..., Reals], np.ufunc]] = {
+    "add": (real.add, np.add),
+    "mul": (real.multiply, np.multiply),
+    "max": (real.larger, np.maximum),
+    "min": (real.smaller, np.minimum),
+}
+"""Functions of floats and of integers."""
+
+
 def _combined(reduction: str, a: Any, b: Any) -> Any:
+    on_floats, on_integers = _COMBINING[reduction]
     if isinstance(a, Reals):
+        found = on_floats(a, b)
         # In any order.
-        function = {"add": real.add, "mul": real.multiply, "max": real.larger, "min": real.smaller}[reduction]
-        found = function(a, b)
         return real.loosened(found, 1) if reduction in ("add", "mul") else found
-    known = a.known & b.known
-    match reduction:
-        case "add":
-            return wrapped(a.t, max(a.value, b.value) if a.limits == (0, 1) else a.value + b.value, known)
-        case "mul":
-            return wrapped(a.t, a.value * b.value, known)
-        case "max":
-            return wrapped(a.t, np.maximum(a.value, b.value), known)
-        case _:
-            return wrapped(a.t, np.minimum(a.value, b.value), known)
+    if reduction == "add" and a.limits == (0, 1):
+        on_integers = np.maximum
+    return wrapped(a.t, on_integers(a.value, b.value), a.known & b.known)
 
 
 def _with(array: Array, place: tuple[int, ...], value: Any) -> Array:

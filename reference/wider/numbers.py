@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, reduce
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, is_emulated, is_float_dtype, numpy_dtype
-from relex.reference.equivalence.bounded import Format
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
-
-where: Any = np.where
-"""`np.where`, for arrays without static types."""
+from relex.reference.equivalence.bounded import Format, where
 
 
 @cache
@@ -101,11 +96,6 @@ class Reals:
         return Reals(self.fmt, self.low, self.high, self.known & condition)
 
 
-def unknown_reals(fmt: Format, shape: tuple[int, ...]) -> Reals:
-    """Return numbers of which nothing is known."""
-    return Reals.of(fmt, np.zeros(shape)).only(False)
-
-
 def enclose(fmt: Format, found: Sequence[Any], known: Any, ulps: Any = 0.0) -> Reals:
     """Return numbers that lie between the smallest and the largest of those found in wide arithmetic, once they are
     rounded, and off by so many units in the last place."""
@@ -174,14 +164,15 @@ Value = Reals | Integers
 """What is known about an array."""
 
 
+def all_known(operands: Sequence[Value]) -> Any:
+    """Return where elementwise functions of arrays are known: where all of these are."""
+    return reduce(np.logical_and, [x.known for x in operands])
+
+
 def objects(array: Any) -> Array:
     """Return Python's integers."""
     array = np.asarray(array)
-    return (
-        array
-        if array.dtype == object
-        else np.asarray(array.astype(np.int64 if array.dtype == np.bool_ else array.dtype), object)
-    )
+    return np.asarray(array.astype(np.int64) if array.dtype == np.bool_ else array, object)
 
 
 def width_of(t: Attribute) -> tuple[int, bool]:
@@ -194,10 +185,9 @@ def width_of(t: Attribute) -> tuple[int, bool]:
 def wrapped(t: Attribute, value: Any, known: Any) -> Integers:
     """Return integers that wrap around in their type."""
     bits, signed = width_of(t)
-    value = objects(value) & ((1 << bits) - 1)
+    value = objects(objects(value) & ((1 << bits) - 1))
     if signed:
-        value = objects(value) - (objects(objects(value) >> (bits - 1)) << bits)
-    value = objects(value)
+        value = objects(value - (objects(value >> (bits - 1)) << bits))
     return Integers(t, value, np.broadcast_to(known, value.shape))
 
 

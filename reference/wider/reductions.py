@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import Operation
 
 from relex.dialects import relex
+from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
 from relex.reference.wider.formulas import FORMULAS, axes_of, given, in_rows, moved, stacked
-from relex.reference.wider.numbers import Integers, Reals, Value, objects, where, wrapped
+from relex.reference.wider.numbers import Integers, Reals, Value, objects, wrapped
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -80,50 +81,32 @@ def _reduced(op: Operation, x: Any, function: Callable[[Any], Any]) -> Any:
     return found
 
 
-@FORMULAS.rule(relex.SumOp)
-def sum_of(op: Operation, x: Any) -> Value:
-    """The sum, which wraps around for integers."""
-    return _reduced(op, x, total)
-
-
-@FORMULAS.rule(relex.ProdOp)
-def product_of(op: Operation, x: Any) -> Value:
-    """The product, which wraps around for integers."""
-    return _reduced(op, x, multiplied)
-
-
-@FORMULAS.rule(relex.MeanOp)
-def mean(op: Operation, x: Reals) -> Value:
-    """The sum divided by the number of elements."""
-    return _reduced(op, x, _mean)
-
-
-def _mean(rows: Reals) -> Reals:
+def mean(rows: Reals) -> Reals:
+    """Return the sum along the last dimension, divided by the number of elements."""
     return real.divide(real.total(rows), real.number(rows, rows.shape[-1]))
 
 
-@FORMULAS.rule(relex.MaxOp)
-def max_of(op: Operation, x: Any) -> Value:
-    """The maximum."""
-    return _reduced(op, x, lambda rows: extreme(rows, largest=True))
+_REDUCTIONS: dict[type[Operation], Callable[[Any], Any]] = {
+    relex.SumOp: total,
+    relex.ProdOp: multiplied,
+    relex.MeanOp: mean,
+    relex.MaxOp: partial(extreme, largest=True),
+    relex.MinOp: partial(extreme, largest=False),
+}
+"""Functions of rows. Sums and products wrap around for integers."""
 
 
-@FORMULAS.rule(relex.MinOp)
-def min_of(op: Operation, x: Any) -> Value:
-    """The minimum."""
-    return _reduced(op, x, lambda rows: extreme(rows, largest=False))
+@FORMULAS.rule(*_REDUCTIONS)
+def reduction(op: Operation, x: Any) -> Value:
+    """A function of `_REDUCTIONS`."""
+    return _reduced(op, x, _REDUCTIONS[type(op)])
 
 
-@FORMULAS.rule(relex.ArgmaxOp)
-def argmax(op: Operation, x: Any) -> Value:
-    """The place of the maximum, the first or the last one."""
-    return _reduced(op, x, lambda rows: _place(rows, 1, bool(given(op, "select_last_index"))))
-
-
-@FORMULAS.rule(relex.ArgminOp)
-def argmin(op: Operation, x: Any) -> Value:
-    """The place of the minimum."""
-    return _reduced(op, x, lambda rows: _place(rows, -1, bool(given(op, "select_last_index"))))
+@FORMULAS.rule(relex.ArgmaxOp, relex.ArgminOp)
+def place_of_extreme(op: Operation, x: Any) -> Value:
+    """The place of the maximum or the minimum, the first or the last one."""
+    sign, last = 1 if isinstance(op, relex.ArgmaxOp) else -1, bool(given(op, "select_last_index"))
+    return _reduced(op, x, lambda rows: _place(rows, sign, last))
 
 
 def _place(rows: Any, sign: int, last: bool) -> Integers:
@@ -143,10 +126,9 @@ def _place_in(row: Any, sign: int, last: bool) -> tuple[int, bool]:
         nan = np.flatnonzero(np.isnan(row.low))
         if nan.size:
             return int(nan[-1 if last else 0]), True
-    ends = [row.value] if isinstance(row, Integers) else list(row.ends)
+    ends = [row.value] if isinstance(row, Integers) else row.ends
     bounds = [[sign * v for v in end] for end in ends]
-    low, high = map(min, zip(*bounds, strict=True)), map(max, zip(*bounds, strict=True))
-    low, high = list(low), list(high)
+    low, high = ([pick(pair) for pair in zip(*bounds, strict=True)] for pick in (min, max))
     best = max(low)
     found = [i for i, v in enumerate(low) if v == best]
     rivals = [i for i, v in enumerate(high) if v >= best]
@@ -154,24 +136,20 @@ def _place_in(row: Any, sign: int, last: bool) -> tuple[int, bool]:
     return found[-1 if last else 0], len(rivals) == 1 or (rivals == found and all(high[i] == best for i in found))
 
 
-@FORMULAS.rule(relex.SoftmaxOp)
+@FORMULAS.rule(relex.SoftmaxOp, relex.LogSoftmaxOp)
 def softmax(op: Operation, x: Reals) -> Value:
-    """exp(x - max(x)) / sum(exp(x - max(x)))."""
-    return _along(op, x, _softmax)
+    """Shares along a dimension, or their logarithms."""
+    return _along(op, x, shares if isinstance(op, relex.SoftmaxOp) else logarithms_of_shares)
 
 
-def _softmax(rows: Reals) -> Reals:
+def shares(rows: Reals) -> Reals:
+    """Return exp(x - max(x)) / sum(exp(x - max(x)))."""
     powers = real.exp(_shifted(rows))
     return real.loosened(real.divide(powers, _column(real.total(powers))), 1)
 
 
-@FORMULAS.rule(relex.LogSoftmaxOp)
-def log_softmax(op: Operation, x: Reals) -> Value:
-    """x - max(x) - log(sum(exp(x - max(x))))."""
-    return _along(op, x, _log_softmax)
-
-
-def _log_softmax(rows: Reals) -> Reals:
+def logarithms_of_shares(rows: Reals) -> Reals:
+    """Return x - max(x) - log(sum(exp(x - max(x))))."""
     shifted = _shifted(rows)
     return real.subtract(shifted, _column(real.library(np.log, real.total(real.exp(shifted)))))
 
@@ -196,7 +174,7 @@ def layer_norm(op: Operation, x: Reals, gamma: Reals, beta: Reals) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta."""
     axes = sorted(axes_of(op, "axes", len(x.shape)))
     rows = in_rows(x, axes)
-    centred = real.subtract(rows, _column(_mean(rows)))
+    centred = real.subtract(rows, _column(mean(rows)))
     variance = real.divide(real.dot(centred, centred), real.number(rows, rows.shape[-1]))
     epsilon = real.number(x, given(op, "epsilon", 1e-5))
     scale = real.divide(_flat(gamma), _column(real.square_root(real.add(variance, epsilon))))
@@ -225,7 +203,10 @@ def batch_norm(op: Operation, x: Reals, *parameters: Reals) -> Value:
     return real.add(real.loosened(real.multiply(real.subtract(x, average), scale), 1), beta)
 
 
-def _scan(op: Operation, x: Any, function: Callable[[Any], Any]) -> Value:
+@FORMULAS.rule(relex.CumsumOp, relex.CumprodOp)
+def scan(op: Operation, x: Any) -> Value:
+    """The sums or the products of the first elements."""
+    function = total if isinstance(op, relex.CumsumOp) else multiplied
     axis = given(op, "axis")
     axis = 0 if axis is None else axis % len(x.shape)
     turn = -1 if given(op, "reverse") else 1
@@ -239,28 +220,11 @@ def _scan(op: Operation, x: Any, function: Callable[[Any], Any]) -> Value:
     return moved(found, lambda a: np.moveaxis(a[..., ::turn], -1, axis))
 
 
-@FORMULAS.rule(relex.CumsumOp)
-def cumsum(op: Operation, x: Any) -> Value:
-    """The sums of the first elements."""
-    return _scan(op, x, total)
-
-
-@FORMULAS.rule(relex.CumprodOp)
-def cumprod(op: Operation, x: Any) -> Value:
-    """The products of the first elements."""
-    return _scan(op, x, multiplied)
-
-
-@FORMULAS.rule(relex.SortOp)
+@FORMULAS.rule(relex.SortOp, relex.ArgsortOp)
 def sort(op: Operation, x: Any) -> Value:
-    """The elements in order, NaN last of all."""
-    return _along(op, x, lambda rows: _ordered(rows, bool(given(op, "descending")))[0])
-
-
-@FORMULAS.rule(relex.ArgsortOp)
-def argsort(op: Operation, x: Any) -> Value:
-    """The places of the elements in order."""
-    return _along(op, x, lambda rows: _ordered(rows, bool(given(op, "descending")))[1])
+    """The elements in order, NaN last of all, or their places."""
+    descending, part = bool(given(op, "descending")), 0 if isinstance(op, relex.SortOp) else 1
+    return _along(op, x, lambda rows: _ordered(rows, descending)[part])
 
 
 def _ordered(rows: Any, descending: bool) -> tuple[Any, Integers]:

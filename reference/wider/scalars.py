@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -11,9 +13,11 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.dialects.upstream.arith import RemFOp
+from relex.reference.equivalence.bounded import where
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.elementwise import OF_ONE, OF_TWO, remainder, select, truncated
+from relex.reference.wider.elementwise import OF_ONE, OF_TWO, remainder, select, truncated, wrapped_around
 from relex.reference.wider.formulas import FORMULAS, Formula, stacked
 from relex.reference.wider.numbers import (
     Integers,
@@ -23,14 +27,10 @@ from relex.reference.wider.numbers import (
     enclose,
     format_of,
     objects,
-    where,
     wide_dtype,
     width_of,
     wrapped,
 )
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 INDEX = IntegerType(64)
 """The integers that indices are."""
@@ -48,19 +48,7 @@ def _result_type(op: Operation) -> Attribute:
 # Floats
 
 
-def _copied_sign(x: Reals, y: Reals) -> Reals:
-    return real.apply(np.copysign, x, y)
-
-
-def _from_library(function: Callable[[Any], Any]) -> Callable[[Reals], Reals]:
-    return lambda x: real.library(function, x)
-
-
-def _away_from_zero(x: Reals) -> Reals:
-    return real.apply(_nearest, x)
-
-
-def _nearest(a: Array) -> Any:
+def _away_from_zero(a: Array) -> Any:
     return np.copysign(np.floor(np.abs(a) + 0.5), a)
 
 
@@ -89,6 +77,13 @@ def fused(a: Reals, b: Reals, c: Reals) -> Reals:
     return enclose(a.fmt, [found] if is_exact else [found - off, found + off], known)
 
 
+_NAMED_AS_OPERATORS: tuple[type[Operation], ...] = (
+    *(math.SqrtOp, math.ExpOp, math.LogOp, math.TanhOp, math.ErfOp, math.SinOp, math.CosOp, math.TanOp, math.AsinOp),
+    *(math.AcosOp, math.AtanOp, math.SinhOp, math.CoshOp, math.AsinhOp, math.AcoshOp, math.AtanhOp, math.FloorOp),
+    *(math.CeilOp, math.TruncOp),
+)
+"""Functions with the name of an operator, and the formula of it."""
+
 _OF_FLOATS: dict[type[Operation], Callable[..., Reals]] = {
     arith.AddfOp: real.add,
     arith.SubfOp: real.subtract,
@@ -103,36 +98,18 @@ _OF_FLOATS: dict[type[Operation], Callable[..., Reals]] = {
     math.FmaOp: fused,
     math.PowFOp: real.power,
     math.Atan2Op: _arc,
-    math.CopySignOp: _copied_sign,
-    math.RoundOp: _away_from_zero,
+    math.CopySignOp: partial(real.apply, np.copysign),
+    math.RoundOp: partial(real.apply, _away_from_zero),
     math.RoundEvenOp: OF_ONE[relex.RoundOp][0],
-    math.RsqrtOp: _from_library(lambda x: 1 / np.sqrt(x)),
-    math.CbrtOp: _from_library(np.cbrt),
-    math.Exp2Op: _from_library(np.exp2),
-    math.ExpM1Op: _from_library(np.expm1),
-    math.Log1pOp: _from_library(np.log1p),
-    math.Log2Op: _from_library(np.log2),
-    math.Log10Op: _from_library(np.log10),
+    math.RsqrtOp: partial(real.library, lambda x: 1 / np.sqrt(x)),
+    math.CbrtOp: partial(real.library, np.cbrt),
+    math.Exp2Op: partial(real.library, np.exp2),
+    math.ExpM1Op: partial(real.library, np.expm1),
+    math.Log1pOp: partial(real.library, np.log1p),
+    math.Log2Op: partial(real.library, np.log2),
+    math.Log10Op: partial(real.library, np.log10),
     math.AbsFOp: OF_ONE[relex.AbsOp][0],
-    math.SqrtOp: OF_ONE[relex.SqrtOp][0],
-    math.ExpOp: OF_ONE[relex.ExpOp][0],
-    math.LogOp: OF_ONE[relex.LogOp][0],
-    math.TanhOp: OF_ONE[relex.TanhOp][0],
-    math.ErfOp: OF_ONE[relex.ErfOp][0],
-    math.SinOp: OF_ONE[relex.SinOp][0],
-    math.CosOp: OF_ONE[relex.CosOp][0],
-    math.TanOp: OF_ONE[relex.TanOp][0],
-    math.AsinOp: OF_ONE[relex.AsinOp][0],
-    math.AcosOp: OF_ONE[relex.AcosOp][0],
-    math.AtanOp: OF_ONE[relex.AtanOp][0],
-    math.SinhOp: OF_ONE[relex.SinhOp][0],
-    math.CoshOp: OF_ONE[relex.CoshOp][0],
-    math.AsinhOp: OF_ONE[relex.AsinhOp][0],
-    math.AcoshOp: OF_ONE[relex.AcoshOp][0],
-    math.AtanhOp: OF_ONE[relex.AtanhOp][0],
-    math.FloorOp: OF_ONE[relex.FloorOp][0],
-    math.CeilOp: OF_ONE[relex.CeilOp][0],
-    math.TruncOp: OF_ONE[relex.TruncOp][0],
+    **{kind: OF_ONE[getattr(relex, kind.__name__)][0] for kind in _NAMED_AS_OPERATORS},
 }
 
 
@@ -189,11 +166,7 @@ def _of_floats(function: Callable[..., Reals]) -> Formula:
 
 def _of_integers(read: _Reading, function: Callable[..., int]) -> Formula:
     def formula(op: Operation, *operands: Integers) -> Value:
-        known: Any = np.True_
-        for x in operands:
-            known = known & x.known
-        values = np.frompyfunc(function, len(operands), 1)(*(read(x).value for x in operands))
-        return wrapped(_result_type(op), values, known)
+        return wrapped_around(function, *map(read, operands))
 
     return formula
 
@@ -219,19 +192,9 @@ def compare_floats(op: arith.CmpfOp, a: Reals, b: Reals) -> Value:
         case "ord" | "uno":
             found = of_nan == (name == "uno")
         case _:
-            ordered = _ORDERS[name[1:]](x, y)
+            ordered = getattr(operator, name[1:])(x, y)
             found = np.where(of_nan, name[0] == "u", ordered)
     return booleans(found, a.is_point & b.is_point)
-
-
-_ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": lambda x, y: x == y,
-    "ne": lambda x, y: x != y,
-    "lt": lambda x, y: x < y,
-    "le": lambda x, y: x <= y,
-    "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y,
-}
 
 
 @FORMULAS.rule(arith.CmpiOp)

@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array
 from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, as_list, given, moved, stacked
+from relex.reference.wider.formulas import FORMULAS, as_list, constant, given, moved, stacked
 from relex.reference.wider.numbers import Integers, Reals, Value, objects
 from relex.reference.wider.reductions import dot, extreme, unpacked
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass(frozen=True)
@@ -65,16 +63,13 @@ def seen(x: Any, windows: Sequence[Line], fill: Any) -> Any:
     lead = len(x.shape) - rank
     inside = _all_of([line.inside for line in windows])
     if 0 in x.shape:
-        shape = (*x.shape[:lead], *inside.shape)
-        empty = np.zeros(shape)
-        return moved(fill, lambda a: np.broadcast_to(a, shape) if empty.size else np.zeros(shape, a.dtype))
+        return moved(fill, lambda a: np.broadcast_to(a, (*x.shape[:lead], *inside.shape)))
 
     def gathered(a: Array) -> Array:
-        for d, line in enumerate(windows):
+        for line in windows:
             size = a.shape[lead]
             taken = np.take(a, np.clip(line.places, 0, size - 1), axis=lead)
             a = np.moveaxis(taken, [lead, lead + 1], [a.ndim - 1, a.ndim])
-            del d
         # Now count, window, count, window, ...
         order = [*range(lead), *range(lead, lead + 2 * rank, 2), *range(lead + 1, lead + 2 * rank, 2)]
         a = a.transpose(order)
@@ -93,11 +88,6 @@ def _all_of(masks: Sequence[Array]) -> Array:
         shaped.append(mask.reshape(shape))
     whole: Any = reduce(np.logical_and, shaped)
     return whole.reshape([*whole.shape[:rank], prod(whole.shape[rank:])])
-
-
-def constant(like: Any, value: float) -> Any:
-    """Return a number as one of those of an array."""
-    return real.number(like, value) if isinstance(like, Reals) else Integers.of(like.t, int(value))
 
 
 def convolved(op: Operation, x: Any, weight: Any, groups: int) -> Any:
@@ -178,10 +168,6 @@ def _reaching(size: int, window: int, stride: int, dilation: int, before: int, a
     return Line(places, inside, inside)
 
 
-def _lowest(x: Any) -> Any:
-    return real.number(x, -np.inf) if isinstance(x, Reals) else Integers.of(x.t, x.limits[0])
-
-
 @FORMULAS.rule(relex.MaxPool1dOp, relex.MaxPool2dOp, relex.MaxPool3dOp)
 def max_pool(op: Operation, x: Any) -> Value:
     """The maximum of each window, in which padding never wins."""
@@ -191,7 +177,7 @@ def max_pool(op: Operation, x: Any) -> Value:
 def _pooled(op: Operation, x: Any) -> tuple[Sequence[Line], Any]:
     """Return the windows of a pool, and what each of them sees."""
     windows = lines(op, x.shape[2:], as_list(given(op, "pool_size")))
-    return windows, seen(x, windows, _lowest(x))
+    return windows, seen(x, windows, constant(x, -np.inf if isinstance(x, Reals) else x.limits[0]))
 
 
 @FORMULAS.rule(relex.MaxPool1dWithIndicesOp, relex.MaxPool2dWithIndicesOp, relex.MaxPool3dWithIndicesOp)
