@@ -15,11 +15,10 @@ from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
 from relex.frontend.compositions.activations import softplus
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import IMPORTS, imports
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.table import IMPORTS
 from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Known, Tensor, element_type_of, refuse
+from relex.frontend.onnx.values import element_type_of
 
 Function = Callable[..., Operand]
 

@@ -8,9 +8,8 @@ import numpy as np
 from onnx import GraphProto
 
 from relex.frontend import op
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import AnyValue, Computed, Known, Tensor, refuse
+from relex.frontend.onnx import Computed, Known, Node, Tensor, imports, refuse
+from relex.frontend.onnx.values import AnyValue
 
 MAX_TRIPS = 10_000
 """The iterations at most of a loop that is unrolled."""

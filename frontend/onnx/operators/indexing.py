@@ -11,10 +11,7 @@ from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along, from_front, position
 from relex.frontend.compositions.padding import padded, positive_pairs
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 @imports("Slice")

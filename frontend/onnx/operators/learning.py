@@ -9,10 +9,7 @@ from xdsl.dialects.builtin import f32, i64
 
 from relex.dialects.arrays import Array
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 ML = "ai.onnx.ml"
 

@@ -7,10 +7,7 @@ import numpy as np
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.einsum import einsum
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 @imports("MatMul")

@@ -9,10 +9,7 @@ from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along
 from relex.frontend.compositions.normalization import per_channel, standardized
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 @imports("BatchNormalization")

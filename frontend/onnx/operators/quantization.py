@@ -13,13 +13,11 @@ from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.compositions.windows import by_rank
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.arithmetic import converted
 from relex.frontend.onnx.operators.windows import read_windows
-from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Tensor, element_type_of, refuse
+from relex.frontend.onnx.values import element_type_of
 
 
 def _spread(node: Node, x: Operand, parameter: Operand, axis: int, block: int) -> Operand:

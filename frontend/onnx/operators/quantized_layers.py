@@ -12,12 +12,9 @@ from xdsl.ir import Attribute
 
 from relex.frontend import op
 from relex.frontend.compositions.windows import averages
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantization import dequantize, quantize, saturated
 from relex.frontend.onnx.operators.windows import read_windows
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor, refuse
 
 MICROSOFT = "com.microsoft"
 """The domain of the operators that ONNX Runtime adds."""

@@ -8,10 +8,7 @@ from functools import partial
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import softplus
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor, refuse
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 
 Function = Callable[[Operand], Operand]
 Step = Callable[[Operand, list[Operand]], list[Operand]]

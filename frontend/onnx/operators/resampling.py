@@ -7,10 +7,7 @@ from math import floor
 
 from relex.dialects.sizes import Size
 from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor
+from relex.frontend.onnx import Node, Operand, Tensor, imports
 
 
 @imports("Upsample")

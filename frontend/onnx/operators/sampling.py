@@ -13,11 +13,8 @@ from xdsl.dialects.builtin import i64
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.windows import read_windows
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor, refuse
 
 Taps = list[tuple[Operand, Operand]]
 """Whole positions along a dimension, as floats, and how much the element there counts."""

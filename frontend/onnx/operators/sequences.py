@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.shapes import pieces
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import AnyValue, Empty, Items, Known, Tensor, refuse
+from relex.frontend.onnx.values import AnyValue, Empty, Items
 
 
 @imports("SequenceConstruct")

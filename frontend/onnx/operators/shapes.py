@@ -11,11 +11,9 @@ from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count, larger
 from relex.frontend import op
 from relex.frontend.compositions.shapes import is_number, without_minus_one
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Known, Tensor, element_type_of, refuse
+from relex.frontend.onnx.values import element_type_of
 
 MOST = 1 << 24
 """The elements at most of an array that a node makes from nothing but numbers."""

@@ -8,12 +8,9 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.shapes import MOST
-from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Known, Tensor, refuse
 
 
 @imports("DFT")

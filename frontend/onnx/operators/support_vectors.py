@@ -6,11 +6,8 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.learning import ML, transformed
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
 
 
 def _stored(node: Node, name: str, rows: int) -> Known:

@@ -17,12 +17,9 @@ from xdsl.dialects.builtin import f32
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.learning import ML, transformed
 from relex.frontend.onnx.operators.shapes import MOST
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
 
 LEAF, MEMBER = "LEAF", "BRANCH_MEMBER"
 

@@ -21,10 +21,7 @@ from relex.frontend.compositions.windows import (
     spread,
     sums,
 )
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 def read_windows(node: Node, data: Sequence[Size], size: list[int]) -> Windows:

@@ -12,10 +12,9 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, Value
-from relex.frontend.torch.table import IMPORTS, imports
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.node import Value
+from relex.frontend.torch.table import IMPORTS
 from relex.frontend.torch.tensors import element_type_for
 
 Function = Callable[..., Operand]

@@ -12,10 +12,8 @@ from xdsl.dialects.builtin import i64
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import IndexExpr, Size, larger
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, Value, sizes_of
-from relex.frontend.torch.table import imports
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.node import Value, sizes_of
 
 FILLED = "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones"
 UNSPECIFIED = "empty empty_like new_empty empty_strided new_empty_strided empty_permuted"

@@ -11,11 +11,8 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.einsum import einsum
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor, refuse
-from relex.frontend.torch.node import Node
+from relex.frontend.torch import Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.operators.creation import diagonal_mask
-from relex.frontend.torch.table import imports
 
 
 @imports("aten.mm", "aten.bmm", "aten.matmul", "aten.mv", "aten.dot")

@@ -13,10 +13,7 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel, standardized
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node
-from relex.frontend.torch.table import imports
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 
 
 def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:

@@ -11,10 +11,7 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
 from relex.frontend.compositions.reductions import log_sum_exp
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor, refuse
-from relex.frontend.torch.node import Node
-from relex.frontend.torch.table import imports
+from relex.frontend.torch import Node, Operand, Tensor, imports, refuse
 
 Axes = int | Sequence[int] | None
 

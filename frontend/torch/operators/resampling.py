@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor
-from relex.frontend.torch.node import Node
+from relex.frontend.torch import Node, Operand, Tensor
 from relex.frontend.torch.table import IMPORTS
 
 KINDS = {

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
-from relex.frontend.importing.values import Tensor, refuse
-from relex.frontend.torch.node import Node
-from relex.frontend.torch.table import IMPORTS, imports
+from relex.frontend.torch import Node, Tensor, imports, refuse
+from relex.frontend.torch.table import IMPORTS
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "operator.add": operator.add,

@@ -20,10 +20,9 @@ from relex.frontend.compositions.windows import (
     maxima_and_places,
     spread,
 )
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, numbers
-from relex.frontend.torch.table import IMPORTS, imports
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.node import numbers
+from relex.frontend.torch.table import IMPORTS
 
 Numbers = int | Sequence[int]
 
