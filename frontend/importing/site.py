@@ -15,7 +15,7 @@ from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.frontend import op
 from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.values import Known, Tensor, refuse
+from relex.frontend.importing.values import Known, Tensor, refuse, sizes_of
 
 
 class Site:
@@ -53,6 +53,12 @@ class Site:
             )
         return tuple(size for size in shape if isinstance(size, int))
 
+    def closed(self, size: Size, reason: str, attribute: str = "") -> int:
+        """Return a size that must be known at import. In the reason to refuse others, `{}` stands for the size."""
+        if not isinstance(size, int):
+            refuse(f"{reason.format(size)}; 'shapes' closes them", attribute)
+        return size
+
     def element_type(self, x: Operand) -> Attribute:
         """Return the element type of a tensor."""
         return self.tensor(x).element_type
@@ -67,6 +73,10 @@ class Site:
         if isinstance(tensor, Known):
             return tensor.array
         refuse(f"expected {what}, known at import, found a tensor of the program; 'values' freezes an input")
+
+    def known_sizes(self, x: Operand | None, what: str) -> list[Size]:
+        """Return the elements of an input that must be known at import, integers and sizes of the program."""
+        return sizes_of(self.known(x, what).flat)
 
     def known_integers(self, x: Operand | None, what: str) -> list[int]:
         """Return the elements of an input that must be known at import, without sizes of the program."""
