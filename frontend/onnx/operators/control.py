@@ -8,6 +8,7 @@ import numpy as np
 from onnx import GraphProto
 
 from relex.frontend import op
+from relex.frontend.compositions.indexing import part_at, stacked
 from relex.frontend.onnx import Computed, Known, Node, Tensor, imports, refuse
 from relex.frontend.onnx.values import AnyValue
 
@@ -42,7 +43,7 @@ def loop(node: Node, count: Tensor | None, condition: Tensor | None, *initial: A
     state = list(initial)
     scanned: list[list[AnyValue]] = [[] for _ in range(len(body.output) - 1 - len(state))]
     trip = 0
-    while (most is None or trip < most) and (running is None or _holds(node, running)):
+    while (most is None or trip < most) and (running is None or _holds(running)):
         if trip == MAX_TRIPS:
             refuse(f"a loop of more than {MAX_TRIPS} iterations")
         inputs: list[AnyValue] = [
@@ -59,7 +60,7 @@ def loop(node: Node, count: Tensor | None, condition: Tensor | None, *initial: A
     return [*state, *(_stacked(node, parts, 0) for parts in scanned)]
 
 
-def _holds(node: Node, condition: AnyValue) -> bool:
+def _holds(condition: AnyValue) -> bool:
     if not isinstance(condition, Known):
         refuse("a loop whose condition is known at run time; 'values' freezes an input")
     return bool(condition.array.item())
@@ -70,7 +71,7 @@ def _stacked(node: Node, parts: Sequence[AnyValue], axis: int) -> AnyValue:
     if len(tensors) != len(parts) or not tensors:
         refuse("a loop without iterations that returns their results, or one that returns sequences of them")
     axis += node.rank(tensors[0]) + 1 if axis < 0 else 0
-    return node.tensor(op.concat(*(op.expand_dims(x, axis) for x in tensors), axis=axis))
+    return node.tensor(stacked(tensors, axis))
 
 
 @imports("Scan")
@@ -84,7 +85,7 @@ def scan_with_batch(node: Node, *inputs: AnyValue | None) -> list[AnyValue]:
     directions = node.integers("directions") or [0] * scans
     runs: list[list[AnyValue]] = []
     for i in range(node.static_shape(tensors[0])[0]):
-        parts = [node.tensor(op.squeeze(op.strided_slice(x, [0], [i], [i + 1]), 0)) for x in tensors]
+        parts = [node.tensor(part_at(x, 0, i)) for x in tensors]
         runs.append(_scan(node, body, parts, scans, directions, [0] * scans, [], []))
     return [_stacked(node, list(results), 0) for results in zip(*runs, strict=True)]
 
@@ -125,8 +126,7 @@ def _scan(
     for trip in range(length):
         parts: list[AnyValue] = []
         for x, axis, direction in zip(scanned, axes, directions, strict=True):
-            place = length - 1 - trip if direction else trip
-            parts.append(node.tensor(op.squeeze(op.strided_slice(x, [axis], [place], [place + 1]), axis)))
+            parts.append(node.tensor(part_at(x, axis, length - 1 - trip if direction else trip)))
         outputs = node.run_graph(body, [*state, *parts])
         state = outputs[: len(state)]
         for column, value in zip(columns, outputs[len(state) :], strict=True):

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
+from relex.frontend.compositions.indexing import part_at
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.windows import read_windows
@@ -33,7 +34,7 @@ def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Operand:
     columns: list[Taps] = []
     for d, size in enumerate(sizes):
         # Positions list the last dimension first.
-        column = op.squeeze(op.strided_slice(grid, [-1], [rank - 1 - d], [rank - d]), -1)
+        column = part_at(grid, -1, rank - 1 - d)
         scaled = (column + 1.0) * ((size - 1) / 2) if aligned else ((column + 1.0) * size - 1.0) * 0.5
         columns.append(_taps(node, node.tensor(scaled), mode))
     flat = op.permute_dims(node.reshape(x, [n, c, prod(sizes)]), [0, 2, 1])
@@ -199,7 +200,7 @@ def deformable_conv(
         base = np.add.outer(np.arange(kernel[d]) * windows.dilation[d], np.arange(pixels[d]) * windows.strides[d])
         base = np.expand_dims(base - windows.before[d], (1, 3) if d == 0 else (0, 2))
         grid = np.broadcast_to(base, (*kernel, *pixels)).reshape(taps, places)
-        offset = op.squeeze(op.strided_slice(moved, [3], [d], [d + 1]), 3)
+        offset = part_at(moved, 3, d)
         columns.append(_taps(node, node.tensor(op.add(offset, node.like(grid, x))), "linear"))
     flat = node.reshape(x, [n, groups_of_offsets, c // groups_of_offsets, prod(sizes)])
     flat = op.permute_dims(flat, [0, 1, 3, 2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
@@ -12,8 +12,10 @@ from xdsl.dialects.builtin import i64
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import IndexExpr, Size, larger
 from relex.frontend import op
+from relex.frontend.compositions.indexing import diagonal_mask, numbers_below
+from relex.frontend.importing.values import sizes_of
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
-from relex.frontend.torch.node import Value, sizes_of
+from relex.frontend.torch.node import Value
 
 FILLED = "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones"
 UNSPECIFIED = "empty empty_like new_empty empty_strided new_empty_strided empty_permuted"
@@ -63,15 +65,11 @@ def _numbers(node: Node, start: Any, end: Any, step: Any) -> Operand:
     else:
         length = larger((end - start + step - 1) // step, 0)
     if node.result_type != i64 or isinstance(start, float) or isinstance(step, float):
-        places = node.typed(op.iota(shape=[_shown(length)], dtype=i64))
+        places = node.typed(numbers_below(length))
         return op.add(op.multiply(places, node.typed(step)), node.typed(start))
-    places = op.iota(shape=[_shown(length)], dtype=i64)
+    places = numbers_below(length)
     scaled = places if step == 1 else op.multiply(places, step)
     return scaled if start == 0 else op.add(scaled, node.typed(start))
-
-
-def _shown(size: Size) -> int | str:
-    return size if isinstance(size, int) else str(size)
 
 
 @imports("aten.eye")
@@ -91,11 +89,5 @@ def linspace(node: Node, start: float, end: float, steps: int, *options: Any) ->
 def triangle(node: Node, x: Tensor, diagonal: Size = 0) -> Operand:
     """The lower or upper triangle of matrices, and zeros."""
     compare = op.less_equal if "tril" in node.fx.target.__name__ else op.greater_equal
-    return op.where(diagonal_mask(node.shape(x), diagonal, compare), x, node.typed(0))
-
-
-def diagonal_mask(shape: Sequence[Size], k: Size, compare: Callable[..., Operand]) -> Operand:
-    """Compare the number of each column of matrices with that of the row plus `k`."""
-    below, beside = (op.iota(shape=[_shown(size)], dtype=i64) for size in shape[-2:])
-    shift = op.reshape(Known([k]), []) if isinstance(k, IndexExpr) else k
-    return compare(op.expand_dims(beside, 0), op.add(op.expand_dims(below, 1), shift))
+    rows, columns = node.shape(x)[-2:]
+    return op.where(diagonal_mask(rows, columns, Known(diagonal), compare), x, node.typed(0))

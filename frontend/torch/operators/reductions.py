@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
-from relex.dialects.sizes import IndexExpr, count
+from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.reductions import log_sum_exp
-from relex.frontend.torch import Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch import Node, Operand, Tensor, imports
 
 Axes = int | Sequence[int] | None
 
@@ -72,9 +72,7 @@ def variance(
 ) -> Operand | list[Operand]:
     """The variance, or its root, and the mean if that is asked for."""
     chosen = node.dimensions(axes, x)
-    number = count([node.shape(x)[axis] for axis in chosen])
-    if isinstance(number, IndexExpr):
-        refuse(f"a variance over a size that is open: {number}; 'shapes' closes them")
+    number = node.closed(count([node.shape(x)[axis] for axis in chosen]), "a variance over a size that is open: {}")
     mean = node.tensor(op.mean(x, chosen, True))
     centred = op.subtract(x, mean)
     degrees = max(number - (1 if correction is None else correction), 0)

@@ -207,9 +207,8 @@ def image_to_columns(
     data = op.pad(x, [0, 0, 0, 0, padding[0], padding[0], padding[1], padding[1]])
     places: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
     for i, pixel in enumerate(pixels):
-        if not isinstance(pixel, int):
-            refuse("an image whose size is open; 'shapes' closes them")
-        count = (pixel + 2 * padding[i] - dilation[i] * (size[i] - 1) - 1) // stride[i] + 1
+        whole = node.closed(pixel, "an image whose size is open") + 2 * padding[i]
+        count = (whole - dilation[i] * (size[i] - 1) - 1) // stride[i] + 1
         places.append(np.add.outer(np.arange(size[i]) * dilation[i], np.arange(count) * stride[i]))
     rows = op.take(data, Known(places[0]), 2)
     windows = op.take(rows, Known(places[1]), 4)
