@@ -175,13 +175,12 @@ class ExpressionPrinter:
         return Origin(any(part.variables for part in parts), any(part.elements for part in parts))
 
     def _constant(self, op: Operation, value: IntegerAttr | FloatAttr) -> Text:
+        number = python_number(value.value.data, value.type)
         if value.type == index:
-            number = python_number(value.value.data, value.type)
             return Text(number, UNARY if number.startswith("-") else ATOM)
         name = dtype_name(op, value.type)
         if value.type == i1:
             return Text(f"T.bool({bool(value.value.data)})")
-        number = python_number(value.value.data, value.type)
         if number.startswith("float"):
             number = f'"{special(float(value.value.data))}"'
         return Text(f"T.{name}({number})")
