@@ -37,6 +37,15 @@ def sizes_of(given: Iterable[Any]) -> list[Size]:
     return [size if isinstance(size, IndexExpr) else int(size) for size in given]
 
 
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the import of an operator that is a function of its operands alone."""
+
+    def imported(node: object, *operands: Any) -> Any:
+        return function(*operands)
+
+    return imported
+
+
 def refusal(reason: str) -> Callable[..., NoReturn]:
     """Return the import of an operator that is always refused."""
 

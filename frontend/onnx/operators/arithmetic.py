@@ -15,6 +15,7 @@ from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
 from relex.frontend.compositions.activations import softplus
+from relex.frontend.importing.values import plain
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import IMPORTS
 from relex.frontend.onnx.tensors import dtype_of
@@ -74,15 +75,8 @@ BINARY: dict[str, Function] = {
 }
 
 
-def _simple(function: Function) -> Function:
-    def imported(node: Node, *tensors: Tensor) -> Operand:
-        return function(*tensors)
-
-    return imported
-
-
 for _name, _function in {**UNARY, **BINARY}.items():
-    IMPORTS.add(_simple(_function), ("", _name, 1))
+    IMPORTS.add(plain(_function), ("", _name, 1))
 
 
 @imports("Identity")

@@ -37,25 +37,12 @@ def scalar(node: Node, value: Value, *options: Any) -> Operand:
     return node.typed(value)
 
 
-@imports("aten.arange.default")
-def count_to(node: Node, end: Any, *options: Any) -> Operand:
-    """The numbers from 0 on."""
-    return _numbers(node, 0, end, 1)
-
-
-@imports("aten.arange.start")
-def count_from(node: Node, start: Any, end: Any, *options: Any) -> Operand:
-    """The numbers from one to another."""
-    return _numbers(node, start, end, 1)
-
-
-@imports("aten.arange.start_step")
-def count_by(node: Node, start: Any, end: Any, step: Any = 1, *options: Any) -> Operand:
-    """The numbers from one to another, in steps."""
-    return _numbers(node, start, end, step)
-
-
-def _numbers(node: Node, start: Any, end: Any, step: Any) -> Operand:
+@imports("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
+def numbers(node: Node, *arguments: Any) -> Operand:
+    """The numbers from 0 on, or from one to another, which may be in steps."""
+    overload = node.fx.target._overloadname
+    start, end = (0, arguments[0]) if overload == "default" else arguments[:2]
+    step = arguments[2] if overload == "start_step" else 1
     if not any(isinstance(number, IndexExpr) for number in (start, end, step)):
         length = max(ceil((end - start) / step), 0)
         if length <= 1 << 16:
@@ -64,10 +51,9 @@ def _numbers(node: Node, start: Any, end: Any, step: Any) -> Operand:
         refuse(f"numbers from {start} to {end} by {step}; 'shapes' closes sizes that are open")
     else:
         length = larger((end - start + step - 1) // step, 0)
-    if node.result_type != i64 or isinstance(start, float) or isinstance(step, float):
-        places = node.typed(numbers_below(length))
-        return op.add(op.multiply(places, node.typed(step)), node.typed(start))
     places = numbers_below(length)
+    if node.result_type != i64 or isinstance(start, float) or isinstance(step, float):
+        return op.add(op.multiply(node.typed(places), node.typed(step)), node.typed(start))
     scaled = places if step == 1 else op.multiply(places, step)
     return scaled if start == 0 else op.add(scaled, node.typed(start))
 
