@@ -45,6 +45,14 @@ def pieces(x: Operand, lengths: Sequence[int], axis: int) -> list[Operand]:
     return [op.strided_slice(x, [axis], [end - length], [end]) for end, length in zip(ends, lengths, strict=True)]
 
 
+def sorted_along(x: Operand, axis: int, descending: bool, count: int | None = None) -> list[Operand]:
+    """Return the elements along a dimension in order, or so many of the first ones, and their positions."""
+    places = op.argsort(x, axis, descending)
+    if count is not None:
+        places = op.strided_slice(places, [axis], [0], [count])
+    return [op.gather_elements(x, places, axis), places]
+
+
 def stacked(parts: Sequence[Operand], axis: int) -> Operand:
     """Return tensors one after another along a new dimension."""
     return op.concat(*(op.expand_dims(x, axis) for x in parts), axis=axis)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import along, from_front, part_at, position
+from relex.frontend.compositions.indexing import along, from_front, part_at, position, sorted_along
 from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
@@ -106,19 +106,14 @@ def cumulative(node: Node, x: Tensor, axis: Tensor) -> Operand:
 @imports("TopK")
 def top_k_by_attribute(node: Node, x: Tensor) -> list[Operand]:
     """The largest elements along a dimension, and their positions."""
-    return _top(x, node.axis(x, default=-1), node.integer("k"), largest=True)
+    return sorted_along(x, node.axis(x, default=-1), True, node.integer("k"))
 
 
 @imports("TopK", since=10)
 def top_k(node: Node, x: Tensor, k: Tensor) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
     count = int(node.known_number(k, "a number of elements"))
-    return _top(x, node.axis(x, default=-1), count, bool(node.integer("largest", 1)))
-
-
-def _top(x: Tensor, axis: int, k: int, largest: bool) -> list[Operand]:
-    places = op.strided_slice(op.argsort(x, axis, largest), [axis], [0], [k])
-    return [op.gather_elements(x, places, axis), places]
+    return sorted_along(x, node.axis(x, default=-1), bool(node.integer("largest", 1)), count)
 
 
 @imports("OneHot")

@@ -18,7 +18,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.operators.learning import ML, transformed
+from relex.frontend.onnx.operators.learning import ML, classes, classified, transformed
 from relex.frontend.onnx.operators.shapes import MOST
 
 LEAF, MEMBER = "LEAF", "BRANCH_MEMBER"
@@ -169,9 +169,7 @@ def regressor(node: Node, x: Tensor) -> Operand:
 @imports("TreeEnsembleClassifier", domain=ML)
 def classifier(node: Node, x: Tensor) -> list[Operand]:
     """The class with the most votes, and the votes for all classes."""
-    labels = node.integers("classlabels_int64s")
-    if not labels:
-        refuse("classes whose names are strings", "classlabels_strings")
+    labels = classes(node, "classlabels_int64s")
     chosen, base = sorted(set(node.integers("class_ids") or [])), _numbers(node, "base_values")
     forest = _read(node, "class", len(labels), "SUM")
     scores = _scores(node, x, forest, "SUM")
@@ -181,7 +179,7 @@ def classifier(node: Node, x: Tensor) -> list[Operand]:
         score = op.add(score, node.like(base[-1:], scores)) if len(base) else score
         return _of_two(node, score, labels, bool((forest.votes >= 0).all()))
     scores = op.add(scores, node.like(base, scores)) if len(base) else scores
-    return [op.take(Known(np.array(labels)), op.argmax(scores, 1), 0), transformed(node, scores)]
+    return classified(node, scores, labels)
 
 
 def _of_two(node: Node, score: Operand, labels: Sequence[int], is_probability: bool) -> list[Operand]:

@@ -177,16 +177,11 @@ def _pixels(node: Node, x: Tensor) -> list[int]:
     return list(range(2, node.rank(x)))
 
 
-@imports("GlobalAveragePool")
-def global_average_pool(node: Node, x: Tensor) -> Operand:
-    """The mean of each channel."""
-    return op.mean(x, _pixels(node, x), True)
-
-
-@imports("GlobalMaxPool")
-def global_max_pool(node: Node, x: Tensor) -> Operand:
-    """The maximum of each channel."""
-    return op.max(x, _pixels(node, x), True)
+@imports("GlobalAveragePool", "GlobalMaxPool")
+def global_pool(node: Node, x: Tensor) -> Operand:
+    """The mean, or the maximum, of each channel."""
+    reduce = op.mean if node.proto.op_type == "GlobalAveragePool" else op.max
+    return reduce(x, _pixels(node, x), True)
 
 
 @imports("GlobalLpPool")

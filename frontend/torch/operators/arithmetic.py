@@ -176,16 +176,12 @@ def masked_fill(node: Node, x: Tensor, mask: Tensor, value: Value) -> Operand:
 def clamp(node: Node, x: Value, low: Value | None = None, high: Value | None = None) -> Operand:
     """The elements between two limits, of which the second wins."""
     y = node.typed(x)
-    limits = [None if bound is None else _number(bound) for bound in (low, high)]
+    limits = [bound if isinstance(bound, int | float) else None for bound in (low, high)]
     known = [limit for limit in limits if limit is not None]
     if len(known) == sum(bound is not None for bound in (low, high)) and known == sorted(known):
         return op.clip(y, *limits)
     y = y if low is None else op.maximum(y, node.typed(low))
     return y if high is None else op.minimum(y, node.typed(high))
-
-
-def _number(x: Value) -> float | None:
-    return x if isinstance(x, int | float) else None
 
 
 @imports("aten.isfinite", "aten.isinf", "aten.isnan")

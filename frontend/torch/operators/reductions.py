@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import i1, i64
 
 from relex.dialects.sizes import count
 from relex.frontend import op
-from relex.frontend.compositions.reductions import log_sum_exp
+from relex.frontend.compositions.indexing import sorted_along
+from relex.frontend.compositions.normalization import log_sum_exp
 from relex.frontend.torch import Node, Operand, Tensor, imports
 
 Axes = int | Sequence[int] | None
@@ -128,9 +129,7 @@ def sort(node: Node, x: Tensor, *options: Any) -> list[Operand]:
     """The elements along a dimension in order, and their positions."""
     given = [option for option in options if not isinstance(option, bool) and option is not None]
     descending = options[-1] is True
-    axis = node.dimension(given[0] if given else -1, x)
-    places = node.tensor(op.argsort(x, axis, descending))
-    return [op.gather_elements(x, places, axis), places]
+    return sorted_along(x, node.dimension(given[0] if given else -1, x), descending)
 
 
 @imports("aten.argsort")
@@ -144,6 +143,4 @@ def top(
     node: Node, x: Tensor, number: int, axis: int = -1, largest: bool = True, in_order: bool = True
 ) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
-    axis = node.dimension(axis, x)
-    places = node.tensor(op.strided_slice(op.argsort(x, axis, largest), [axis], [0], [number]))
-    return [op.gather_elements(x, places, axis), places]
+    return sorted_along(x, node.dimension(axis, x), largest, number)

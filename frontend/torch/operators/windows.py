@@ -159,10 +159,6 @@ def _adaptive(reduce: Callable[..., Operand], pool: Callable[..., Operand]) -> C
     return imported
 
 
-def _mean_windows(node: Node, x: Operand, windows: Windows) -> Operand:
-    return averages(node, x, windows, True)
-
-
 def _adaptive_max(node: Node, x: Tensor, wanted: Sequence[int]) -> list[Operand]:
     if _is_used(node, 1):
         refuse("indices of the maxima")
@@ -192,7 +188,7 @@ def pad(node: Node, x: Tensor, pads: Sequence[Any], mode: str = "constant", valu
 
 for _number in (1, 2, 3):
     _pool = f"adaptive_avg_pool{_number}d"
-    IMPORTS.add(_adaptive(op.mean, _mean_windows), f"aten.{_pool}", f"aten._{_pool}")
+    IMPORTS.add(_adaptive(op.mean, partial(averages, included=True)), f"aten.{_pool}", f"aten._{_pool}")
     IMPORTS.add(_adaptive_max, f"aten.adaptive_max_pool{_number}d")
     IMPORTS.add(partial(pad, mode="reflect"), f"aten.reflection_pad{_number}d")
     IMPORTS.add(partial(pad, mode="replicate"), f"aten.replication_pad{_number}d")
