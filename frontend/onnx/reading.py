@@ -50,11 +50,7 @@ def from_onnx(
 
 
 def read_onnx(
-    data: bytes,
-    name: str = "<bytes>",
-    *,
-    shapes: Shapes | None = None,
-    values: Mapping[str, Any] | None = None,
+    data: bytes, name: str = "<bytes>", *, shapes: Shapes | None = None, values: Mapping[str, Any] | None = None
 ) -> ModuleOp:
     """Read the bytes of an ONNX file, as the tools do. Data beside it is in the folder of the file `name`. `shapes` and
     `values` are those of `from_onnx`."""

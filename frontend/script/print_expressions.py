@@ -6,16 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    TensorType,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, IntegerAttr, MemRefType, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 

@@ -178,12 +178,7 @@ def _cells(
 
 @imports("DeformConv")
 def deformable_conv(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    offsets: Tensor,
-    bias: Tensor | None = None,
-    mask: Tensor | None = None,
+    node: Node, x: Tensor, weight: Tensor, offsets: Tensor, bias: Tensor | None = None, mask: Tensor | None = None
 ) -> Operand:
     """A convolution whose windows have the elements at positions that are moved, each multiplied by a mask."""
     n, (c, *sizes) = node.shape(x)[0], node.static_shape(x, first=1)

@@ -11,15 +11,7 @@ import numpy as np
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along, numbers_below
-from relex.frontend.compositions.windows import (
-    Windows,
-    averages,
-    convolution,
-    maxima,
-    maxima_and_places,
-    spread,
-    sums,
-)
+from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, maxima_and_places, spread, sums
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 

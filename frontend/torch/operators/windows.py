@@ -12,14 +12,7 @@ import numpy as np
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.padding import padded
-from relex.frontend.compositions.windows import (
-    Windows,
-    averages,
-    convolution,
-    maxima,
-    maxima_and_places,
-    spread,
-)
+from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, maxima_and_places, spread
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import numbers
 from relex.frontend.torch.table import IMPORTS
