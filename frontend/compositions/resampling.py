@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from math import ceil, floor
 
 import numpy as np
@@ -64,7 +64,7 @@ class Settings:
     def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
         """Return the elements of the data that count at a position, and how much."""
         if self.mode == "nearest":
-            return [self._nearest(position)], [1.0]
+            return [_NEAREST.get(self.nearest, _NEAREST["round_prefer_floor"])(position)], [1.0]
         kernel, reach = (_linear, 1) if self.mode == "linear" else (partial(_cubic, self.cubic), 2)
         shrink = min(scale, 1.0) if self.antialias else 1.0
         width = reach / shrink
@@ -76,16 +76,13 @@ class Settings:
             weights = [weight / total for weight in weights]
         return places, weights
 
-    def _nearest(self, position: float) -> int:
-        match self.nearest:
-            case "floor":
-                return floor(position)
-            case "ceil":
-                return ceil(position)
-            case "round_prefer_ceil":
-                return floor(position + 0.5)
-            case _:
-                return ceil(position - 0.5)
+
+_NEAREST: dict[str, Callable[[float], int]] = {
+    "floor": floor,
+    "ceil": ceil,
+    "round_prefer_ceil": lambda position: floor(position + 0.5),
+    "round_prefer_floor": lambda position: ceil(position - 0.5),
+}
 
 
 def _linear(distance: float) -> float:
@@ -125,9 +122,7 @@ def resized(
         x = _along(site, x, axis, old, [settings.taps(p, scale) for p in positions], settings.exclude)
     if settings.transformation != "tf_crop_and_resize":
         return x
-    mask = np.zeros([1] * len(shape), bool)
-    for column in outside:
-        mask = mask | column
+    mask = reduce(np.logical_or, outside, np.zeros([1] * len(shape), bool))
     return op.where(Known(mask), site.like(settings.outside, x), x)
 
 

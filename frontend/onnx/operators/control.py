@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import GraphProto
 
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at, stacked
@@ -80,42 +79,24 @@ def scan_with_batch(node: Node, *inputs: AnyValue | None) -> list[AnyValue]:
     lengths, *rest = inputs
     if lengths is not None:
         refuse("lengths of sequences")
-    body, scans = node.graph("body"), node.integer("num_scan_inputs")
     tensors = [x for x in rest if isinstance(x, Known | Computed)]
-    directions = node.integers("directions") or [0] * scans
-    runs: list[list[AnyValue]] = []
-    for i in range(node.static_shape(tensors[0])[0]):
-        parts = [node.tensor(part_at(x, 0, i)) for x in tensors]
-        runs.append(_scan(node, body, parts, scans, directions, [0] * scans, [], []))
+    batch = range(node.static_shape(tensors[0])[0])
+    runs = [_scan(node, [node.tensor(part_at(x, 0, i)) for x in tensors]) for i in batch]
     return [_stacked(node, list(results), 0) for results in zip(*runs, strict=True)]
 
 
 @imports("Scan", since=9)
 def scan(node: Node, *inputs: AnyValue) -> list[AnyValue]:
     """A loop over a dimension of tensors, whose size is known."""
-    scans = node.integer("num_scan_inputs")
-    return _scan(
-        node,
-        node.graph("body"),
-        [x for x in inputs if isinstance(x, Known | Computed)],
-        scans,
-        node.integers("scan_input_directions") or [0] * scans,
-        node.integers("scan_input_axes") or [0] * scans,
-        node.integers("scan_output_directions") or [],
-        node.integers("scan_output_axes") or [],
-    )
+    return _scan(node, [x for x in inputs if isinstance(x, Known | Computed)])
 
 
-def _scan(
-    node: Node,
-    body: GraphProto,
-    inputs: Sequence[Tensor],
-    scans: int,
-    directions: Sequence[int],
-    axes: Sequence[int],
-    out_directions: Sequence[int],
-    out_axes: Sequence[int],
-) -> list[AnyValue]:
+def _scan(node: Node, inputs: Sequence[Tensor]) -> list[AnyValue]:
+    """Run the loop. Before version 9 of the operator set, the only attribute for dimensions is `directions`."""
+    body, scans = node.graph("body"), node.integer("num_scan_inputs")
+    directions = node.integers("scan_input_directions") or node.integers("directions") or [0] * scans
+    axes = node.integers("scan_input_axes") or [0] * scans
+    out_directions, out_axes = (node.integers(f"scan_output_{of}") or [] for of in ("directions", "axes"))
     state: list[AnyValue] = list(inputs[: len(inputs) - scans])
     scanned = inputs[len(inputs) - scans :]
     axes = [axis % node.rank(x) for axis, x in zip(axes, scanned, strict=True)]

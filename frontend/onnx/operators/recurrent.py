@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -82,7 +82,7 @@ def _run(node: Node, inputs: _Inputs, gates: int, step: Callable[[_Direction, in
     outputs: list[Operand] = []
     finals: list[list[Operand]] = []
     for d in range(directions):
-        backward = text == "reverse" or d == 1
+        places = range(steps)[::-1] if text == "reverse" or d == 1 else range(steps)
         biases = None if bias is None else pieces(part_at(bias, 0, d), [gates * size] * 2, 0)
         direction = _Direction(
             part_at(inputs.weight, 0, d),
@@ -96,7 +96,8 @@ def _run(node: Node, inputs: _Inputs, gates: int, step: Callable[[_Direction, in
             else part_at(op.permute_dims(start, [1, 0, 2]) if batch_first else start, 0, d)
             for start in initial
         ]
-        columns, final = _steps(node, data, steps, inputs.lengths, step(direction, d), direction, state, backward)
+        projected = op.dense(data, direction.weight)
+        columns, final = _steps(node, projected, places, inputs.lengths, step(direction, d), state)
         outputs.append(stacked(columns, 0))
         finals.append(final)
     joined = stacked(outputs, 1)
@@ -107,19 +108,11 @@ def _run(node: Node, inputs: _Inputs, gates: int, step: Callable[[_Direction, in
 
 
 def _steps(
-    node: Node,
-    data: Operand,
-    steps: int,
-    lengths: Tensor | None,
-    step: Step,
-    direction: _Direction,
-    state: list[Operand],
-    backward: bool,
+    node: Node, projected: Operand, places: Sequence[int], lengths: Tensor | None, step: Step, state: list[Operand]
 ) -> tuple[list[Operand], list[Operand]]:
     """Run all steps of one direction. After the end of a sequence its state stays, and its output is 0."""
-    columns: list[Operand] = [0.0] * steps
-    projected = op.dense(data, direction.weight)
-    for place in reversed(range(steps)) if backward else range(steps):
+    columns: list[Operand] = [0.0] * len(places)
+    for place in places:
         new = [node.tensor(part) for part in step(part_at(projected, 0, place), state)]
         output: Operand = new[0]
         if lengths is not None:

@@ -199,11 +199,8 @@ def space_to_depth(node: Node, x: Tensor) -> Operand:
 @imports("Dropout")
 def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor | None = None) -> list[Operand]:
     """The input itself, unless in training."""
-    if (
-        training is not None
-        and node.known_number(training, "a mode")
-        and (ratio is None or node.known_number(ratio, "a ratio"))
-    ):
+    in_training = training is not None and node.known_number(training, "a mode")
+    if in_training and (ratio is None or node.known_number(ratio, "a ratio")):
         refuse("random numbers, for dropout in training")
     mask: list[Operand] = [node.full(node.shape(x), True, i1)] if node.output_count > 1 else []
     return [x, *mask]

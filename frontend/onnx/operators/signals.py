@@ -84,11 +84,9 @@ def _real_inverse(node: Node, real: Operand, imaginary: Operand | None, count: i
     weights = np.where((half == 0) | (2 * half == count), 1.0, 2.0) / count
     angles: Array = 2 * np.pi * np.outer(np.arange(count), half) / count
     total = op.dense(real, node.like(np.cos(angles) * weights, real))
-    return (
-        total
-        if imaginary is None
-        else op.subtract(total, op.dense(imaginary, node.like(np.sin(angles) * weights, real)))
-    )
+    if imaginary is None:
+        return total
+    return op.subtract(total, op.dense(imaginary, node.like(np.sin(angles) * weights, real)))
 
 
 @imports("MelWeightMatrix")

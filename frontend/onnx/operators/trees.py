@@ -93,13 +93,8 @@ def _scores(node: Node, x: Tensor, forest: Forest, aggregation: str) -> Operand:
     leaves = forest.leaves(node, data)
     votes = op.take(node.like(forest.votes, data), leaves, 0)
     axis = node.rank(votes) - 2
-    match aggregation:
-        case "MIN":
-            total = op.min(votes, axis)
-        case "MAX":
-            total = op.max(votes, axis)
-        case _:
-            total = op.sum(votes, axis)
+    reduce: Callable[..., Operand] = {"MIN": op.min, "MAX": op.max}.get(aggregation, op.sum)
+    total = reduce(votes, axis)
     if aggregation == "AVERAGE":
         total = op.multiply(total, node.like(1 / len(forest.roots), data))
     return total if axis else node.broadcast_to(total, [rows, forest.votes.shape[1]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -116,10 +116,7 @@ def divide(node: Node, x: Value, y: Value, rounding_mode: str | None = None) -> 
     return op.trunc(op.divide(a, b)) if node.is_float(a) else op.trunc_divide(a, b)
 
 
-@imports("aten.floor_divide")
-def floor_divide(node: Node, x: Value, y: Value) -> Operand:
-    """The quotient, rounded down."""
-    return _floor_quotient(node, node.typed(x), node.typed(y))
+IMPORTS.add(partial(divide, rounding_mode="floor"), "aten.floor_divide")
 
 
 def _floor_quotient(node: Node, a: Operand, b: Operand) -> Operand:

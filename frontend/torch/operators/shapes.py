@@ -153,11 +153,9 @@ def unbind(node: Node, x: Tensor, axis: int = 0) -> list[Operand]:
 def flip(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
     """The elements in reverse order along dimensions."""
     chosen = node.dimensions(axes, x) if axes else []
-    return (
-        op.strided_slice(x, chosen, [LAST] * len(chosen), [-LAST - 1] * len(chosen), [-1] * len(chosen))
-        if chosen
-        else x
-    )
+    if not chosen:
+        return x
+    return op.strided_slice(x, chosen, [LAST] * len(chosen), [-LAST - 1] * len(chosen), [-1] * len(chosen))
 
 
 @imports("aten.roll")
