@@ -37,6 +37,8 @@ class Settings:
     exclude: bool = False
     antialias: bool = False
     outside: float = 0.0
+    region: Sequence[float] = ()
+    """The part of the data that becomes the result: where it starts along each dimension, and where it ends."""
 
     def position(self, i: int, scale: float, old: int, new: int, region: Sequence[float]) -> float:
         """Return the position in the data of a position of the result, whose width need not be a whole number."""
@@ -97,16 +99,10 @@ def _cubic(a: float, distance: float) -> float:
 
 
 def resized(
-    site: Site,
-    x: Operand,
-    axes: Sequence[int],
-    sizes: Sequence[Size],
-    scales: Sequence[float],
-    settings: Settings,
-    region: Sequence[float],
+    site: Site, x: Operand, axes: Sequence[int], sizes: Sequence[Size], scales: Sequence[float], settings: Settings
 ) -> Operand:
     """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor."""
-    shape = site.shape(x)
+    shape, region = site.shape(x), settings.region
     outside: list[Array] = []
     for i, (axis, new, scale) in enumerate(zip(axes, sizes, scales, strict=True)):
         old = shape[axis]

@@ -89,11 +89,8 @@ class _Inputs:
 
     def _sizes(self, argument: ValueInfoProto) -> list[Size]:
         t = argument.type.tensor_type
-        declared: list[int | str] | None = None
-        if t.HasField("shape"):
-            declared = [
-                d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim
-            ]
+        sizes = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim]
+        declared = sizes if t.HasField("shape") else None
         return [
             size if isinstance(size, int) else named(size_name(size or f"{argument.name}_d{i}"))
             for i, size in enumerate(map(self._checked, self._shape(argument.name, declared)))

@@ -47,8 +47,7 @@ def check_regions(expressions: Expressions, block: BlockOp, what: str, call: ast
             missing.add(access.buffer)
             expressions.scope.unit.warn(error)
     for op in reversed(list(scratch.ops)):
-        op.detach()
-        op.erase()
+        scratch.erase_op(op)
 
 
 def _missing(access: Access, regions: Sequence[_Region], what: str, call: ast.Call) -> ScriptError | None:

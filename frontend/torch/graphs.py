@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from operator import attrgetter
 from typing import Any, cast
 
 from relex.dialects.errors import Diagnostic
@@ -39,9 +40,7 @@ class Importer(GraphImporter):
         return []
 
     def _attribute(self, module: Any, node: Any) -> Value:
-        found = module
-        for name in node.target.split("."):
-            found = getattr(found, name)
+        found = attrgetter(node.target)(module)
         if not isinstance(found, torch.Tensor):
             return found
         with self.collecting(partial(self._problem, node)):

@@ -23,10 +23,7 @@ def matmul(node: Node, x: Tensor, y: Tensor) -> Operand:
 @imports("aten.linear")
 def linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """The product with a transposed weight."""
-    if node.rank(weight) == 1:
-        y: Operand = op.matmul(x, weight)
-    else:
-        y = op.dense(x, weight)
+    y: Operand = op.matmul(x, weight) if node.rank(weight) == 1 else op.dense(x, weight)
     return y if bias is None else op.add(y, bias)
 
 

@@ -30,7 +30,7 @@ def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callab
         if aligned or not factors:
             scales = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
         settings = Settings(mode, "align_corners" if aligned else transformation, nearest)
-        return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings, [])
+        return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings)
 
     return imported
 
