@@ -48,9 +48,8 @@ class Site:
         """Return the sizes of a tensor from dimension `first` on, which must be known at import."""
         shape = self.shape(x)[first:]
         if any(isinstance(size, IndexExpr) for size in shape):
-            refuse(
-                f"expected {what} that are known at import, found {' x '.join(map(str, shape))}; 'shapes' closes them"
-            )
+            found = " x ".join(map(str, shape))
+            refuse(f"expected {what} that are known at import, found {found}; 'shapes' closes them")
         return tuple(size for size in shape if isinstance(size, int))
 
     def closed(self, size: Size, reason: str, attribute: str = "") -> int:
@@ -107,14 +106,9 @@ class Site:
     def broadcast_to(self, x: Operand, sizes: Sequence[Size]) -> Operand:
         """Return a tensor repeated along dimensions of size 1, and new ones."""
         old = self.shape(x)
-        padded = (1,) * (len(sizes) - len(old)) + old
-        return op.broadcast_to(
-            x,
-            [
-                size if isinstance(size, int) else -1 if size == found else str(size)
-                for size, found in zip(sizes, padded, strict=True)
-            ],
-        )
+        pairs = zip(sizes, (1,) * (len(sizes) - len(old)) + old, strict=True)
+        new = [size if isinstance(size, int) else -1 if size == found else str(size) for size, found in pairs]
+        return op.broadcast_to(x, new)
 
     def full(self, sizes: Sequence[Size], number: float | bool, element_type: Attribute) -> Operand:
         """Return a tensor with equal elements."""

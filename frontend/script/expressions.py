@@ -212,9 +212,8 @@ class Expressions:
             case _ if meaning in FUNCTIONS:
                 function = FUNCTIONS[meaning]
                 bound = arguments(node, meaning, function.parameters)
-                return self.numbers.apply(
-                    node, function, *(self.expression(bound[name]) for name in function.parameters)
-                )
+                values = [self.expression(bound[name]) for name in function.parameters]
+                return self.numbers.apply(node, function, *values)
             case _:
                 raise unknown(node.func, meaning, FUNCTIONS, "expected a function of numbers")
 

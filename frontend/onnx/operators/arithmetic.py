@@ -182,11 +182,8 @@ def where(node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
 @imports("IsInf")
 def is_infinite(node: Node, x: Tensor) -> Operand:
     """Compare with the infinities that the attributes choose."""
-    found = [
-        op.equal(x, sign * np.inf)
-        for sign, name in ((1, "detect_positive"), (-1, "detect_negative"))
-        if node.integer(name, 1)
-    ]
+    limits = {"detect_positive": np.inf, "detect_negative": -np.inf}
+    found = [op.equal(x, limit) for name, limit in limits.items() if node.integer(name, 1)]
     return reduce(op.add, found) if found else op.not_equal(op.abs(x), op.abs(x)) * Known(False)
 
 

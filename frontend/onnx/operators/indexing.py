@@ -31,13 +31,8 @@ def slice_by_inputs(
     chosen = list(range(len(begin))) if axes is None else node.known_integers(axes, "axes")
     strides = [1] * len(begin) if steps is None else node.known_integers(steps, "steps")
     sizes = [node.shape(x)[axis] for axis in chosen]
-    return op.strided_slice(
-        x,
-        chosen,
-        [position(place, size) for place, size in zip(begin, sizes, strict=True)],
-        [position(place, size) for place, size in zip(end, sizes, strict=True)],
-        strides,
-    )
+    first, last = ([position(*pair) for pair in zip(places, sizes, strict=True)] for places in (begin, end))
+    return op.strided_slice(x, chosen, first, last, strides)
 
 
 @imports("Gather")
