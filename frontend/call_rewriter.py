@@ -19,6 +19,7 @@ from relex.dialects.errors import fail
 from relex.dialects.functions import stated_dims
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallDpsPackedOp, CallOp, CallTirOp, Operator
+from relex.dialects.walks import ancestors
 from relex.frontend.block_builder import BlockBuilder
 from relex.frontend.expressions import Tensor
 from relex.frontend.function_body import FunctionBody
@@ -91,10 +92,7 @@ class _Place(FunctionBody):
     exists: ClassVar[bool] = True
 
     def __init__(self, module: ModuleOp, call: AnyCall, rewriter: PatternRewriter):
-        function = call.parent_op()
-        while not isinstance(function, FuncOp):
-            assert function is not None
-            function = function.parent_op()
+        function = next(around for around in ancestors(call) if isinstance(around, FuncOp))
         super().__init__(module, Names(), function)
         self._call = call
         self._rewriter = rewriter

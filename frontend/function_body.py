@@ -99,7 +99,8 @@ class FunctionBody(OpenSizes):
     def insert(self, op: Operation, place: FileLineColLoc) -> None:
         """Add an op at the insertion point: the end of the open block."""
         op.location = place
-        self._open_block.add_op(op)
+        block = self._block if self.dataflow is None else self.dataflow.block
+        block.add_op(op)
 
     def finish(self, values: Sequence[SSAValue]) -> None:
         """End the function with its results."""
@@ -167,10 +168,6 @@ class FunctionBody(OpenSizes):
             refuse(f"'{op.name}' op expected to be pure, as it stands in a dataflow block, but it {reason}", call.place)
         self.insert(op, call.place)
         return op
-
-    @property
-    def _open_block(self) -> Block:
-        return self._block if self.dataflow is None else self.dataflow.block
 
     def _operands(self, call: Call) -> list[SSAValue]:
         tensors = {

@@ -26,15 +26,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import ShapeError, UnknownNameError, expect_kind
-from relex.dialects.relex import (
-    OPERATORS,
-    PRIMITIVE_ATTR,
-    AllocTensorOp,
-    CallDpsPackedOp,
-    CallOp,
-    CallTirOp,
-    Operator,
-)
+from relex.dialects.relex import OPERATORS, PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse

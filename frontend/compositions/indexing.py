@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, Size, never_negative
@@ -18,6 +22,40 @@ LAST = 2**63 - 1
 def along(numbers: Array, axis: int, rank: int) -> Array:
     """Return numbers along one dimension of a tensor, in a shape that broadcasts."""
     return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def numbers_below(size: Size) -> Operand:
+    """Return the numbers from 0 on that are below a size."""
+    return op.iota(shape=[size if isinstance(size, int) else str(size)], dtype=i64)
+
+
+def diagonal_mask(rows: Size, columns: Size, k: Operand, compare: Callable[..., Operand]) -> Operand:
+    """Compare the number of each column of a matrix with that of the row plus `k`."""
+    return compare(op.expand_dims(numbers_below(columns), 0), op.add(op.expand_dims(numbers_below(rows), 1), k))
+
+
+def part_at(x: Operand, axis: int, place: int) -> Operand:
+    """Return the part of a tensor at a position along a dimension, without it."""
+    return op.squeeze(op.strided_slice(x, [axis], [place], [LAST if place == -1 else place + 1]), axis)
+
+
+def pieces(x: Operand, lengths: Sequence[int], axis: int) -> list[Operand]:
+    """Return the parts of a tensor that have given lengths along a dimension, one after another."""
+    ends = np.cumsum(lengths).tolist()
+    return [op.strided_slice(x, [axis], [end - length], [end]) for end, length in zip(ends, lengths, strict=True)]
+
+
+def sorted_along(x: Operand, axis: int, descending: bool, count: int | None = None) -> list[Operand]:
+    """Return the elements along a dimension in order, or so many of the first ones, and their positions."""
+    places = op.argsort(x, axis, descending)
+    if count is not None:
+        places = op.strided_slice(places, [axis], [0], [count])
+    return [op.gather_elements(x, places, axis), places]
+
+
+def stacked(parts: Sequence[Operand], axis: int) -> Operand:
+    """Return tensors one after another along a new dimension."""
+    return op.concat(*(op.expand_dims(x, axis) for x in parts), axis=axis)
 
 
 def position(place: Any, size: Size) -> int | str:
@@ -36,7 +74,6 @@ def from_front(site: Site, indices: Tensor, size: Size) -> Operand:
     """Return indices that count from the front, where negative ones count from the end."""
     if isinstance(indices, Known) and (indices.is_symbolic or not (indices.array < 0).any()):
         return indices
-    length = Known([size]) if isinstance(size, IndexExpr) else site.like(size, indices)
-    if isinstance(size, IndexExpr):
-        length = op.astype(op.reshape(length, []), indices.element_type)
+    is_open = isinstance(size, IndexExpr)
+    length = op.astype(Known(size), indices.element_type) if is_open else site.like(size, indices)
     return op.where(op.less(indices, 0), op.add(indices, length), indices)

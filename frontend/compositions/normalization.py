@@ -1,8 +1,10 @@
-"""Parts of normalizations."""
+"""Parts of normalizations, and the relatives of softmax."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+import numpy as np
 
 from relex.frontend import op
 from relex.frontend.expressions import Operand
@@ -20,3 +22,12 @@ def standardized(x: Operand, axes: Sequence[int], epsilon: float) -> tuple[Opera
     variance = op.mean(op.multiply(centred, centred), axes, True)
     inverse = 1.0 / op.sqrt(variance + epsilon)
     return op.multiply(centred, inverse), mean, inverse
+
+
+def log_sum_exp(x: Operand, axis: list[int], keepdims: bool) -> Operand:
+    """Return the logarithm of the sum of exponentials, without overflow."""
+    largest = op.max(x, axis, True)
+    # The maximum may be infinite, and then it is the result.
+    shift = op.where(op.equal(op.abs(largest), np.inf), 0.0, largest)
+    result = op.log(op.sum(op.exp(op.subtract(x, shift)), axis, True)) + shift
+    return result if keepdims else op.squeeze(result, axis)

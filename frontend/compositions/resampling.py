@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from math import ceil, floor
 
 import numpy as np
@@ -37,6 +37,8 @@ class Settings:
     exclude: bool = False
     antialias: bool = False
     outside: float = 0.0
+    region: Sequence[float] = ()
+    """The part of the data that becomes the result: where it starts along each dimension, and where it ends."""
 
     def position(self, i: int, scale: float, old: int, new: int, region: Sequence[float]) -> float:
         """Return the position in the data of a position of the result, whose width need not be a whole number."""
@@ -64,7 +66,7 @@ class Settings:
     def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
         """Return the elements of the data that count at a position, and how much."""
         if self.mode == "nearest":
-            return [self._nearest(position)], [1.0]
+            return [_NEAREST.get(self.nearest, _NEAREST["round_prefer_floor"])(position)], [1.0]
         kernel, reach = (_linear, 1) if self.mode == "linear" else (partial(_cubic, self.cubic), 2)
         shrink = min(scale, 1.0) if self.antialias else 1.0
         width = reach / shrink
@@ -76,16 +78,13 @@ class Settings:
             weights = [weight / total for weight in weights]
         return places, weights
 
-    def _nearest(self, position: float) -> int:
-        match self.nearest:
-            case "floor":
-                return floor(position)
-            case "ceil":
-                return ceil(position)
-            case "round_prefer_ceil":
-                return floor(position + 0.5)
-            case _:
-                return ceil(position - 0.5)
+
+_NEAREST: dict[str, Callable[[float], int]] = {
+    "floor": floor,
+    "ceil": ceil,
+    "round_prefer_ceil": lambda position: floor(position + 0.5),
+    "round_prefer_floor": lambda position: ceil(position - 0.5),
+}
 
 
 def _linear(distance: float) -> float:
@@ -100,16 +99,10 @@ def _cubic(a: float, distance: float) -> float:
 
 
 def resized(
-    site: Site,
-    x: Operand,
-    axes: Sequence[int],
-    sizes: Sequence[Size],
-    scales: Sequence[float],
-    settings: Settings,
-    region: Sequence[float],
+    site: Site, x: Operand, axes: Sequence[int], sizes: Sequence[Size], scales: Sequence[float], settings: Settings
 ) -> Operand:
     """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor."""
-    shape = site.shape(x)
+    shape, region = site.shape(x), settings.region
     outside: list[Array] = []
     for i, (axis, new, scale) in enumerate(zip(axes, sizes, scales, strict=True)):
         old = shape[axis]
@@ -125,9 +118,7 @@ def resized(
         x = _along(site, x, axis, old, [settings.taps(p, scale) for p in positions], settings.exclude)
     if settings.transformation != "tf_crop_and_resize":
         return x
-    mask = np.zeros([1] * len(shape), bool)
-    for column in outside:
-        mask = mask | column
+    mask = reduce(np.logical_or, outside, np.zeros([1] * len(shape), bool))
     return op.where(Known(mask), site.like(settings.outside, x), x)
 
 

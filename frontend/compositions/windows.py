@@ -72,14 +72,7 @@ def convolution(
     return y if bias is None else op.add(y, per_channel(bias, site.rank(x)))
 
 
-def spread(
-    site: Site,
-    x: Operand,
-    weight: Operand,
-    bias: Operand | None,
-    windows: Windows,
-    groups: int,
-) -> Operand:
+def spread(site: Site, x: Operand, weight: Operand, bias: Operand | None, windows: Windows, groups: int) -> Operand:
     """Return a transposed convolution. The numbers before and after each dimension are removed from the full result, or
     added to it as zeros if they are negative, before the bias is added."""
     function = by_rank((op.conv1d_transpose, op.conv2d_transpose, op.conv3d_transpose), site, x)

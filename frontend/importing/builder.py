@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, LocationAttr, StringAttr, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
@@ -77,9 +77,9 @@ class Builder(OpenSizes):
         """Return the location of a part of the model by its path."""
         return FileLineColLoc(StringAttr(f"{self.file}:{path}" if path else self.file), IntAttr(0), IntAttr(0))
 
-    def add_argument(self, name: str, t: TensorType, sizes: Sequence[Size]) -> Computed:
+    def add_argument(self, name: str, element_type: Attribute, sizes: Sequence[Size]) -> Computed:
         """Add an argument to the function. Dynamic sizes are names."""
-        argument = self.block.insert_arg(t, len(self.block.args))
+        argument = self.block.insert_arg(TensorType(element_type, without_names(sizes)), len(self.block.args))
         name_value(argument, name)
         self._names.append(name)
         self._dims.append([str(size) if isinstance(size, IndexExpr) else "" for size in sizes])
@@ -233,8 +233,3 @@ def name_value(value: SSAValue, name: str) -> None:
     hint = re.sub(r"[^\w$.-]+", "_", name).strip("_.")
     if SSAValue.is_valid_name(hint):
         value.name_hint = hint
-
-
-def open_type(element_type: Any, sizes: Sequence[Size]) -> TensorType:
-    """Return a tensor type with `?` for dynamic sizes."""
-    return TensorType(element_type, without_names(sizes))

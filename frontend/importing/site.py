@@ -15,7 +15,7 @@ from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.frontend import op
 from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.values import Known, Tensor, refuse
+from relex.frontend.importing.values import Known, Tensor, refuse, sizes_of
 
 
 class Site:
@@ -48,10 +48,15 @@ class Site:
         """Return the sizes of a tensor from dimension `first` on, which must be known at import."""
         shape = self.shape(x)[first:]
         if any(isinstance(size, IndexExpr) for size in shape):
-            refuse(
-                f"expected {what} that are known at import, found {' x '.join(map(str, shape))}; 'shapes' closes them"
-            )
+            found = " x ".join(map(str, shape))
+            refuse(f"expected {what} that are known at import, found {found}; 'shapes' closes them")
         return tuple(size for size in shape if isinstance(size, int))
+
+    def closed(self, size: Size, reason: str, attribute: str = "") -> int:
+        """Return a size that must be known at import. In the reason to refuse others, `{}` stands for the size."""
+        if not isinstance(size, int):
+            refuse(f"{reason.format(size)}; 'shapes' closes them", attribute)
+        return size
 
     def element_type(self, x: Operand) -> Attribute:
         """Return the element type of a tensor."""
@@ -67,6 +72,10 @@ class Site:
         if isinstance(tensor, Known):
             return tensor.array
         refuse(f"expected {what}, known at import, found a tensor of the program; 'values' freezes an input")
+
+    def known_sizes(self, x: Operand | None, what: str) -> list[Size]:
+        """Return the elements of an input that must be known at import, integers and sizes of the program."""
+        return sizes_of(self.known(x, what).flat)
 
     def known_integers(self, x: Operand | None, what: str) -> list[int]:
         """Return the elements of an input that must be known at import, without sizes of the program."""
@@ -97,14 +106,9 @@ class Site:
     def broadcast_to(self, x: Operand, sizes: Sequence[Size]) -> Operand:
         """Return a tensor repeated along dimensions of size 1, and new ones."""
         old = self.shape(x)
-        padded = (1,) * (len(sizes) - len(old)) + old
-        return op.broadcast_to(
-            x,
-            [
-                size if isinstance(size, int) else -1 if size == found else str(size)
-                for size, found in zip(sizes, padded, strict=True)
-            ],
-        )
+        pairs = zip(sizes, (1,) * (len(sizes) - len(old)) + old, strict=True)
+        new = [size if isinstance(size, int) else -1 if size == found else str(size) for size, found in pairs]
+        return op.broadcast_to(x, new)
 
     def full(self, sizes: Sequence[Size], number: float | bool, element_type: Attribute) -> Operand:
         """Return a tensor with equal elements."""

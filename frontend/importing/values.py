@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -32,6 +32,20 @@ def refuse(reason: str, attribute: str = "") -> NoReturn:
     raise Unsupported(reason, attribute)
 
 
+def sizes_of(given: Iterable[Any]) -> list[Size]:
+    """Return sizes as numbers and expressions."""
+    return [size if isinstance(size, IndexExpr) else int(size) for size in given]
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the import of an operator that is a function of its operands alone."""
+
+    def imported(node: object, *operands: Any) -> Any:
+        return function(*operands)
+
+    return imported
+
+
 def refusal(reason: str) -> Callable[..., NoReturn]:
     """Return the import of an operator that is always refused."""
 
@@ -53,7 +67,7 @@ class Known(Value):
     """An array that is known at import. Of shapes, some elements may be sizes of the program: those arrays have
     NumPy's dtype `object`, and stand for i64."""
 
-    def __init__(self, array: Array | float | bool | Sequence[Size], name: str = ""):
+    def __init__(self, array: Array | Size | float | bool | Sequence[Size], name: str = ""):
         super().__init__()
         made: Array = np.asarray(array)
         if made.dtype == object and all(isinstance(size, int) for size in made.flat):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from relex.frontend.expressions import Operand as Operand
     from relex.frontend.onnx.node import Node as Node
     from relex.frontend.onnx.reading import from_onnx as from_onnx
     from relex.frontend.onnx.reading import read_onnx as read_onnx

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError, one_line
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
-from relex.frontend.importing.builder import Builder, open_type
+from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graphs import reading, size_name
 from relex.frontend.onnx import operators as operators
 from relex.frontend.onnx.graphs import Importer, versions_of
@@ -82,21 +82,15 @@ class _Inputs:
     def _read(self, argument: ValueInfoProto) -> AnyValue:
         if argument.type.WhichOneof("value") != "tensor_type":
             refuse(f"expected a tensor, found a {(argument.type.WhichOneof('value') or 'value without a type')[:-5]}")
-        t = argument.type.tensor_type
-        dtype = dtype_of(t.elem_type)
+        dtype = dtype_of(argument.type.tensor_type.elem_type)
         if argument.name in self.values:
             return Known(_frozen(self.values[argument.name], dtype), argument.name)
-        element_type = element_type_of(dtype)
-        sizes = self._sizes(argument)
-        return self.importer.builder.add_argument(argument.name, open_type(element_type, sizes), sizes)
+        return self.importer.builder.add_argument(argument.name, element_type_of(dtype), self._sizes(argument))
 
     def _sizes(self, argument: ValueInfoProto) -> list[Size]:
         t = argument.type.tensor_type
-        declared: list[int | str] | None = None
-        if t.HasField("shape"):
-            declared = [
-                d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim
-            ]
+        sizes = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim]
+        declared = sizes if t.HasField("shape") else None
         return [
             size if isinstance(size, int) else named(size_name(size or f"{argument.name}_d{i}"))
             for i, size in enumerate(map(self._checked, self._shape(argument.name, declared)))

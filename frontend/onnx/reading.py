@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relex.dialects.errors import RelexError, expect_kind
+from relex.dialects.errors import expect_kind
 from relex.dialects.readers import bytes_of
+from relex.frontend.importing import expect_package
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -33,7 +33,7 @@ def from_onnx(
 
     Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
     """
-    expect_onnx()
+    expect_package("onnx", "ONNX models")
     from onnx import ModelProto
 
     from relex.frontend.onnx.model import import_model, read_model
@@ -50,15 +50,11 @@ def from_onnx(
 
 
 def read_onnx(
-    data: bytes,
-    name: str = "<bytes>",
-    *,
-    shapes: Shapes | None = None,
-    values: Mapping[str, Any] | None = None,
+    data: bytes, name: str = "<bytes>", *, shapes: Shapes | None = None, values: Mapping[str, Any] | None = None
 ) -> ModuleOp:
     """Read the bytes of an ONNX file, as the tools do. Data beside it is in the folder of the file `name`. `shapes` and
     `values` are those of `from_onnx`."""
-    expect_onnx()
+    expect_package("onnx", "ONNX models")
     from relex.frontend.onnx.model import import_model, read_model
 
     folder = Path(name).parent if Path(name).is_file() else None
@@ -66,12 +62,3 @@ def read_onnx(
     # It has a copy of the weights, and the import makes another.
     del data
     return import_model(model, name, folder, shapes or {}, values or {})
-
-
-def expect_onnx() -> None:
-    """Raise `RelexError` unless the package `onnx` is installed."""
-    if find_spec("onnx") is None:
-        raise RelexError(
-            "ONNX models are read by the package onnx, which is not installed: "
-            'pip install "relex-compiler[onnx]", or pip install ".[onnx]" in a clone'
-        )

@@ -19,7 +19,7 @@ from relex.dialects.tir import BlockOp, InitOp, IterKind
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.regions import check_regions
 from relex.frontend.script.scope import arguments
-from relex.frontend.script.source import ScriptError, shown
+from relex.frontend.script.source import ScriptError, name_of, shown
 
 if TYPE_CHECKING:
     from relex.frontend.script.loop_statements import Statements
@@ -169,7 +169,7 @@ class Blocks:
         start, extent = self._domain(bound["dom"])
         binding = self._statements.difference(call, self._expressions.index(bound["binding"]), start)
         assert isinstance(binding, SSAValue)
-        return [_Axis(target, _name(target), AXES[meaning], extent, binding, start)]
+        return [_Axis(target, name_of(target), AXES[meaning], extent, binding, start)]
 
     def _domain(self, node: ast.expr) -> tuple[int | SSAValue, int | SSAValue]:
         """Return the start and extent of an axis, written `8` or `(begin, end)`."""
@@ -203,7 +203,7 @@ class Blocks:
             raise ScriptError(node, message)
         iteration = self._statements.iterations[value]
         loop = iteration.loop
-        return _Axis(name, _name(name), AXES[f"T.axis.{kind}"], loop.extent, loop.variable, iteration.start)
+        return _Axis(name, name_of(name), AXES[f"T.axis.{kind}"], loop.extent, loop.variable, iteration.start)
 
     def _read_init(self, node: ast.With, call: ast.Call) -> None:
         arguments(call, "T.init", ())
@@ -217,12 +217,6 @@ class Blocks:
             self._statements.read(node.body)
         init.location = self._scope.unit.source.location(node)
         Rewriter.insert_op(init, InsertPoint.at_start(self._scope.block))
-
-
-def _name(node: ast.expr) -> str:
-    if not isinstance(node, ast.Name):
-        raise ScriptError(node, f"expected a name, found '{shown(node)}'")
-    return node.id
 
 
 def _loosen_sums(block: BlockOp) -> None:

@@ -72,8 +72,8 @@ class Constants:
                 return value
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(self.value(part) for part in parts)
-            case ast.Dict(keys=keys, values=values) if all(keys):
-                return self._dictionary(keys, values)
+            case ast.Dict(keys=keys) if all(keys):
+                return self.dictionary(node)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self._number(operand)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
@@ -116,10 +116,7 @@ class Constants:
         """Return the value of an expression that must be a dictionary with string keys."""
         if not isinstance(node, ast.Dict):
             raise ScriptError(node, f"expected a dictionary, found '{shown(node)}'")
-        return self._dictionary(node.keys, node.values)
-
-    def _dictionary(self, keys: list[ast.expr | None], values: list[ast.expr]) -> dict[str, object]:
-        pairs = [(key, value) for key, value in zip(keys, values, strict=True) if key is not None]
+        pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
         return {self.string(key): self.value(value) for key, value in pairs}
 
     def _number(self, node: ast.expr) -> int | float:

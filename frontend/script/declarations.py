@@ -103,15 +103,9 @@ def read_allocation(unit: Unit, call: ast.Call, what: str) -> Declaration:
 
 def read_tensors(unit: Unit, node: ast.expr) -> Sequence[Declaration]:
     """Return the tensors of a type: one, or the elements of a tuple or list."""
-    match node:
-        case ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts)]) if unit.vocabulary.calls(node, "R.Tuple"):
-            pass
-        case ast.Call(args=parts) if unit.vocabulary.calls(node, "R.Tuple"):
-            pass
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            pass
-        case _:
-            parts = [node]
+    parts = node.args if unit.vocabulary.calls(node, "R.Tuple") else [node]
+    if len(parts) == 1 and isinstance(parts[0], ast.List | ast.Tuple):
+        parts = parts[0].elts
     return [read_tensor(unit, part) for part in parts]
 
 

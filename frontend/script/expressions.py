@@ -17,7 +17,7 @@ from relex.frontend.script.dtypes import element_type_of, name_of_type
 from relex.frontend.script.functions import FUNCTIONS, OPERATORS
 from relex.frontend.script.numbers import Literal, Numbers, Scalarlike, Size, rounded
 from relex.frontend.script.parameters import Parameters
-from relex.frontend.script.scope import Scope, arguments, as_value
+from relex.frontend.script.scope import Scope, arguments
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import unknown
 from relex.lowering.te import highest, lowest
@@ -82,11 +82,10 @@ class Expressions:
 
     def buffer(self, node: ast.expr) -> tuple[SSAValue, MemRefType]:
         """Read a name that must refer to a buffer."""
-        value = as_value(self.scope.lookup(node)) if isinstance(node, ast.Name) else None
-        type = value.type if value is not None else None
-        if value is None or not isa(type, MemRefType):
+        value = self.scope.lookup(node) if isinstance(node, ast.Name) else None
+        if not isa(value, SSAValue[MemRefType]):
             raise ScriptError(node, f"expected a buffer, found '{shown(node)}'")
-        return value, type
+        return value, value.type
 
     def place(self, node: ast.Subscript) -> tuple[SSAValue, Sequence[SSAValue], Attribute]:
         """Read an element of a buffer: the buffer, its indices, and its element type."""
@@ -213,9 +212,8 @@ class Expressions:
             case _ if meaning in FUNCTIONS:
                 function = FUNCTIONS[meaning]
                 bound = arguments(node, meaning, function.parameters)
-                return self.numbers.apply(
-                    node, function, *(self.expression(bound[name]) for name in function.parameters)
-                )
+                values = [self.expression(bound[name]) for name in function.parameters]
+                return self.numbers.apply(node, function, *values)
             case _:
                 raise unknown(node.func, meaning, FUNCTIONS, "expected a function of numbers")
 

@@ -19,7 +19,7 @@ from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
 from relex.frontend.script.numbers import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
 from relex.frontend.script.scope import Hidden, Scope, Unit, Wrong
-from relex.frontend.script.source import ScriptError, shown
+from relex.frontend.script.source import ScriptError, name_of, shown
 
 if TYPE_CHECKING:
     from relex.frontend.script.modules import ModuleReader
@@ -136,9 +136,7 @@ class GraphFunctionReader:
         if not isinstance(values, tuple) or count != len(target.elts):
             raise ScriptError(target, f"expected a tuple of {len(target.elts)}, found {count}")
         for part, found in zip(target.elts, values, strict=True):
-            if not isinstance(part, ast.Name):
-                raise ScriptError(part, f"expected a name, found '{shown(part)}'")
-            self._bind(part.id, found)
+            self._bind(name_of(part), found)
 
     def _bind(self, name: str, value: Value) -> None:
         """Bind a name to a value. The elements of a tuple are named where they are extracted."""

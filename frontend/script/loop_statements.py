@@ -22,7 +22,7 @@ from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.numbers import Literal, Scalarlike
 from relex.frontend.script.scope import Wrong, arguments
-from relex.frontend.script.source import ScriptError, shown
+from relex.frontend.script.source import ScriptError, name_of, shown
 from relex.frontend.script.vocabulary import unknown
 
 LABEL_KEY = "relex.label"
@@ -116,9 +116,7 @@ class Statements:
             self.read(body)
 
     def _open_loop(self, node: ast.For, head: _Head, stack: ExitStack) -> None:
-        if not isinstance(head.variable, ast.Name):
-            raise ScriptError(head.variable, f"expected a name, found '{shown(head.variable)}'")
-        name = head.variable.id
+        name = name_of(head.variable)
         annotations = dict(head.annotations)
         given = annotations.pop(LABEL_KEY, None)
         label = given.data if isinstance(given, StringAttr) else None

@@ -6,16 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    TensorType,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, IntegerAttr, MemRefType, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -175,13 +166,12 @@ class ExpressionPrinter:
         return Origin(any(part.variables for part in parts), any(part.elements for part in parts))
 
     def _constant(self, op: Operation, value: IntegerAttr | FloatAttr) -> Text:
+        number = python_number(value.value.data, value.type)
         if value.type == index:
-            number = python_number(value.value.data, value.type)
             return Text(number, UNARY if number.startswith("-") else ATOM)
         name = dtype_name(op, value.type)
         if value.type == i1:
             return Text(f"T.bool({bool(value.value.data)})")
-        number = python_number(value.value.data, value.type)
         if number.startswith("float"):
             number = f'"{special(float(value.value.data))}"'
         return Text(f"T.{name}({number})")

@@ -39,6 +39,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.relex.types import tensor_type
+from relex.dialects.symbols import is_private
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.inlining import inlined_ops
@@ -76,10 +77,9 @@ class GraphPrinter(ExpressionPrinter):
         function, writer = self._function, self.writer
         if len(function.body.blocks) != 1:
             fail(function, f"{CANNOT}: expected a function of one block, found {len(function.body.blocks)}")
-        is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
         parameters = [self._parameter(i, name) for i, name in enumerate(argument_names(function))]
         results = [self._type(t, function) for t in function.function_type.outputs.data]
-        writer.line("@R.function(private=True)" if is_private else "@R.function")
+        writer.line("@R.function(private=True)" if is_private(function) else "@R.function")
         result = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
         with writer.indented(f"def {symbol_name(function)}({', '.join(parameters)}) -> {result}:"):
             for name in dict.fromkeys(self.sizes.values()):

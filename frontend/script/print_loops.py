@@ -13,6 +13,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.functions import argument_attr, argument_names
 from relex.dialects.names import Names
+from relex.dialects.symbols import is_private
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.blocks import IterVar
 from relex.dialects.tir.functions import NOALIAS_ATTR
@@ -51,9 +52,8 @@ class LoopPrinter(ExpressionPrinter):
     def print(self) -> None:
         """Print the function."""
         function, writer = self._function, self.writer
-        is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
         parameters, matches = self._parameters()
-        writer.line(f"@T.prim_func({'private=True, ' if is_private else ''}s_tir=True)")
+        writer.line(f"@T.prim_func({'private=True, ' if is_private(function) else ''}s_tir=True)")
         with writer.indented(f"def {symbol_name(function)}({', '.join(parameters)}):"):
             if attributes := self._attributes():
                 writer.line(f"T.func_attr({dictionary(attributes)})")

@@ -39,7 +39,7 @@ def check_regions(expressions: Expressions, block: BlockOp, what: str, call: ast
         regions = [_read_region(expressions, node) for node in nodes]
         missing: set[SSAValue] = set()
         for access in _accesses(block, is_write=what == "T.writes"):
-            error = _missing(access, regions, what, call, scratch)
+            error = _missing(access, regions, what, call)
             if error is None or access.buffer in missing:
                 continue
             if what == "T.writes":
@@ -47,20 +47,17 @@ def check_regions(expressions: Expressions, block: BlockOp, what: str, call: ast
             missing.add(access.buffer)
             expressions.scope.unit.warn(error)
     for op in reversed(list(scratch.ops)):
-        op.detach()
-        op.erase()
+        scratch.erase_op(op)
 
 
-def _missing(
-    access: Access, regions: Sequence[_Region], what: str, call: ast.Call, scratch: Block
-) -> ScriptError | None:
+def _missing(access: Access, regions: Sequence[_Region], what: str, call: ast.Call) -> ScriptError | None:
     """Return an error if an access is certainly in none of the regions."""
     verb = what.removeprefix("T.")
     candidates = [region for region in regions if region.buffer is access.buffer]
     name = access.buffer.name_hint or "a buffer"
     if not candidates:
         return ScriptError(call, f"expected '{name}' in {what}, as the block {verb} it")
-    if all(_misses(region, access, scratch) for region in candidates):
+    if all(_misses(region, access) for region in candidates):
         found = ", ".join(shown(region.node) for region in candidates)
         return ScriptError(candidates[0].node, f"expected all that the block {verb} of '{name}', found {found}")
     return None
@@ -98,7 +95,7 @@ def _bounds(expressions: Expressions, node: ast.expr) -> tuple[SSAValue, SSAValu
     return low, expressions.numbers.as_index(node, expressions.numbers.binary(node, ast.Sub(), end, Literal(1)))
 
 
-def _misses(region: _Region, access: Access, scratch: Block) -> bool:
+def _misses(region: _Region, access: Access) -> bool:
     """Return whether an access is certainly outside of a region."""
     if len(region.bounds) != len(access.indices):
         return False

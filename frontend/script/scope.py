@@ -8,10 +8,10 @@ from collections import ChainMap
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from xdsl.context import Context
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
 from relex.dialects.errors import CompileWarning, Diagnostic
 from relex.frontend.script.constants import Constants
@@ -118,11 +118,6 @@ class Scope:
         while isinstance(root, ast.Attribute):
             root = root.value
         return None if isinstance(root, ast.Name) and root.id in self.names else self.unit.vocabulary.meaning(node)
-
-
-def as_value(value: object) -> SSAValue | None:
-    """Return the object that a name refers to if it is an SSA value, else None."""
-    return cast("SSAValue", value) if isinstance(value, SSAValue) else None
 
 
 def arguments(

@@ -26,6 +26,13 @@ def shown(node: ast.AST) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
+def name_of(node: ast.AST) -> str:
+    """Return the name that a part of a script is. Raises `ScriptError` for anything else."""
+    if not isinstance(node, ast.Name):
+        raise ScriptError(node, f"expected a name, found '{shown(node)}'")
+    return node.id
+
+
 class Source:
     """The text of a script and its syntax tree. `line_offset` is the number of lines before it in its file.
 

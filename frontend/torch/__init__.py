@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from relex.frontend.expressions import Operand as Operand
     from relex.frontend.importing.values import Computed as Computed
     from relex.frontend.importing.values import Known as Known
     from relex.frontend.importing.values import Tensor as Tensor

@@ -11,9 +11,9 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import RelexError, describe
-from relex.dialects.sizes import IndexExpr, Size, named
+from relex.dialects.sizes import IndexExpr, named
 from relex.frontend.expressions import Expr
-from relex.frontend.importing.builder import Builder, open_type
+from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
 from relex.frontend.torch.graphs import Importer, Value
@@ -112,8 +112,7 @@ def _fix_floats(graph: Any) -> None:
 def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[int], list[Result]]:
     """Return the module for a graph, the places of the inputs that it takes, and how its results are made of those that
     it returns."""
-    builder = Builder("model")
-    importer = Importer(builder, "model")
+    importer = Importer(Builder("model"))
     nodes = [node for node in traced.graph.nodes if node.op == "placeholder"]
     names = {symbol: named(name) for symbol, name in size_names(nodes).items()}
     values: dict[str, Value] = {}
@@ -126,7 +125,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[in
             values[node.name] = Known(array_of(frozen[i]), node.name)
         elif node.users:
             places.append(i)
-            values[node.name] = _argument(builder, node, names)
+            sizes = [size_of(size, names) for size in value.shape]
+            values[node.name] = importer.builder.add_argument(node.name, element_type_for(value.dtype), sizes)
     outputs = importer.run(traced, values)
     (made,) = (node.args[0] for node in traced.graph.nodes if node.op == "output")
     results = [_result(value, node, nodes) for value, node in zip(outputs, made, strict=True)]
@@ -135,12 +135,6 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[in
     ]
     importer.expect_no_problems()
     return importer.finish(results_of(importer, computed)), places, results
-
-
-def _argument(builder: Builder, node: Any, names: Mapping[Any, Size]) -> Value:
-    tensor = node.meta["val"]
-    sizes = [size_of(size, names) for size in tensor.shape]
-    return builder.add_argument(node.name, open_type(element_type_for(tensor.dtype), sizes), sizes)
 
 
 @dataclass

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any, cast
 
 from relex.dialects.errors import Diagnostic
@@ -21,11 +21,8 @@ Value = Any
 """What a node becomes: a tensor, a number, an expression of sizes, a list of values, None, or `Missing`."""
 
 
-@dataclass
 class Importer(GraphImporter):
     """The import of graphs into one function."""
-
-    file: str
 
     def run(self, module: Any, inputs: Mapping[str, Value]) -> list[Value]:
         """Import the graph of a `GraphModule`, given its inputs by name. Return its results, in order."""
@@ -43,9 +40,7 @@ class Importer(GraphImporter):
         return []
 
     def _attribute(self, module: Any, node: Any) -> Value:
-        found = module
-        for name in node.target.split("."):
-            found = getattr(found, name)
+        found = attrgetter(node.target)(module)
         if not isinstance(found, torch.Tensor):
             return found
         with self.collecting(partial(self._problem, node)):
@@ -54,7 +49,7 @@ class Importer(GraphImporter):
 
     def _call(self, node: Any, values: Mapping[Any, Value]) -> Value:
         outer = self.builder.location
-        self.builder.location = place_of(node, self.file)
+        self.builder.location = place_of(node, self.builder.file)
         value: Value = Missing()
         with self.importing(partial(self._problem, node)):
             value = self._emitted(self._import(node, values))
@@ -63,12 +58,13 @@ class Importer(GraphImporter):
 
     def _import(self, node: Any, values: Mapping[Any, Value]) -> Value:
         function = find_import(target_name(node.target))
-        if function is None and not _is_inlined(node.target):
+        if function is None and str(node.target) != "wrap_with_set_grad_enabled":
             refuse("no import for the operator")
         arguments = [_resolved(argument, values) for argument in _arguments(node)]
         if any(isinstance(value, Missing) for value in _flat(arguments)):
             return Missing()
         if function is None:
+            # The graph is imported in place of the call.
             _, inner, *inputs = arguments
             names = [placeholder.name for placeholder in inner.graph.nodes if placeholder.op == "placeholder"]
             return self.run(inner, dict(zip(names, inputs, strict=True)))
@@ -81,10 +77,10 @@ class Importer(GraphImporter):
 
     def report(self, what: str, message: str) -> None:
         """Add a problem of an input or a result."""
-        self.problems.append(Diagnostic(f"{what}: {message}", self.file))
+        self.problems.append(Diagnostic(f"{what}: {message}", self.builder.file))
 
     def _problem(self, node: Any, reason: str, attribute: str = "") -> None:
-        self.problems.append(diagnostic_at(node, f"'{target_name(node.target)}': {reason}", self.file))
+        self.problems.append(diagnostic_at(node, f"'{target_name(node.target)}': {reason}", self.builder.file))
 
 
 def target_name(target: Any) -> str:
@@ -92,10 +88,6 @@ def target_name(target: Any) -> str:
     if isinstance(target, torch._ops.OpOverload | torch._ops.HigherOrderOperator):
         return str(target)
     return f"{target.__module__.removeprefix('_')}.{target.__name__}" if callable(target) else str(target)
-
-
-def _is_inlined(target: Any) -> bool:
-    return str(target) == "wrap_with_set_grad_enabled"
 
 
 def _arguments(node: Any) -> list[Any]:

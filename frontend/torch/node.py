@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.sizes import IndexExpr, Size
+from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.expressions import Expr, Operand
 from relex.frontend.importing.builder import Builder
@@ -57,7 +57,7 @@ class Node(Site):
         """Return an operand with elements of a type, by default that of the result."""
         element_type = element_type or self.result_type
         if isinstance(x, IndexExpr):
-            x = op.reshape(Known([x]), [])
+            x = Known(x)
         if not isinstance(x, Expr):
             return Known(np.array(x).astype(numpy_dtype(element_type)))
         tensor = self.tensor(x)
@@ -88,8 +88,3 @@ def numbers(given: int | Sequence[int], rank: int) -> list[int]:
     """Return a number for each dimension, from one for all of them, or one for each."""
     listed = [given] if isinstance(given, int) else list(given)
     return listed * rank if len(listed) == 1 else listed
-
-
-def sizes_of(given: Sequence[Any]) -> list[Size]:
-    """Return a list of sizes as numbers and expressions."""
-    return [size if isinstance(size, IndexExpr) else int(size) for size in given]

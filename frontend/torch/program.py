@@ -10,8 +10,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
-from relex.dialects.sizes import Size, named
-from relex.frontend.importing.builder import Builder, open_type
+from relex.dialects.sizes import Size, count, named
+from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graphs import Missing, reading, size_name
 from relex.frontend.importing.values import Computed, Known, refuse
 from relex.frontend.torch import operators as operators
@@ -31,11 +31,10 @@ def import_program(program: Any, file: str, shapes: Mapping[str, int], weights_a
 def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
     expect_inference(program.graph, file)
     program = decomposed(program)
-    builder = Builder(file)
-    importer = Importer(builder, file)
-    inputs = _Inputs(program, importer, shapes)
-    values = inputs.read(weights_as_arguments)
-    for name in _mutated(program.graph_signature):
+    importer = Importer(Builder(file))
+    values = _Inputs(program, importer, shapes).read(weights_as_arguments)
+    signature = program.graph_signature
+    for name in (*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()):
         importer.problems.append(Diagnostic(f"'{name}' changes in place: a program has no state", file))
     outputs = importer.run(program.graph_module, values)
     importer.expect_no_problems()
@@ -64,8 +63,8 @@ def decomposed(program: Any) -> Any:
     for overload in [overload for overload in table if find_import(str(overload))]:
         del table[overload]
     program = _run(program, table)
-    unknown = {node.target for node in program.graph.nodes if node.op == "call_function" and not _is_known(node.target)}
-    more = import_decompositions(unknown)
+    called = {node.target for node in program.graph.nodes if node.op == "call_function"}
+    more = import_decompositions({target for target in called if find_import(str(target)) is None})
     return _run(program, more) if more else program
 
 
@@ -80,14 +79,6 @@ def import_decompositions(targets: set[Any]) -> dict[Any, Any]:
     """Return torch's decompositions of operators that are part of core ATen."""
     overloads = [target for target in targets if isinstance(target, torch._ops.OpOverload)]
     return torch._decomp.get_decompositions(overloads) if overloads else {}
-
-
-def _is_known(target: Any) -> bool:
-    return find_import(str(target)) is not None
-
-
-def _mutated(signature: Any) -> list[str]:
-    return [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
 
 
 def results_of(importer: Importer, outputs: Sequence[Value]) -> list[Any]:
@@ -120,19 +111,19 @@ class _Inputs:
         """Return the value of each input."""
         signature = self.program.graph_signature
         weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
-        tensors = {**signature.inputs_to_lifted_tensor_constants}
         values: dict[str, Value] = {}
         for name in signature.user_inputs:
             if name in self.nodes:
                 values[name] = self._guarded(name, name)
         for name, path in weights.items():
-            # One that nothing reads is no part of the function.
-            if weights_as_arguments and self.nodes[name].users:
+            if not self.nodes[name].users:
+                continue  # It is no part of the function.
+            if weights_as_arguments:
                 values[name] = self._guarded(name, path)
-            elif self.nodes[name].users:
-                values[name] = self._constant(name, path, self.program.state_dict)
-        for name, path in tensors.items():
-            values[name] = self._constant(name, path, {})
+            else:
+                values[name] = self._constant(path, self.program.state_dict)
+        for name, path in signature.inputs_to_lifted_tensor_constants.items():
+            values[name] = self._constant(path, {})
         return values
 
     def _guarded(self, name: str, shown: str) -> Value:
@@ -146,13 +137,11 @@ class _Inputs:
             if value is None or isinstance(value, int | float | bool | str):
                 return value
             refuse(f"expected a tensor, found a {type(value).__name__}")
-        sizes = [self._size(size) for size in value.shape]
-        return self.importer.builder.add_argument(shown, open_type(element_type_for(value.dtype), sizes), sizes)
+        names = {symbol: self.shapes.get(name, named(name)) for symbol, name in self.names.items()}
+        sizes = [size_of(size, names) for size in value.shape]
+        return self.importer.builder.add_argument(shown, element_type_for(value.dtype), sizes)
 
-    def _size(self, size: Any) -> Size:
-        return size_of(size, {symbol: self.shapes.get(name, named(name)) for symbol, name in self.names.items()})
-
-    def _constant(self, name: str, path: str, tensors: Mapping[str, Any]) -> Value:
+    def _constant(self, path: str, tensors: Mapping[str, Any]) -> Value:
         tensor = tensors.get(path)
         if tensor is None:
             tensor = self.program.constants[path]
@@ -197,10 +186,7 @@ def _index(expr: Any, names: Mapping[Any, Size]) -> Size:
         case "Add":
             return sum(parts[1:], parts[0])
         case "Mul":
-            product: Size = 1
-            for part in parts:
-                product = product * part
-            return product
+            return count(parts)
         case "FloorDiv" if isinstance(parts[1], int):
             return parts[0] // parts[1]
         case _:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError, describe, expect_kind
 from relex.dialects.readers import bytes_of
+from relex.frontend.importing import expect_package
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +27,7 @@ def from_exported(
 
     Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
     """
-    expect_torch()
+    expect_package("torch", "models of PyTorch")
     from relex.frontend.torch.library import torch
     from relex.frontend.torch.program import import_program
 
@@ -42,7 +42,7 @@ def from_exported(
 
 def read_exported(data: bytes, name: str = "<bytes>", *, shapes: Mapping[str, Any] | None = None) -> ModuleOp:
     """Read the bytes of a file that `torch.export.save` has written, as the tools do. `shapes` closes sizes."""
-    expect_torch()
+    expect_package("torch", "models of PyTorch")
     for size, given in (shapes or {}).items():
         if not isinstance(given, int):
             raise RelexError(f"'shapes' expected a number for the size '{size}', found {given}")
@@ -61,12 +61,3 @@ def load(data: bytes, name: str) -> Any:
         # The format is torch's own, as are its errors.
         message = f"expected a program that torch.export.save has written: {describe(e).splitlines()[0]}"
         raise CompileError(Diagnostic(message, name)) from e
-
-
-def expect_torch() -> None:
-    """Raise `RelexError` unless the package torch is installed."""
-    if find_spec("torch") is None:
-        raise RelexError(
-            "models of PyTorch are read by the package torch, which is not installed: "
-            'pip install "relex-compiler[torch]", or pip install ".[torch]" in a clone'
-        )

@@ -18,7 +18,7 @@ def test_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None
     def without_torch(name: str, package: str | None = None) -> Any:
         return None if name == "torch" else found(name, package)
 
-    monkeypatch.setattr("relex.frontend.torch.reading.find_spec", without_torch)
+    monkeypatch.setattr("relex.frontend.importing.find_spec", without_torch)
     for read in (from_exported, read_exported):
         with pytest.raises(RelexError, match=re.escape('pip install "relex-compiler[torch]"')):
             read(b"")

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from relex.frontend import op
 from relex.frontend.compositions import activations
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor
+from relex.frontend.onnx import Node, Operand, Tensor, imports
 
 
 @imports("LeakyRelu")

@@ -15,11 +15,11 @@ from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
 from relex.frontend.compositions.activations import softplus
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import IMPORTS, imports
+from relex.frontend.importing.values import plain
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.table import IMPORTS
 from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Known, Tensor, element_type_of, refuse
+from relex.frontend.onnx.values import element_type_of
 
 Function = Callable[..., Operand]
 
@@ -75,15 +75,8 @@ BINARY: dict[str, Function] = {
 }
 
 
-def _simple(function: Function) -> Function:
-    def imported(node: Node, *tensors: Tensor) -> Operand:
-        return function(*tensors)
-
-    return imported
-
-
 for _name, _function in {**UNARY, **BINARY}.items():
-    IMPORTS.add(_simple(_function), ("", _name, 1))
+    IMPORTS.add(plain(_function), ("", _name, 1))
 
 
 @imports("Identity")
@@ -189,11 +182,8 @@ def where(node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
 @imports("IsInf")
 def is_infinite(node: Node, x: Tensor) -> Operand:
     """Compare with the infinities that the attributes choose."""
-    found = [
-        op.equal(x, sign * np.inf)
-        for sign, name in ((1, "detect_positive"), (-1, "detect_negative"))
-        if node.integer(name, 1)
-    ]
+    limits = {"detect_positive": np.inf, "detect_negative": -np.inf}
+    found = [op.equal(x, limit) for name, limit in limits.items() if node.integer(name, 1)]
     return reduce(op.add, found) if found else op.not_equal(op.abs(x), op.abs(x)) * Known(False)
 
 

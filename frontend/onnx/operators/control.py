@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import GraphProto
 
 from relex.frontend import op
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import AnyValue, Computed, Known, Tensor, refuse
+from relex.frontend.compositions.indexing import part_at, stacked
+from relex.frontend.onnx import Computed, Known, Node, Tensor, imports, refuse
+from relex.frontend.onnx.values import AnyValue
 
 MAX_TRIPS = 10_000
 """The iterations at most of a loop that is unrolled."""
@@ -43,7 +42,7 @@ def loop(node: Node, count: Tensor | None, condition: Tensor | None, *initial: A
     state = list(initial)
     scanned: list[list[AnyValue]] = [[] for _ in range(len(body.output) - 1 - len(state))]
     trip = 0
-    while (most is None or trip < most) and (running is None or _holds(node, running)):
+    while (most is None or trip < most) and (running is None or _holds(running)):
         if trip == MAX_TRIPS:
             refuse(f"a loop of more than {MAX_TRIPS} iterations")
         inputs: list[AnyValue] = [
@@ -60,7 +59,7 @@ def loop(node: Node, count: Tensor | None, condition: Tensor | None, *initial: A
     return [*state, *(_stacked(node, parts, 0) for parts in scanned)]
 
 
-def _holds(node: Node, condition: AnyValue) -> bool:
+def _holds(condition: AnyValue) -> bool:
     if not isinstance(condition, Known):
         refuse("a loop whose condition is known at run time; 'values' freezes an input")
     return bool(condition.array.item())
@@ -71,7 +70,7 @@ def _stacked(node: Node, parts: Sequence[AnyValue], axis: int) -> AnyValue:
     if len(tensors) != len(parts) or not tensors:
         refuse("a loop without iterations that returns their results, or one that returns sequences of them")
     axis += node.rank(tensors[0]) + 1 if axis < 0 else 0
-    return node.tensor(op.concat(*(op.expand_dims(x, axis) for x in tensors), axis=axis))
+    return node.tensor(stacked(tensors, axis))
 
 
 @imports("Scan")
@@ -80,42 +79,24 @@ def scan_with_batch(node: Node, *inputs: AnyValue | None) -> list[AnyValue]:
     lengths, *rest = inputs
     if lengths is not None:
         refuse("lengths of sequences")
-    body, scans = node.graph("body"), node.integer("num_scan_inputs")
     tensors = [x for x in rest if isinstance(x, Known | Computed)]
-    directions = node.integers("directions") or [0] * scans
-    runs: list[list[AnyValue]] = []
-    for i in range(node.static_shape(tensors[0])[0]):
-        parts = [node.tensor(op.squeeze(op.strided_slice(x, [0], [i], [i + 1]), 0)) for x in tensors]
-        runs.append(_scan(node, body, parts, scans, directions, [0] * scans, [], []))
+    batch = range(node.static_shape(tensors[0])[0])
+    runs = [_scan(node, [node.tensor(part_at(x, 0, i)) for x in tensors]) for i in batch]
     return [_stacked(node, list(results), 0) for results in zip(*runs, strict=True)]
 
 
 @imports("Scan", since=9)
 def scan(node: Node, *inputs: AnyValue) -> list[AnyValue]:
     """A loop over a dimension of tensors, whose size is known."""
-    scans = node.integer("num_scan_inputs")
-    return _scan(
-        node,
-        node.graph("body"),
-        [x for x in inputs if isinstance(x, Known | Computed)],
-        scans,
-        node.integers("scan_input_directions") or [0] * scans,
-        node.integers("scan_input_axes") or [0] * scans,
-        node.integers("scan_output_directions") or [],
-        node.integers("scan_output_axes") or [],
-    )
+    return _scan(node, [x for x in inputs if isinstance(x, Known | Computed)])
 
 
-def _scan(
-    node: Node,
-    body: GraphProto,
-    inputs: Sequence[Tensor],
-    scans: int,
-    directions: Sequence[int],
-    axes: Sequence[int],
-    out_directions: Sequence[int],
-    out_axes: Sequence[int],
-) -> list[AnyValue]:
+def _scan(node: Node, inputs: Sequence[Tensor]) -> list[AnyValue]:
+    """Run the loop. Before version 9 of the operator set, the only attribute for dimensions is `directions`."""
+    body, scans = node.graph("body"), node.integer("num_scan_inputs")
+    directions = node.integers("scan_input_directions") or node.integers("directions") or [0] * scans
+    axes = node.integers("scan_input_axes") or [0] * scans
+    out_directions, out_axes = (node.integers(f"scan_output_{of}") or [] for of in ("directions", "axes"))
     state: list[AnyValue] = list(inputs[: len(inputs) - scans])
     scanned = inputs[len(inputs) - scans :]
     axes = [axis % node.rank(x) for axis, x in zip(axes, scanned, strict=True)]
@@ -126,8 +107,7 @@ def _scan(
     for trip in range(length):
         parts: list[AnyValue] = []
         for x, axis, direction in zip(scanned, axes, directions, strict=True):
-            place = length - 1 - trip if direction else trip
-            parts.append(node.tensor(op.squeeze(op.strided_slice(x, [axis], [place], [place + 1]), axis)))
+            parts.append(node.tensor(part_at(x, axis, length - 1 - trip if direction else trip)))
         outputs = node.run_graph(body, [*state, *parts])
         state = outputs[: len(state)]
         for column, value in zip(columns, outputs[len(state) :], strict=True):

@@ -9,12 +9,9 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import along, from_front, position
+from relex.frontend.compositions.indexing import along, from_front, part_at, position, sorted_along
 from relex.frontend.compositions.padding import padded, positive_pairs
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 @imports("Slice")
@@ -30,17 +27,12 @@ def slice_by_inputs(
     node: Node, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
 ) -> Operand:
     """A part of a tensor, between positions that are known."""
-    begin, end = (list(node.known(positions, "positions").reshape(-1)) for positions in (starts, ends))
+    begin, end = (node.known_sizes(positions, "positions") for positions in (starts, ends))
     chosen = list(range(len(begin))) if axes is None else node.known_integers(axes, "axes")
     strides = [1] * len(begin) if steps is None else node.known_integers(steps, "steps")
     sizes = [node.shape(x)[axis] for axis in chosen]
-    return op.strided_slice(
-        x,
-        chosen,
-        [position(place, size) for place, size in zip(begin, sizes, strict=True)],
-        [position(place, size) for place, size in zip(end, sizes, strict=True)],
-        strides,
-    )
+    first, last = ([position(*pair) for pair in zip(places, sizes, strict=True)] for places in (begin, end))
+    return op.strided_slice(x, chosen, first, last, strides)
 
 
 @imports("Gather")
@@ -109,19 +101,14 @@ def cumulative(node: Node, x: Tensor, axis: Tensor) -> Operand:
 @imports("TopK")
 def top_k_by_attribute(node: Node, x: Tensor) -> list[Operand]:
     """The largest elements along a dimension, and their positions."""
-    return _top(x, node.axis(x, default=-1), node.integer("k"), largest=True)
+    return sorted_along(x, node.axis(x, default=-1), True, node.integer("k"))
 
 
 @imports("TopK", since=10)
 def top_k(node: Node, x: Tensor, k: Tensor) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
     count = int(node.known_number(k, "a number of elements"))
-    return _top(x, node.axis(x, default=-1), count, bool(node.integer("largest", 1)))
-
-
-def _top(x: Tensor, axis: int, k: int, largest: bool) -> list[Operand]:
-    places = op.strided_slice(op.argsort(x, axis, largest), [axis], [0], [k])
-    return [op.gather_elements(x, places, axis), places]
+    return sorted_along(x, node.axis(x, default=-1), bool(node.integer("largest", 1)), count)
 
 
 @imports("OneHot")
@@ -134,7 +121,7 @@ def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Opera
     wide = op.astype(indices, i64)
     place = op.expand_dims(op.where(op.less(wide, 0), wide + size, wide), axis)
     hot = op.equal(place, Known(along(np.arange(size), axis, rank)))
-    off, on = (op.squeeze(op.strided_slice(values, [0], [i], [i + 1]), 0) for i in (0, 1))
+    off, on = (part_at(values, 0, i) for i in (0, 1))
     return op.where(hot, on, off)
 
 
@@ -151,7 +138,7 @@ def pad_by_attributes(node: Node, x: Tensor) -> Operand:
 @imports("Pad", since=11)
 def pad(node: Node, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Operand:
     """A tensor surrounded by a number, or by its own elements."""
-    widths: list[Size] = [n if isinstance(n, IndexExpr) else int(n) for n in node.known(pads, "pads").flat]
+    widths = node.known_sizes(pads, "pads")
     rank = node.rank(x)
     if axes is not None:
         chosen = node.axes(node.known_integers(axes, "axes"), x)
@@ -185,12 +172,11 @@ def _with_open_widths(node: Node, x: Tensor, widths: Sequence[Size], value: Tens
 
 
 def _with_widths(node: Node, x: Tensor, widths: Sequence[int], value: Tensor | None) -> Operand:
-    if value is None or isinstance(value, Known):
-        return padded(node, x, widths, _mode(node), 0 if value is None else value.array.item())
-    if _mode(node) != "constant":
-        return padded(node, x, widths, _mode(node), 0)
+    y = padded(node, x, widths, _mode(node), value.array.item() if isinstance(value, Known) else 0)
+    if value is None or isinstance(value, Known) or _mode(node) != "constant":
+        return y
     inside = np.pad(np.ones(node.static_shape(x), bool), positive_pairs(widths))
-    return op.where(Known(inside), padded(node, x, widths, _mode(node), 0), value)
+    return op.where(Known(inside), y, value)
 
 
 @imports("ReverseSequence")

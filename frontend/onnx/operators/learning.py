@@ -9,10 +9,7 @@ from xdsl.dialects.builtin import f32, i64
 
 from relex.dialects.arrays import Array
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 ML = "ai.onnx.ml"
 
@@ -37,28 +34,33 @@ def transformed(node: Node, scores: Operand, function: str | None = None) -> Ope
 @imports("LinearRegressor", domain=ML)
 def linear_regressor(node: Node, x: Tensor) -> Operand:
     """A linear function for each target."""
-    targets = node.integer("targets", 1)
-    scores = op.dense(op.astype(x, f32), _floats(node.numbers("coefficients"), (targets, -1)))
-    if node.numbers("intercepts"):
-        scores = op.add(scores, _floats(node.numbers("intercepts")))
-    return transformed(node, scores)
+    return transformed(node, _linear(node, x, node.integer("targets", 1)))
+
+
+def _linear(node: Node, x: Tensor, rows: int) -> Operand:
+    scores = op.dense(op.astype(x, f32), _floats(node.numbers("coefficients"), (rows, -1)))
+    offsets = node.numbers("intercepts")
+    return op.add(scores, _floats(offsets)) if offsets else scores
+
+
+def classes(node: Node, name: str) -> list[int]:
+    """Return the names of classes in an attribute, which must be numbers."""
+    return node.integers(name) or refuse("classes whose names are strings", "classlabels_strings")
+
+
+def classified(node: Node, scores: Operand, labels: Sequence[int]) -> list[Operand]:
+    """Return the class with the highest score, and the scores of all as an attribute wants them."""
+    return [op.take(Known(np.array(labels, np.int64)), op.argmax(scores, 1), 0), transformed(node, scores)]
 
 
 @imports("LinearClassifier", domain=ML)
 def linear_classifier(node: Node, x: Tensor) -> list[Operand]:
     """The class with the highest score, and all scores."""
-    labels = node.integers("classlabels_ints")
-    if not labels:
-        refuse("classes whose names are strings", "classlabels_strings")
-    offsets = node.numbers("intercepts") or []
-    rows = max(len(offsets), 1)
-    scores: Operand = op.dense(op.astype(x, f32), _floats(node.numbers("coefficients"), (rows, -1)))
-    if offsets:
-        scores = op.add(scores, _floats(offsets))
+    labels = classes(node, "classlabels_ints")
+    rows = max(len(node.numbers("intercepts") or []), 1)
     if rows == 1 and len(labels) == 2:
         refuse("two classes with one score")
-    chosen = op.take(Known(np.array(labels, np.int64)), op.argmax(scores, 1), 0)
-    return [chosen, transformed(node, scores)]
+    return classified(node, _linear(node, x, rows), labels)
 
 
 @imports("Normalizer", domain=ML)
@@ -157,3 +159,46 @@ def _pairs(node: Node, which: str) -> Array:
     return (
         np.array(node.integers(f"{which}_int64s") or [], np.int64) if floats is None else np.array(floats, np.float32)
     )
+
+
+# Support vector machines: a number for each row of the data by its likeness to stored rows.
+
+
+def _stored(node: Node, name: str, rows: int) -> Known:
+    """Return an attribute that is a matrix of so many rows."""
+    numbers = np.array(node.numbers(name) or [], np.float32)
+    if len(numbers) % rows:
+        refuse(f"expected numbers for {rows} rows, found {len(numbers)}", name)
+    return Known(numbers.reshape(rows, -1))
+
+
+def _likeness(node: Node, x: Operand, vectors: Known) -> Operand:
+    """Return the kernel of each row of the data and each of the vectors."""
+    gamma, start, degree = (*(node.numbers("kernel_params") or []), 0.0, 0.0, 0.0)[:3]
+    kernel = node.text("kernel_type", "LINEAR")
+    if kernel == "RBF":
+        between = node.tensor(op.subtract(op.expand_dims(x, 1), vectors))
+        return op.exp(op.multiply(op.sum(op.multiply(between, between), 2), -gamma))
+    product: Operand = op.dense(x, vectors)
+    match kernel:
+        case "LINEAR":
+            return product
+        case "POLY":
+            return op.power(op.multiply(product, gamma) + start, node.like(degree, node.tensor(product)))
+        case "SIGMOID":
+            return op.tanh(op.multiply(product, gamma) + start)
+        case other:
+            refuse(f"the kernel {other}", "kernel_type")
+
+
+@imports("SVMRegressor", domain=ML)
+def support_vector_regressor(node: Node, x: Tensor) -> Operand:
+    """A sum of kernels, or a linear function; its sign, if rows of a single class are told from others."""
+    wide = op.astype(x, f32)
+    count = node.integer("n_supports")
+    coefficients = _stored(node, "coefficients", 1)
+    likeness = _likeness(node, wide, _stored(node, "support_vectors", count)) if count else wide
+    score = op.add(op.dense(likeness, coefficients), np.float32((node.numbers("rho") or [0.0])[0]).item())
+    if node.flag("one_class"):
+        return op.where(op.greater(score, 0.0), *(Known(np.array(n, np.float32)) for n in (1, -1)))
+    return transformed(node, score)

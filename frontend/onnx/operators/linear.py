@@ -7,10 +7,8 @@ import numpy as np
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.einsum import einsum
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.compositions.indexing import LAST, part_at
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 @imports("MatMul")
@@ -47,29 +45,25 @@ def determinant(node: Node, x: Tensor) -> Operand:
     rest = node.reshape(x, [count(batch), rows, rows])
     result = node.full([count(batch)], 1, x.element_type)
     for left in range(rows, 1, -1):
-        place = op.argmax(op.abs(_first_column(rest)), 1)
+        place = op.argmax(op.abs(part_at(rest, 2, 0)), 1)
         order = Known(np.arange(left))
         chosen = op.expand_dims(place, 1)
         # The pivot's row comes first, and the first row takes its place.
         order = op.where(op.equal(order, 0), chosen, op.where(op.equal(order, chosen), 0, order))
         rest = op.gather_nd(rest, op.expand_dims(order, 2), 1)
-        pivot = op.squeeze(op.strided_slice(_first_column(rest), [1], [0], [1]), 1)
+        pivot = part_at(part_at(rest, 2, 0), 1, 0)
         moved = op.where(op.equal(place, 0), pivot, op.negative(pivot))
         result = op.multiply(result, moved)
-        rest = _eliminated(node, rest, op.where(op.equal(pivot, node.like(0, x)), node.like(1, x), pivot))
+        rest = _eliminated(rest, op.where(op.equal(pivot, node.like(0, x)), node.like(1, x), pivot))
     return node.reshape(op.multiply(result, op.squeeze(rest, [1, 2])) if rows else result, batch)
 
 
-def _first_column(matrices: Operand) -> Operand:
-    return op.squeeze(op.strided_slice(matrices, [2], [0], [1]), 2)
-
-
-def _eliminated(node: Node, matrices: Operand, pivot: Operand) -> Operand:
+def _eliminated(matrices: Operand, pivot: Operand) -> Operand:
     """Return the matrices without the first row and column, from each row as much of the first one taken away as makes
     its first element 0."""
-    first, others = (op.strided_slice(matrices, [1], [start], [end]) for start, end in ((0, 1), (1, 2**63 - 1)))
+    first, others = (op.strided_slice(matrices, [1], [start], [end]) for start, end in ((0, 1), (1, LAST)))
     factors = op.divide(op.strided_slice(others, [2], [0], [1]), op.expand_dims(pivot, [1, 2]))
-    return op.strided_slice(op.subtract(others, op.multiply(factors, first)), [2], [1], [2**63 - 1])
+    return op.strided_slice(op.subtract(others, op.multiply(factors, first)), [2], [1], [LAST])
 
 
 @imports("Einsum")

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import f32, f64
 
-from relex.dialects.sizes import IndexExpr, Size
+from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along
 from relex.frontend.compositions.normalization import per_channel, standardized
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 @imports("BatchNormalization")
@@ -77,10 +74,7 @@ def local_response_norm(node: Node, x: Tensor) -> Operand:
     """Division by the squares of neighbours along the channels."""
     n, c, *pixels = node.shape(x)
     size = node.integer("size")
-    flat: Size = 1
-    for pixel in pixels:
-        flat = flat * pixel
-    squares = node.reshape(op.multiply(x, x), [n, 1, c, flat])
+    squares = node.reshape(op.multiply(x, x), [n, 1, c, count(pixels)])
     before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
     means = op.avg_pool2d(squares, [size, 1], padding=[before, 0, after, 0], count_include_pad=True)
     scaled = op.multiply(node.reshape(means, [n, c, *pixels]), node.number("alpha"))

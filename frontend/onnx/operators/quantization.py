@@ -9,17 +9,15 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import INTEGERS, SUB_BYTE, integer_limits, numpy_dtype
-from relex.dialects.sizes import Size
+from relex.dialects.sizes import Sizes
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.compositions.windows import by_rank
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.arithmetic import converted
 from relex.frontend.onnx.operators.windows import read_windows
-from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Tensor, element_type_of, refuse
+from relex.frontend.onnx.values import element_type_of
 
 
 def _spread(node: Node, x: Operand, parameter: Operand, axis: int, block: int) -> Operand:
@@ -29,9 +27,7 @@ def _spread(node: Node, x: Operand, parameter: Operand, axis: int, block: int) -
     if len(shape) == 0 or (len(shape) == 1 and shape[0] == 1 and not block):
         return op.reshape(parameter, [])
     if block:
-        size = node.shape(x)[axis]
-        if not isinstance(size, int):
-            refuse("blocks along a dimension that is open; 'shapes' closes them", "block_size")
+        size = node.closed(node.shape(x)[axis], "blocks along a dimension that is open", "block_size")
         places = np.arange(size, dtype=np.int64) // block
         return op.take(parameter, node.constant(places), axis)
     if len(shape) != 1:
@@ -87,42 +83,33 @@ def matmul_integer(
     node: Node, a: Tensor, b: Tensor, zero_a: Tensor | None = None, zero_b: Tensor | None = None
 ) -> Operand:
     """The matrix product of integers without their zero points."""
-    return op.matmul(_centred(node, a, zero_a, -2), _centred(node, b, zero_b, -1))
+    return op.matmul(_centred(a, zero_a, -2), _centred(b, zero_b, -1))
 
 
-def _centred(node: Node, x: Tensor, zero: Tensor | None, axis: int) -> Operand:
+def _centred(x: Tensor, zero: Tensor | None, axis: int) -> Operand:
     """Return integers of 32 bits without the zero point: one, or one for each row or column."""
     wide = op.astype(x, i32)
-    if zero is None:
-        return wide
-    shape: Sequence[Size] = node.shape(zero)
-    offset: Operand = op.astype(zero, i32)
-    if len(shape) == 1:
-        offset = op.reshape(offset, []) if shape[0] == 1 else op.expand_dims(offset, 1) if axis == -2 else offset
-    return op.subtract(wide, offset)
+    return wide if zero is None else op.subtract(wide, _placed(op.astype(zero, i32), zero.sizes, axis))
 
 
-def _scale(node: Node, scale: Tensor, axis: int) -> Operand:
-    """Return a scale for all, or one for each row or column."""
-    wide = op.astype(scale, f32)
-    if node.rank(scale) != 1:
-        return wide
-    return op.reshape(wide, []) if node.shape(scale)[0] == 1 else op.expand_dims(wide, 1) if axis == -2 else wide
+def _placed(parameter: Operand, sizes: Sizes, axis: int) -> Operand:
+    """Return a parameter of these sizes, one for all or one for each row (-2) or column (-1), as matrices take it."""
+    if len(sizes) != 1:
+        return parameter
+    return op.reshape(parameter, []) if sizes[0] == 1 else op.expand_dims(parameter, 1) if axis == -2 else parameter
+
+
+def _scale(scale: Tensor, axis: int) -> Operand:
+    return _placed(op.astype(scale, f32), scale.sizes, axis)
 
 
 @imports("QLinearMatMul")
 def quantized_matmul(node: Node, *inputs: Tensor) -> Operand:
     """The matrix product of quantized tensors, quantized."""
     a, scale_a, zero_a, b, scale_b, zero_b, scale_y, zero_y = inputs
-    product = op.astype(op.matmul(_centred(node, a, zero_a, -2), _centred(node, b, zero_b, -1)), f32)
-    scale = op.divide(op.multiply(_scale(node, scale_a, -2), _scale(node, scale_b, -1)), _scale(node, scale_y, -2))
-    return saturated(op.round(op.multiply(product, scale)), _zero(node, zero_y), zero_y.element_type)
-
-
-def _zero(node: Node, zero: Tensor) -> Operand:
-    if node.rank(zero) != 1:
-        return zero
-    return op.reshape(zero, []) if node.shape(zero)[0] == 1 else op.expand_dims(zero, 1)
+    product = op.astype(op.matmul(_centred(a, zero_a, -2), _centred(b, zero_b, -1)), f32)
+    scale = op.divide(op.multiply(_scale(scale_a, -2), _scale(scale_b, -1)), _scale(scale_y, -2))
+    return saturated(op.round(op.multiply(product, scale)), _placed(zero_y, zero_y.sizes, -2), zero_y.element_type)
 
 
 def _convolution(node: Node, x: Operand, weight: Tensor, kernel: Operand) -> Operand:
@@ -131,16 +118,23 @@ def _convolution(node: Node, x: Operand, weight: Tensor, kernel: Operand) -> Ope
     return function(x, kernel, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
 
 
-def _per_output(node: Node, parameter: Operand, rank: int) -> Operand:
-    """Return a number for all output channels, or one for each, to be applied to a kernel."""
+def _without_zero(x: Tensor, zero: Tensor | None) -> Operand:
+    """Return integers of 32 bits without the zero point of all of them."""
+    wide = op.astype(x, i32)
+    return wide if zero is None else op.subtract(wide, op.reshape(op.astype(zero, i32), []))
+
+
+def _per_output(node: Node, parameter: Operand, others: Sequence[int]) -> Operand:
+    """Return a number for all output channels, or one for each, in a shape with other dimensions."""
     if node.rank(parameter) == 0 or node.shape(parameter)[0] == 1:
         return op.reshape(parameter, [])
-    return op.expand_dims(parameter, list(range(1, rank)))
+    return op.expand_dims(parameter, others)
 
 
 def _kernel(node: Node, weight: Tensor, zero: Tensor | None) -> Operand:
     wide = op.astype(weight, i32)
-    return wide if zero is None else op.subtract(wide, _per_output(node, op.astype(zero, i32), node.rank(weight)))
+    others = range(1, node.rank(weight))
+    return wide if zero is None else op.subtract(wide, _per_output(node, op.astype(zero, i32), others))
 
 
 @imports("ConvInteger")
@@ -148,10 +142,7 @@ def conv_integer(
     node: Node, x: Tensor, weight: Tensor, zero_x: Tensor | None = None, zero_w: Tensor | None = None
 ) -> Operand:
     """A convolution of integers without their zero points."""
-    data = (
-        op.astype(x, i32) if zero_x is None else op.subtract(op.astype(x, i32), op.reshape(op.astype(zero_x, i32), []))
-    )
-    return _convolution(node, data, weight, _kernel(node, weight, zero_w))
+    return _convolution(node, _without_zero(x, zero_x), weight, _kernel(node, weight, zero_w))
 
 
 @imports("QLinearConv")
@@ -159,12 +150,10 @@ def quantized_conv(node: Node, *inputs: Tensor) -> Operand:
     """A convolution of quantized tensors, quantized."""
     x, scale_x, zero_x, weight, scale_w, zero_w, scale_y, zero_y, *bias = inputs
     rank = node.rank(x)
-    data = op.subtract(op.astype(x, i32), op.reshape(op.astype(zero_x, i32), []))
-    total = _convolution(node, data, weight, _kernel(node, weight, zero_w))
+    total = _convolution(node, _without_zero(x, zero_x), weight, _kernel(node, weight, zero_w))
     if bias:
         total = op.add(total, per_channel(bias[0], rank))
     ratio = op.divide(op.multiply(op.reshape(scale_x, []), scale_w), op.reshape(scale_y, []))
-    per_all = node.rank(ratio) == 0 or node.shape(ratio)[0] == 1
-    factor = op.reshape(ratio, []) if per_all else per_channel(ratio, rank)
+    factor = _per_output(node, ratio, [0, *range(2, rank)])
     scaled = op.round(op.multiply(op.astype(total, f32), factor))
     return saturated(scaled, op.reshape(zero_y, []), zero_y.element_type)

@@ -5,19 +5,16 @@ Each is computed with floats, whose result is quantized; `QGemm` multiplies inte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
 from relex.frontend import op
-from relex.frontend.compositions.windows import averages
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.compositions.activations import leaky_relu
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantization import dequantize, quantize, saturated
-from relex.frontend.onnx.operators.windows import read_windows
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor, refuse
+from relex.frontend.onnx.operators.windows import average_pool
 
 MICROSOFT = "com.microsoft"
 """The domain of the operators that ONNX Runtime adds."""
@@ -63,45 +60,39 @@ def quantized_arithmetic(node: Node, *inputs: Tensor) -> Operand:
     return _quantized(node, y, scale_y, _last(inputs, 7), a.element_type)
 
 
-@imports("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", domain=MICROSOFT)
-def quantized_activation(node: Node, *inputs: Tensor) -> Operand:
-    """An activation of a quantized tensor."""
-    x, scale_x, zero_x, scale_y = inputs[:4]
-    data = node.tensor(_floats(node, x, scale_x, zero_x))
-    return _quantized(node, _activation(node, data), scale_y, _last(inputs, 4), x.element_type)
+def _softmax(node: Node, x: Tensor) -> Operand:
+    if node.integer("opset", 13) < 13 and node.axis(x, default=1) != node.rank(x) - 1:
+        refuse("a softmax over several dimensions, as before operator set 13", "opset")
+    return op.softmax(x, node.axis(x, default=-1))
 
 
-def _activation(node: Node, x: Tensor) -> Operand:
-    match node.proto.op_type:
-        case "QLinearSigmoid":
-            return op.sigmoid(x)
-        case "QLinearLeakyRelu":
-            return op.where(op.less(x, 0.0), op.multiply(x, node.number("alpha", 0.01)), x)
-        case _ if node.integer("opset", 13) < 13 and node.axis(x, default=1) != node.rank(x) - 1:
-            refuse("a softmax over several dimensions, as before operator set 13", "opset")
-        case _:
-            return op.softmax(x, node.axis(x, default=-1))
-
-
-@imports("QLinearGlobalAveragePool", domain=MICROSOFT)
-def quantized_global_average_pool(node: Node, *inputs: Tensor) -> Operand:
-    """The mean of each channel of a quantized tensor."""
-    x, scale_x, zero_x, scale_y = inputs[:4]
+def _global_average_pool(node: Node, x: Tensor) -> Operand:
+    """Return the mean of each channel."""
     first = 1 if node.flag("channels_last") else 2
-    pixels = list(range(first, first + node.rank(x) - 2))
-    y = op.mean(_floats(node, x, scale_x, zero_x), pixels, True)
-    return _quantized(node, y, scale_y, _last(inputs, 4), x.element_type)
+    return op.mean(x, list(range(first, first + node.rank(x) - 2)), True)
 
 
-@imports("QLinearAveragePool", domain=MICROSOFT)
-def quantized_average_pool(node: Node, *inputs: Tensor) -> Operand:
-    """The mean of each window of a quantized tensor."""
-    x, scale_x, zero_x, scale_y = inputs[:4]
+def _average_pool(node: Node, x: Tensor) -> Operand:
+    """Return the mean of each window."""
     if node.flag("channels_last"):
         refuse("channels in the last dimension", "channels_last")
-    data = node.tensor(_floats(node, x, scale_x, zero_x))
-    windows = read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
-    y = averages(node, data, windows, node.flag("count_include_pad"), node.flag("ceil_mode"))
+    return average_pool(node, x)
+
+
+FUNCTIONS: dict[str, Callable[[Node, Tensor], Operand]] = {
+    "QLinearSigmoid": lambda node, x: op.sigmoid(x),
+    "QLinearLeakyRelu": lambda node, x: leaky_relu(x, node.number("alpha", 0.01)),
+    "QLinearSoftmax": _softmax,
+    "QLinearGlobalAveragePool": _global_average_pool,
+    "QLinearAveragePool": _average_pool,
+}
+
+
+@imports(*FUNCTIONS, domain=MICROSOFT)
+def quantized_function(node: Node, *inputs: Tensor) -> Operand:
+    """An activation or a pool of a quantized tensor."""
+    x, scale_x, zero_x, scale_y = inputs[:4]
+    y = FUNCTIONS[node.proto.op_type](node, node.tensor(_floats(node, x, scale_x, zero_x)))
     return _quantized(node, y, scale_y, _last(inputs, 4), x.element_type)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import softplus
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor, refuse
+from relex.frontend.compositions.indexing import part_at, pieces, stacked
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 
 Function = Callable[[Operand], Operand]
 Step = Callable[[Operand, list[Operand]], list[Operand]]
@@ -53,21 +51,8 @@ class _Direction:
 
     weight: Operand
     recurrence: Operand
-    bias: tuple[Operand, Operand] | None
+    bias: list[Operand] | None
     more: Operand | None
-
-
-def _at(x: Operand, axis: int, place: int) -> Operand:
-    return op.squeeze(op.strided_slice(x, [axis], [place], [place + 1 if place != -1 else 2**63 - 1]), axis)
-
-
-def _halves(x: Operand, size: int) -> tuple[Operand, Operand]:
-    return op.strided_slice(x, [0], [0], [size]), op.strided_slice(x, [0], [size], [2 * size])
-
-
-def _gates(x: Operand, count: int, size: int) -> list[Operand]:
-    """Return the parts of the last dimension that belong to each gate."""
-    return [op.strided_slice(x, [-1], [i * size], [(i + 1) * size]) for i in range(count)]
 
 
 @dataclass
@@ -90,53 +75,45 @@ def _run(node: Node, inputs: _Inputs, gates: int, step: Callable[[_Direction, in
     x, bias, more = inputs.x, inputs.bias, inputs.peepholes
     initial = [inputs.initial, inputs.initial_cell][: 2 if node.proto.op_type == "LSTM" else 1]
     data: Operand = op.permute_dims(x, [1, 0, 2]) if batch_first else x
-    steps, batch, _ = node.shape(data)
-    if not isinstance(steps, int):
-        refuse("sequences whose length is open; 'shapes' closes them")
+    length, batch, _ = node.shape(data)
+    steps = node.closed(length, "sequences whose length is open")
     directions, _, size = node.static_shape(inputs.recurrence)
     text = node.text("direction", "forward")
     outputs: list[Operand] = []
     finals: list[list[Operand]] = []
     for d in range(directions):
-        backward = text == "reverse" or d == 1
-        biases = None if bias is None else _halves(_at(bias, 0, d), gates * size)
+        places = range(steps)[::-1] if text == "reverse" or d == 1 else range(steps)
+        biases = None if bias is None else pieces(part_at(bias, 0, d), [gates * size] * 2, 0)
         direction = _Direction(
-            _at(inputs.weight, 0, d),
-            _at(inputs.recurrence, 0, d),
+            part_at(inputs.weight, 0, d),
+            part_at(inputs.recurrence, 0, d),
             biases,
-            None if more is None else _at(more, 0, d),
+            None if more is None else part_at(more, 0, d),
         )
         state = [
             node.full([batch, size], 0.0, x.element_type)
             if start is None
-            else _at(op.permute_dims(start, [1, 0, 2]) if batch_first else start, 0, d)
+            else part_at(op.permute_dims(start, [1, 0, 2]) if batch_first else start, 0, d)
             for start in initial
         ]
-        columns, final = _steps(node, data, steps, inputs.lengths, step(direction, d), direction, state, backward)
-        outputs.append(op.concat(*(op.expand_dims(column, 0) for column in columns), axis=0))
+        projected = op.dense(data, direction.weight)
+        columns, final = _steps(node, projected, places, inputs.lengths, step(direction, d), state)
+        outputs.append(stacked(columns, 0))
         finals.append(final)
-    joined = op.concat(*(op.expand_dims(output, 1) for output in outputs), axis=1)
-    last = [op.concat(*(op.expand_dims(final[i], 0) for final in finals), axis=0) for i in range(len(initial))]
+    joined = stacked(outputs, 1)
+    last = [stacked(parts, 0) for parts in zip(*finals, strict=True)]
     if batch_first:
         return [op.permute_dims(joined, [2, 0, 1, 3]), *(op.permute_dims(state, [1, 0, 2]) for state in last)]
     return [joined, *last]
 
 
 def _steps(
-    node: Node,
-    data: Operand,
-    steps: int,
-    lengths: Tensor | None,
-    step: Step,
-    direction: _Direction,
-    state: list[Operand],
-    backward: bool,
+    node: Node, projected: Operand, places: Sequence[int], lengths: Tensor | None, step: Step, state: list[Operand]
 ) -> tuple[list[Operand], list[Operand]]:
     """Run all steps of one direction. After the end of a sequence its state stays, and its output is 0."""
-    columns: list[Operand] = [0.0] * steps
-    projected = op.dense(data, direction.weight)
-    for place in reversed(range(steps)) if backward else range(steps):
-        new = [node.tensor(part) for part in step(_at(projected, 0, place), state)]
+    columns: list[Operand] = [0.0] * len(places)
+    for place in places:
+        new = [node.tensor(part) for part in step(part_at(projected, 0, place), state)]
         output: Operand = new[0]
         if lengths is not None:
             inside = op.expand_dims(op.greater(lengths, node.like(place, lengths)), 1)
@@ -180,14 +157,13 @@ def gru(node: Node, *inputs: Tensor) -> list[Operand]:
 
     def step(direction: _Direction, number: int) -> Step:
         gate, hidden = _activation(node, 2 * number, "Sigmoid"), _activation(node, 2 * number + 1, "Tanh")
-        inner = op.strided_slice(direction.recurrence, [0], [2 * size], [3 * size])
-        outer = op.strided_slice(direction.recurrence, [0], [0], [2 * size])
-        biases = [_gates(part, 3, size) for part in direction.bias] if direction.bias is not None else None
+        outer, inner = pieces(direction.recurrence, [2 * size, size], 0)
+        biases = [pieces(part, [size] * 3, -1) for part in direction.bias] if direction.bias is not None else None
 
         def run(projected: Operand, state: list[Operand]) -> list[Operand]:
             (old,) = state
-            z, r, h = _gates(projected, 3, size)
-            recurrent_z, recurrent_r = _gates(op.dense(old, outer), 2, size)
+            z, r, h = pieces(projected, [size] * 3, -1)
+            recurrent_z, recurrent_r = pieces(op.dense(old, outer), [size] * 2, -1)
             z, r = op.add(z, recurrent_z), op.add(r, recurrent_r)
             if biases is not None:
                 z, r = op.add(z, op.add(biases[0][0], biases[1][0])), op.add(r, op.add(biases[0][1], biases[1][1]))
@@ -217,12 +193,12 @@ def lstm(node: Node, *inputs: Tensor) -> list[Operand]:
         gate, cell, hidden = (
             _activation(node, 3 * number + i, name) for i, name in enumerate(("Sigmoid", "Tanh", "Tanh"))
         )
-        peep = None if direction.more is None else _gates(direction.more, 3, size)
+        peep = None if direction.more is None else pieces(direction.more, [size] * 3, -1)
 
         def run(projected: Operand, state: list[Operand]) -> list[Operand]:
             old, old_cell = state
             total = op.add(projected, op.dense(old, direction.recurrence))
-            i, o, f, c = _gates(_with_bias(total, direction), 4, size)
+            i, o, f, c = pieces(_with_bias(total, direction), [size] * 4, -1)
             if peep is not None:
                 i, f = op.add(i, op.multiply(peep[0], old_cell)), op.add(f, op.multiply(peep[2], old_cell))
             entry = node.tensor(gate(_clipped(node, i)))

@@ -10,11 +10,9 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
 from relex.dialects.sizes import count
 from relex.frontend import op
-from relex.frontend.compositions.reductions import log_sum_exp
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import IMPORTS, imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.compositions.normalization import log_sum_exp
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.table import IMPORTS
 
 Reduce = Callable[[Operand, list[int], bool], Operand]
 

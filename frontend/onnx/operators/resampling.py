@@ -7,10 +7,7 @@ from math import floor
 
 from relex.dialects.sizes import Size
 from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor
+from relex.frontend.onnx import Node, Operand, Tensor, imports
 
 
 @imports("Upsample")
@@ -28,9 +25,8 @@ def upsample(node: Node, x: Tensor, scales: Tensor) -> Operand:
 
 def _upsampled(node: Node, x: Tensor, scales: Sequence[float]) -> Operand:
     sizes = [scaled(size, scale) for size, scale in zip(node.shape(x), scales, strict=True)]
-    mode = node.text("mode", "nearest")
-    settings = Settings(mode, "asymmetric", "floor", -0.75, False, False)
-    return resized(node, x, list(range(len(sizes))), sizes, scales, settings, [])
+    settings = Settings(node.text("mode", "nearest"), "asymmetric")
+    return resized(node, x, list(range(len(sizes))), sizes, scales, settings)
 
 
 @imports("Resize", since=11)
@@ -65,5 +61,6 @@ def resize(
         bool(node.integer("exclude_outside")),
         bool(node.integer("antialias")),
         node.number("extrapolation_value"),
+        region,
     )
-    return resized(node, x, axes, wanted, factors, settings, region)
+    return resized(node, x, axes, wanted, factors, settings)

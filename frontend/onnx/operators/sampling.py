@@ -12,12 +12,10 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
+from relex.frontend.compositions.indexing import part_at
 from relex.frontend.compositions.normalization import per_channel
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.windows import read_windows
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Tensor, refuse
 
 Taps = list[tuple[Operand, Operand]]
 """Whole positions along a dimension, as floats, and how much the element there counts."""
@@ -36,7 +34,7 @@ def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Operand:
     columns: list[Taps] = []
     for d, size in enumerate(sizes):
         # Positions list the last dimension first.
-        column = op.squeeze(op.strided_slice(grid, [-1], [rank - 1 - d], [rank - d]), -1)
+        column = part_at(grid, -1, rank - 1 - d)
         scaled = (column + 1.0) * ((size - 1) / 2) if aligned else ((column + 1.0) * size - 1.0) * 0.5
         columns.append(_taps(node, node.tensor(scaled), mode))
     flat = op.permute_dims(node.reshape(x, [n, c, prod(sizes)]), [0, 2, 1])
@@ -180,12 +178,7 @@ def _cells(
 
 @imports("DeformConv")
 def deformable_conv(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    offsets: Tensor,
-    bias: Tensor | None = None,
-    mask: Tensor | None = None,
+    node: Node, x: Tensor, weight: Tensor, offsets: Tensor, bias: Tensor | None = None, mask: Tensor | None = None
 ) -> Operand:
     """A convolution whose windows have the elements at positions that are moved, each multiplied by a mask."""
     n, (c, *sizes) = node.shape(x)[0], node.static_shape(x, first=1)
@@ -202,7 +195,7 @@ def deformable_conv(
         base = np.add.outer(np.arange(kernel[d]) * windows.dilation[d], np.arange(pixels[d]) * windows.strides[d])
         base = np.expand_dims(base - windows.before[d], (1, 3) if d == 0 else (0, 2))
         grid = np.broadcast_to(base, (*kernel, *pixels)).reshape(taps, places)
-        offset = op.squeeze(op.strided_slice(moved, [3], [d], [d + 1]), 3)
+        offset = part_at(moved, 3, d)
         columns.append(_taps(node, node.tensor(op.add(offset, node.like(grid, x))), "linear"))
     flat = node.reshape(x, [n, groups_of_offsets, c // groups_of_offsets, prod(sizes)])
     flat = op.permute_dims(flat, [0, 1, 3, 2])

@@ -5,23 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.operators.shapes import pieces
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import AnyValue, Empty, Items, Known, Tensor, refuse
+from relex.frontend.compositions.indexing import pieces
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.values import AnyValue, Empty, Items
 
 
-@imports("SequenceConstruct")
+@imports("SequenceConstruct", "SequenceEmpty")
 def construct(node: Node, *tensors: Tensor) -> Items:
-    """A sequence of the inputs."""
+    """A sequence of the inputs, without elements if there are none."""
     return Items(tensors)
-
-
-@imports("SequenceEmpty")
-def empty(node: Node) -> Items:
-    """A sequence without elements."""
-    return Items([])
 
 
 @imports("SequenceLength")

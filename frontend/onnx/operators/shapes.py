@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count, larger
 from relex.frontend import op
+from relex.frontend.compositions.indexing import diagonal_mask, pieces
 from relex.frontend.compositions.shapes import is_number, without_minus_one
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Known, Tensor, element_type_of, refuse
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.tensors import array_of, dtype_of
+from relex.frontend.onnx.values import Empty, element_type_of
 
 MOST = 1 << 24
 """The elements at most of an array that a node makes from nothing but numbers."""
@@ -24,30 +21,21 @@ MOST = 1 << 24
 @imports("Shape")
 def shape(node: Node, x: Tensor) -> Operand:
     """The sizes, or some of them."""
-    sizes = node.shape(x)
-    end = node.attribute("end")
-    return _sizes(sizes[slice(node.integer("start"), len(sizes) if end is None else end)])
+    return Known(np.array(node.shape(x)[slice(node.integer("start"), node.attribute("end"))], object))
 
 
 @imports("Size")
 def size(node: Node, x: Tensor) -> Operand:
     """The number of elements."""
-    return _sizes(count(node.shape(x)))
-
-
-def _sizes(sizes: Sequence[Size] | Size) -> Known:
-    array = np.empty(np.shape(np.array(sizes, object)), object)
-    array[...] = sizes
-    return Known(array)
+    return Known(count(node.shape(x)))
 
 
 @imports("Reshape", since=5)
 def reshape(node: Node, x: Tensor, shape: Tensor) -> Operand:
     """Another shape, in which 0 stands for the size of the input, and -1 for what is left."""
-    old, new = node.shape(x), list(node.known(shape, "a shape").reshape(-1))
+    old, sizes = node.shape(x), node.known_sizes(shape, "a shape")
     if not node.integer("allowzero"):
-        new = [old[i] if is_number(size, 0) else size for i, size in enumerate(new)]
-    sizes = [size if isinstance(size, IndexExpr) else int(size) for size in new]
+        sizes = [old[i] if is_number(size, 0) else size for i, size in enumerate(sizes)]
     if any(isinstance(size, int) and size < -1 for size in sizes) or sizes.count(-1) > 1:
         refuse(f"expected a shape with one -1 at most, found {sizes}")
     return node.reshape(x, without_minus_one(old, sizes))
@@ -86,12 +74,7 @@ def unsqueeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
 @imports("Expand")
 def expand(node: Node, x: Tensor, shape: Tensor) -> Operand:
     """The tensor repeated along dimensions of size 1."""
-    wanted = _as_sizes(node.known(shape, "a shape"))
-    return node.broadcast_to(x, broadcast(node.shape(x), wanted))
-
-
-def _as_sizes(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[Size]:
-    return [size if isinstance(size, IndexExpr) else int(size) for size in array.reshape(-1)]
+    return node.broadcast_to(x, broadcast(node.shape(x), node.known_sizes(shape, "a shape")))
 
 
 @imports("Tile", since=6)
@@ -117,19 +100,12 @@ def split(node: Node, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
     axis = node.axis(x)
     lengths = node.known_integers(sizes, "sizes") if sizes is not None else node.integers("split")
     if lengths is None:
-        whole = node.shape(x)[axis]
+        expected = "expected a dimension to split whose size is known at import, found {}"
+        whole = node.closed(node.shape(x)[axis], expected)
         parts = node.integer("num_outputs") or len(node.proto.output)
-        if not isinstance(whole, int):
-            refuse(f"expected a dimension to split whose size is known at import, found {whole}; 'shapes' closes them")
         length = -(-whole // parts)
         lengths = [min(length, whole - i * length) for i in range(parts)]
     return pieces(x, lengths, axis)
-
-
-def pieces(x: Operand, lengths: Sequence[int], axis: int) -> list[Operand]:
-    """Return parts of a tensor of given lengths."""
-    ends = np.cumsum(lengths).tolist()
-    return [op.strided_slice(x, [axis], [end - length], [end]) for end, length in zip(ends, lengths, strict=True)]
 
 
 @imports("ConstantOfShape")
@@ -137,7 +113,7 @@ def constant_of_shape(node: Node, shape: Tensor) -> Operand:
     """A tensor with equal elements."""
     value = node.array("value")
     value = np.zeros(1, np.float32) if value is None else value
-    return node.broadcast_to(Known(value.reshape(())), _as_sizes(node.known(shape, "a shape")))
+    return node.broadcast_to(Known(value.reshape(())), node.known_sizes(shape, "a shape"))
 
 
 @imports("Constant")
@@ -153,8 +129,6 @@ def constant(node: Node) -> Operand:
             return Known(np.array(node.attribute(name), dtype))
     if not node.has("value"):
         refuse("a constant that is a string or a sparse tensor")
-    from relex.frontend.onnx.tensors import array_of
-
     return Known(array_of(node.attribute("value"), None), node.proto.output[0])
 
 
@@ -178,7 +152,7 @@ def _open_range(first: Size, end: Size, step: Size) -> Operand:
     if not isinstance(step, int) or step < 1:
         refuse(f"a range by steps of {step} up to a size that is open: {end}; 'shapes' closes them")
     length = larger((end - first + step - 1) // step, 0)
-    return op.add(op.iota(shape=[str(length)], dtype=i64) * step, op.reshape(Known([first]), []))
+    return op.add(op.iota(shape=[str(length)], dtype=i64) * step, Known(first))
 
 
 @imports("EyeLike")
@@ -187,7 +161,7 @@ def eye_like(node: Node, x: Tensor) -> Operand:
     rows, columns = node.static_shape(x)
     dtype = node.attribute("dtype")
     element_type = x.element_type if dtype is None else element_type_of(dtype_of(dtype))
-    return op.astype(_diagonal(rows, columns, Known(node.integer("k")), op.equal), element_type)
+    return op.astype(diagonal_mask(rows, columns, Known(node.integer("k")), op.equal), element_type)
 
 
 @imports("Trilu")
@@ -195,20 +169,10 @@ def triangle(node: Node, x: Tensor, k: Tensor | None = None) -> Operand:
     """The upper or lower triangle of matrices, and zeros."""
     rows, columns = node.shape(x)[-2:]
     shift: Operand = Known(0) if k is None else op.reshape(k, [])
-    mask = _diagonal(rows, columns, shift, op.greater_equal if node.integer("upper", 1) else op.less_equal)
+    mask = diagonal_mask(rows, columns, shift, op.greater_equal if node.integer("upper", 1) else op.less_equal)
     if x.element_type == i1:
         return op.multiply(mask, x)
     return op.where(mask, x, 0)
-
-
-def _diagonal(rows: Size, columns: Size, k: Operand, compare: Callable[..., Operand]) -> Operand:
-    """Compare the number of each column with that of the row plus `k`."""
-    return compare(op.expand_dims(_numbers(columns), 0), op.add(op.expand_dims(_numbers(rows), 1), k))
-
-
-def _numbers(size: Size) -> Operand:
-    """Return the numbers below a size."""
-    return op.iota(shape=[size if isinstance(size, int) else str(size)], dtype=i64)
 
 
 @imports("DepthToSpace")
@@ -235,11 +199,8 @@ def space_to_depth(node: Node, x: Tensor) -> Operand:
 @imports("Dropout")
 def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor | None = None) -> list[Operand]:
     """The input itself, unless in training."""
-    if (
-        training is not None
-        and node.known_number(training, "a mode")
-        and (ratio is None or node.known_number(ratio, "a ratio"))
-    ):
+    in_training = training is not None and node.known_number(training, "a mode")
+    if in_training and (ratio is None or node.known_number(ratio, "a ratio")):
         refuse("random numbers, for dropout in training")
     mask: list[Operand] = [node.full(node.shape(x), True, i1)] if node.output_count > 1 else []
     return [x, *mask]
@@ -248,6 +209,4 @@ def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor
 @imports("OptionalHasElement")
 def has_element(node: Node, x: object = None) -> Operand:
     """Whether an optional value is there."""
-    from relex.frontend.onnx.values import Empty
-
     return Known(np.array(x is not None and not isinstance(x, Empty)))

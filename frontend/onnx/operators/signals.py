@@ -8,12 +8,10 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
+from relex.frontend.compositions.indexing import part_at, stacked
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.shapes import MOST
-from relex.frontend.onnx.table import imports
 from relex.frontend.onnx.tensors import dtype_of
-from relex.frontend.onnx.values import Known, Tensor, refuse
 
 
 @imports("DFT")
@@ -30,9 +28,7 @@ def transform(node: Node, x: Tensor, length: Tensor | None = None, axis: Tensor 
 
 
 def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:
-    size = node.shape(x)[axis]
-    if not isinstance(size, int):
-        refuse("a transform along a dimension that is open; 'shapes' closes them")
+    size = node.closed(node.shape(x)[axis], "a transform along a dimension that is open")
     inverse, onesided = node.flag("inverse"), node.flag("onesided")
     count = size if length is None else int(node.known_number(length, "a length"))
     if inverse and onesided:
@@ -45,17 +41,13 @@ def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:
     real, imaginary = (None if part is None else _resized(node, part, width) for part in (real, imaginary))
     assert real is not None
     results = _product(node, real, imaginary, count, inverse, onesided)
-    stacked = op.concat(*(op.expand_dims(part, -1) for part in results), axis=-1)
-    return op.permute_dims(stacked, [*range(axis), rank - 2, *range(axis, rank - 2), rank - 1])
+    return op.permute_dims(stacked(results, -1), [*range(axis), rank - 2, *range(axis, rank - 2), rank - 1])
 
 
 def _parts(node: Node, x: Operand, rank: int) -> tuple[Operand, Operand | None]:
     """Return the real and the imaginary part of numbers along the last dimension but one."""
     kinds = node.shape(x)[rank - 2]
-    first = op.squeeze(op.strided_slice(x, [rank - 2], [0], [1]), rank - 2)
-    if kinds == 1:
-        return first, None
-    return first, op.squeeze(op.strided_slice(x, [rank - 2], [1], [2]), rank - 2)
+    return part_at(x, rank - 2, 0), None if kinds == 1 else part_at(x, rank - 2, 1)
 
 
 def _resized(node: Node, x: Operand, size: int) -> Operand:
@@ -92,11 +84,9 @@ def _real_inverse(node: Node, real: Operand, imaginary: Operand | None, count: i
     weights = np.where((half == 0) | (2 * half == count), 1.0, 2.0) / count
     angles: Array = 2 * np.pi * np.outer(np.arange(count), half) / count
     total = op.dense(real, node.like(np.cos(angles) * weights, real))
-    return (
-        total
-        if imaginary is None
-        else op.subtract(total, op.dense(imaginary, node.like(np.sin(angles) * weights, real)))
-    )
+    if imaginary is None:
+        return total
+    return op.subtract(total, op.dense(imaginary, node.like(np.sin(angles) * weights, real)))
 
 
 @imports("MelWeightMatrix")
@@ -134,10 +124,7 @@ def short_time(
         size = node.static_shape(window)[0]
     else:
         refuse("expected a window or its length, found neither")
-    samples = node.shape(x)[1]
-    if not isinstance(samples, int):
-        refuse("a signal whose length is open; 'shapes' closes them")
-    frames = (samples - size) // hop + 1
+    frames = (node.closed(node.shape(x)[1], "a signal whose length is open") - size) // hop + 1
     places = np.arange(frames)[:, None] * hop + np.arange(size)
     real, imaginary = _parts(node, op.permute_dims(x, [0, 2, 1]), 3)
 
@@ -147,4 +134,4 @@ def short_time(
 
     onesided = bool(node.integer("onesided", 1))
     results = _product(node, framed(real), None if imaginary is None else framed(imaginary), size, False, onesided)
-    return op.concat(*(op.expand_dims(part, -1) for part in results), axis=-1)
+    return stacked(results, -1)

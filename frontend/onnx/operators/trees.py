@@ -17,12 +17,9 @@ from xdsl.dialects.builtin import f32
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.operators.learning import ML, transformed
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.operators.learning import ML, classes, classified, transformed
 from relex.frontend.onnx.operators.shapes import MOST
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
 
 LEAF, MEMBER = "LEAF", "BRANCH_MEMBER"
 
@@ -96,13 +93,8 @@ def _scores(node: Node, x: Tensor, forest: Forest, aggregation: str) -> Operand:
     leaves = forest.leaves(node, data)
     votes = op.take(node.like(forest.votes, data), leaves, 0)
     axis = node.rank(votes) - 2
-    match aggregation:
-        case "MIN":
-            total = op.min(votes, axis)
-        case "MAX":
-            total = op.max(votes, axis)
-        case _:
-            total = op.sum(votes, axis)
+    reduce: Callable[..., Operand] = {"MIN": op.min, "MAX": op.max}.get(aggregation, op.sum)
+    total = reduce(votes, axis)
     if aggregation == "AVERAGE":
         total = op.multiply(total, node.like(1 / len(forest.roots), data))
     return total if axis else node.broadcast_to(total, [rows, forest.votes.shape[1]])
@@ -172,9 +164,7 @@ def regressor(node: Node, x: Tensor) -> Operand:
 @imports("TreeEnsembleClassifier", domain=ML)
 def classifier(node: Node, x: Tensor) -> list[Operand]:
     """The class with the most votes, and the votes for all classes."""
-    labels = node.integers("classlabels_int64s")
-    if not labels:
-        refuse("classes whose names are strings", "classlabels_strings")
+    labels = classes(node, "classlabels_int64s")
     chosen, base = sorted(set(node.integers("class_ids") or [])), _numbers(node, "base_values")
     forest = _read(node, "class", len(labels), "SUM")
     scores = _scores(node, x, forest, "SUM")
@@ -184,7 +174,7 @@ def classifier(node: Node, x: Tensor) -> list[Operand]:
         score = op.add(score, node.like(base[-1:], scores)) if len(base) else score
         return _of_two(node, score, labels, bool((forest.votes >= 0).all()))
     scores = op.add(scores, node.like(base, scores)) if len(base) else scores
-    return [op.take(Known(np.array(labels)), op.argmax(scores, 1), 0), transformed(node, scores)]
+    return classified(node, scores, labels)
 
 
 def _of_two(node: Node, score: Operand, labels: Sequence[int], is_probability: bool) -> list[Operand]:

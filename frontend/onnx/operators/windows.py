@@ -7,24 +7,12 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import along
-from relex.frontend.compositions.windows import (
-    Windows,
-    averages,
-    convolution,
-    maxima,
-    maxima_and_places,
-    spread,
-    sums,
-)
-from relex.frontend.expressions import Operand
-from relex.frontend.onnx.node import Node
-from relex.frontend.onnx.table import imports
-from relex.frontend.onnx.values import Known, Tensor, refuse
+from relex.frontend.compositions.indexing import along, numbers_below
+from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, maxima_and_places, spread, sums
+from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 
 def read_windows(node: Node, data: Sequence[Size], size: list[int]) -> Windows:
@@ -114,23 +102,14 @@ def _in_all_channels(node: Node, place: Operand, sizes: Sequence[Size], columns:
         rest, total = place, None
         strides = [count(pixels[:d]) for d in range(len(pixels))]
         for size, stride in reversed(list(zip(pixels, strides, strict=True))):
-            part = op.multiply(op.floor_mod(rest, _number(size)), _number(stride))
+            part = op.multiply(op.floor_mod(rest, Known(size)), Known(stride))
             total = part if total is None else op.add(total, part)
-            rest = op.floor_divide(rest, _number(size))
+            rest = op.floor_divide(rest, Known(size))
         assert total is not None
         place = total
-    channels = op.iota(shape=[_text(count(sizes[:2]))], dtype=i64)
-    starts = node.reshape(op.multiply(channels, _number(count(pixels))), [*sizes[:2], *[1] * len(pixels)])
+    channels = numbers_below(count(sizes[:2]))
+    starts = node.reshape(op.multiply(channels, Known(count(pixels))), [*sizes[:2], *[1] * len(pixels)])
     return op.add(starts, place)
-
-
-def _number(size: Size) -> Operand:
-    """Return a size as a tensor."""
-    return op.reshape(Known([size]), []) if isinstance(size, IndexExpr) else Known(np.array(size, np.int64))
-
-
-def _text(size: Size) -> int | str:
-    return str(size) if isinstance(size, IndexExpr) else size
 
 
 @imports("MaxUnpool")
@@ -190,16 +169,11 @@ def _pixels(node: Node, x: Tensor) -> list[int]:
     return list(range(2, node.rank(x)))
 
 
-@imports("GlobalAveragePool")
-def global_average_pool(node: Node, x: Tensor) -> Operand:
-    """The mean of each channel."""
-    return op.mean(x, _pixels(node, x), True)
-
-
-@imports("GlobalMaxPool")
-def global_max_pool(node: Node, x: Tensor) -> Operand:
-    """The maximum of each channel."""
-    return op.max(x, _pixels(node, x), True)
+@imports("GlobalAveragePool", "GlobalMaxPool")
+def global_pool(node: Node, x: Tensor) -> Operand:
+    """The mean, or the maximum, of each channel."""
+    reduce = op.mean if node.proto.op_type == "GlobalAveragePool" else op.max
+    return reduce(x, _pixels(node, x), True)
 
 
 @imports("GlobalLpPool")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,9 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, Value
-from relex.frontend.torch.table import IMPORTS, imports
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.node import Value
+from relex.frontend.torch.table import IMPORTS
 from relex.frontend.torch.tensors import element_type_for
 
 Function = Callable[..., Operand]
@@ -117,10 +116,7 @@ def divide(node: Node, x: Value, y: Value, rounding_mode: str | None = None) -> 
     return op.trunc(op.divide(a, b)) if node.is_float(a) else op.trunc_divide(a, b)
 
 
-@imports("aten.floor_divide")
-def floor_divide(node: Node, x: Value, y: Value) -> Operand:
-    """The quotient, rounded down."""
-    return _floor_quotient(node, node.typed(x), node.typed(y))
+IMPORTS.add(partial(divide, rounding_mode="floor"), "aten.floor_divide")
 
 
 def _floor_quotient(node: Node, a: Operand, b: Operand) -> Operand:
@@ -177,16 +173,12 @@ def masked_fill(node: Node, x: Tensor, mask: Tensor, value: Value) -> Operand:
 def clamp(node: Node, x: Value, low: Value | None = None, high: Value | None = None) -> Operand:
     """The elements between two limits, of which the second wins."""
     y = node.typed(x)
-    limits = [None if bound is None else _number(bound) for bound in (low, high)]
+    limits = [bound if isinstance(bound, int | float) else None for bound in (low, high)]
     known = [limit for limit in limits if limit is not None]
     if len(known) == sum(bound is not None for bound in (low, high)) and known == sorted(known):
         return op.clip(y, *limits)
     y = y if low is None else op.maximum(y, node.typed(low))
     return y if high is None else op.minimum(y, node.typed(high))
-
-
-def _number(x: Value) -> float | None:
-    return x if isinstance(x, int | float) else None
 
 
 @imports("aten.isfinite", "aten.isinf", "aten.isnan")

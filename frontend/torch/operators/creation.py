@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import i64
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import IndexExpr, Size, larger
 from relex.frontend import op
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, Value, sizes_of
-from relex.frontend.torch.table import imports
+from relex.frontend.compositions.indexing import diagonal_mask, numbers_below
+from relex.frontend.importing.values import sizes_of
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.node import Value
 
 FILLED = "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones"
 UNSPECIFIED = "empty empty_like new_empty empty_strided new_empty_strided empty_permuted"
@@ -37,25 +37,12 @@ def scalar(node: Node, value: Value, *options: Any) -> Operand:
     return node.typed(value)
 
 
-@imports("aten.arange.default")
-def count_to(node: Node, end: Any, *options: Any) -> Operand:
-    """The numbers from 0 on."""
-    return _numbers(node, 0, end, 1)
-
-
-@imports("aten.arange.start")
-def count_from(node: Node, start: Any, end: Any, *options: Any) -> Operand:
-    """The numbers from one to another."""
-    return _numbers(node, start, end, 1)
-
-
-@imports("aten.arange.start_step")
-def count_by(node: Node, start: Any, end: Any, step: Any = 1, *options: Any) -> Operand:
-    """The numbers from one to another, in steps."""
-    return _numbers(node, start, end, step)
-
-
-def _numbers(node: Node, start: Any, end: Any, step: Any) -> Operand:
+@imports("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
+def numbers(node: Node, *arguments: Any) -> Operand:
+    """The numbers from 0 on, or from one to another, which may be in steps."""
+    overload = node.fx.target._overloadname
+    start, end = (0, arguments[0]) if overload == "default" else arguments[:2]
+    step = arguments[2] if overload == "start_step" else 1
     if not any(isinstance(number, IndexExpr) for number in (start, end, step)):
         length = max(ceil((end - start) / step), 0)
         if length <= 1 << 16:
@@ -64,16 +51,11 @@ def _numbers(node: Node, start: Any, end: Any, step: Any) -> Operand:
         refuse(f"numbers from {start} to {end} by {step}; 'shapes' closes sizes that are open")
     else:
         length = larger((end - start + step - 1) // step, 0)
+    places = numbers_below(length)
     if node.result_type != i64 or isinstance(start, float) or isinstance(step, float):
-        places = node.typed(op.iota(shape=[_shown(length)], dtype=i64))
-        return op.add(op.multiply(places, node.typed(step)), node.typed(start))
-    places = op.iota(shape=[_shown(length)], dtype=i64)
+        return op.add(op.multiply(node.typed(places), node.typed(step)), node.typed(start))
     scaled = places if step == 1 else op.multiply(places, step)
     return scaled if start == 0 else op.add(scaled, node.typed(start))
-
-
-def _shown(size: Size) -> int | str:
-    return size if isinstance(size, int) else str(size)
 
 
 @imports("aten.eye")
@@ -93,11 +75,5 @@ def linspace(node: Node, start: float, end: float, steps: int, *options: Any) ->
 def triangle(node: Node, x: Tensor, diagonal: Size = 0) -> Operand:
     """The lower or upper triangle of matrices, and zeros."""
     compare = op.less_equal if "tril" in node.fx.target.__name__ else op.greater_equal
-    return op.where(diagonal_mask(node.shape(x), diagonal, compare), x, node.typed(0))
-
-
-def diagonal_mask(shape: Sequence[Size], k: Size, compare: Callable[..., Operand]) -> Operand:
-    """Compare the number of each column of matrices with that of the row plus `k`."""
-    below, beside = (op.iota(shape=[_shown(size)], dtype=i64) for size in shape[-2:])
-    shift = op.reshape(Known([k]), []) if isinstance(k, IndexExpr) else k
-    return compare(op.expand_dims(beside, 0), op.add(op.expand_dims(below, 1), shift))
+    rows, columns = node.shape(x)[-2:]
+    return op.where(diagonal_mask(rows, columns, Known(diagonal), compare), x, node.typed(0))

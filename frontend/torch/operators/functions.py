@@ -10,10 +10,9 @@ from xdsl.dialects.builtin import i1
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import elu, gelu_by_tanh, hard_sigmoid, leaky_relu, softplus
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor
-from relex.frontend.torch.node import Node, Value
-from relex.frontend.torch.table import IMPORTS, imports
+from relex.frontend.torch import Node, Operand, Tensor, imports
+from relex.frontend.torch.node import Value
+from relex.frontend.torch.table import IMPORTS
 
 FUNCTIONS: dict[str, Callable[[Operand], Operand]] = {
     "abs": op.abs,

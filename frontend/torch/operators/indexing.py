@@ -11,11 +11,9 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, along, from_front, position
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, Value
-from relex.frontend.torch.table import imports
+from relex.frontend.compositions.indexing import LAST, along, from_front, numbers_below, position
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.node import Value
 
 
 @imports("aten.slice.Tensor", "aten.slice_copy")
@@ -120,7 +118,7 @@ def embedding_bag(
     if include_last_offset:
         offsets = node.tensor(op.strided_slice(offsets, [0], [0], [-1]))
     bags = node.shape(offsets)[0]
-    place = op.iota(shape=[length if isinstance(length, int) else str(length)], dtype=i64)
+    place = numbers_below(length)
     begins = op.expand_dims(node.typed(offsets, i64), 1)
     # Bag b has the indices from its offset on that are not in bag b + 1.
     started = node.typed(op.less_equal(begins, op.expand_dims(place, 0)), weight.element_type)

@@ -8,14 +8,10 @@ from math import sqrt
 import numpy as np
 from xdsl.dialects.builtin import i1
 
-from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.einsum import einsum
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor, refuse
-from relex.frontend.torch.node import Node
-from relex.frontend.torch.operators.creation import diagonal_mask
-from relex.frontend.torch.table import imports
+from relex.frontend.compositions.indexing import diagonal_mask
+from relex.frontend.torch import Node, Operand, Tensor, imports, refuse
 
 
 @imports("aten.mm", "aten.bmm", "aten.matmul", "aten.mv", "aten.dot")
@@ -27,10 +23,7 @@ def matmul(node: Node, x: Tensor, y: Tensor) -> Operand:
 @imports("aten.linear")
 def linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """The product with a transposed weight."""
-    if node.rank(weight) == 1:
-        y: Operand = op.matmul(x, weight)
-    else:
-        y = op.dense(x, weight)
+    y: Operand = op.matmul(x, weight) if node.rank(weight) == 1 else op.dense(x, weight)
     return y if bias is None else op.add(y, bias)
 
 
@@ -67,15 +60,14 @@ def attention(
         refuse("dropout in training")
     if enable_gqa:
         key, value = (_repeated_heads(node, x, query) for x in (key, value))
-    width = node.shape(query)[-1]
-    if isinstance(width, IndexExpr):
-        refuse(f"attention over vectors of a size that is open: {width}; 'shapes' closes them")
+    width = node.closed(node.shape(query)[-1], "attention over vectors of a size that is open: {}")
     factor = 1 / sqrt(width) if scale is None else scale
     last = list(range(node.rank(key)))
     last[-2], last[-1] = last[-1], last[-2]
     scores: Operand = op.matmul(op.multiply(query, float(factor)), op.permute_dims(key, last))
     if is_causal:
-        allowed = diagonal_mask(node.shape(scores), 0, op.less_equal)
+        rows, columns = node.shape(scores)[-2:]
+        allowed = diagonal_mask(rows, columns, 0, op.less_equal)
         scores = op.where(allowed, scores, -np.inf)
     if mask is not None:
         scores = op.where(mask, scores, -np.inf) if mask.element_type == i1 else op.add(scores, mask)
@@ -84,9 +76,8 @@ def attention(
 
 def _repeated_heads(node: Node, x: Tensor, query: Tensor) -> Tensor:
     batch, heads, *rest = node.shape(x)
-    wanted = node.shape(query)[1]
-    if not isinstance(heads, int) or not isinstance(wanted, int):
-        refuse("a number of heads that is open; 'shapes' closes them")
+    both = heads, node.shape(query)[1]
+    heads, wanted = (node.closed(number, "a number of heads that is open") for number in both)
     repeated = node.broadcast_to(op.expand_dims(x, 2), [batch, heads, wanted // heads, *rest])
     return node.tensor(node.reshape(repeated, [batch, wanted, *rest]))
 

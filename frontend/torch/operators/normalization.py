@@ -13,10 +13,7 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel, standardized
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node
-from relex.frontend.torch.table import imports
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 
 
 def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:
@@ -139,13 +136,8 @@ def rms_norm(node: Node, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, 
     return y if scale is None else op.multiply(y, scale)
 
 
-@imports("aten.softmax.int", "aten._softmax", "aten._safe_softmax")
+@imports("aten.softmax.int", "aten._softmax", "aten._safe_softmax", "aten.log_softmax.int", "aten._log_softmax")
 def softmax(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
-    """Softmax along a dimension."""
-    return op.softmax(node.typed(x), axis) if node.rank(x) else node.full([], 1.0, f32)
-
-
-@imports("aten.log_softmax.int", "aten._log_softmax")
-def log_softmax(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
-    """The logarithm of softmax along a dimension."""
-    return op.log_softmax(node.typed(x), axis) if node.rank(x) else node.full([], 0.0, f32)
+    """Softmax along a dimension, or its logarithm."""
+    function, of_one = (op.log_softmax, 0.0) if "log" in node.name else (op.softmax, 1.0)
+    return function(node.typed(x), axis) if node.rank(x) else node.full([], of_one, f32)

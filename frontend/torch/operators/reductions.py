@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
-from relex.dialects.sizes import IndexExpr, count
+from relex.dialects.sizes import count
 from relex.frontend import op
-from relex.frontend.compositions.reductions import log_sum_exp
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor, refuse
-from relex.frontend.torch.node import Node
-from relex.frontend.torch.table import imports
+from relex.frontend.compositions.indexing import sorted_along
+from relex.frontend.compositions.normalization import log_sum_exp
+from relex.frontend.torch import Node, Operand, Tensor, imports
 
 Axes = int | Sequence[int] | None
 
@@ -75,9 +73,7 @@ def variance(
 ) -> Operand | list[Operand]:
     """The variance, or its root, and the mean if that is asked for."""
     chosen = node.dimensions(axes, x)
-    number = count([node.shape(x)[axis] for axis in chosen])
-    if isinstance(number, IndexExpr):
-        refuse(f"a variance over a size that is open: {number}; 'shapes' closes them")
+    number = node.closed(count([node.shape(x)[axis] for axis in chosen]), "a variance over a size that is open: {}")
     mean = node.tensor(op.mean(x, chosen, True))
     centred = op.subtract(x, mean)
     degrees = max(number - (1 if correction is None else correction), 0)
@@ -133,9 +129,7 @@ def sort(node: Node, x: Tensor, *options: Any) -> list[Operand]:
     """The elements along a dimension in order, and their positions."""
     given = [option for option in options if not isinstance(option, bool) and option is not None]
     descending = options[-1] is True
-    axis = node.dimension(given[0] if given else -1, x)
-    places = node.tensor(op.argsort(x, axis, descending))
-    return [op.gather_elements(x, places, axis), places]
+    return sorted_along(x, node.dimension(given[0] if given else -1, x), descending)
 
 
 @imports("aten.argsort")
@@ -149,6 +143,4 @@ def top(
     node: Node, x: Tensor, number: int, axis: int = -1, largest: bool = True, in_order: bool = True
 ) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
-    axis = node.dimension(axis, x)
-    places = node.tensor(op.strided_slice(op.argsort(x, axis, largest), [axis], [0], [number]))
-    return [op.gather_elements(x, places, axis), places]
+    return sorted_along(x, node.dimension(axis, x), largest, number)

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Tensor
-from relex.frontend.torch.node import Node
+from relex.frontend.torch import Node, Operand, Tensor
 from relex.frontend.torch.table import IMPORTS
 
 KINDS = {
@@ -32,7 +30,7 @@ def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callab
         if aligned or not factors:
             scales = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
         settings = Settings(mode, "align_corners" if aligned else transformation, nearest)
-        return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings, [])
+        return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings)
 
     return imported
 

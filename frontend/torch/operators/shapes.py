@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relex.dialects.sizes import IndexExpr, Size, count
+from relex.dialects.sizes import Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST
+from relex.frontend.compositions.indexing import LAST, part_at, pieces, stacked
 from relex.frontend.compositions.shapes import is_number, without_minus_one
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, sizes_of
-from relex.frontend.torch.table import imports
+from relex.frontend.importing.values import sizes_of
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports
 
 
 @imports("aten.view", "aten.reshape", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
@@ -95,13 +93,12 @@ def expand_as(node: Node, x: Tensor, like: Tensor) -> Operand:
 def repeat(node: Node, x: Tensor, times: Sequence[Size]) -> Operand:
     """The tensor repeated along each dimension."""
     sizes: list[Size] = [*([1] * (len(times) - node.rank(x))), *node.shape(x)]
-    if all(is_number(size, 1) or is_number(n, 1) for size, n in zip(sizes, sizes_of(times), strict=True)):
-        return node.broadcast_to(
-            node.reshape(x, sizes), [size * n for size, n in zip(sizes, sizes_of(times), strict=True)]
-        )
-    parts = node.reshape(x, [size for pair in sizes for size in (1, pair)])
-    repeated = [size for pair in zip(sizes_of(times), sizes, strict=True) for size in pair]
-    joined = [size * n for size, n in zip(sizes, sizes_of(times), strict=True)]
+    pairs = list(zip(sizes_of(times), sizes, strict=True))
+    joined = [size * n for n, size in pairs]
+    if all(is_number(size, 1) or is_number(n, 1) for n, size in pairs):
+        return node.broadcast_to(node.reshape(x, sizes), joined)
+    parts = node.reshape(x, [part for size in sizes for part in (1, size)])
+    repeated = [size for pair in pairs for size in pair]
     return node.reshape(node.broadcast_to(parts, repeated), joined)
 
 
@@ -117,26 +114,17 @@ def concat(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
 def stack(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
     """The tensors along a new dimension."""
     axis %= node.rank(tensors[0]) + 1
-    return op.concat(*(op.expand_dims(node.typed(x), axis) for x in tensors), axis=axis)
-
-
-def _part(node: Node, x: Operand, axis: int, start: int, end: int) -> Operand:
-    return op.strided_slice(x, [axis], [start], [end])
+    return stacked([node.typed(x) for x in tensors], axis)
 
 
 def _known_size(node: Node, x: Tensor, axis: int) -> int:
-    size = node.shape(x)[axis]
-    if isinstance(size, IndexExpr):
-        refuse(f"parts of a dimension that is open: {size}; 'shapes' closes them")
-    return size
+    return node.closed(node.shape(x)[axis], "parts of a dimension that is open: {}")
 
 
 @imports("aten.split_with_sizes", "aten.split.sizes")
 def split_with_sizes(node: Node, x: Tensor, lengths: Sequence[int], axis: int = 0) -> list[Operand]:
     """Parts of given lengths along a dimension."""
-    ends = np.cumsum(lengths).tolist()
-    axis = node.dimension(axis, x)
-    return [_part(node, x, axis, end - length, end) for end, length in zip(ends, lengths, strict=True)]
+    return pieces(x, lengths, node.dimension(axis, x))
 
 
 @imports("aten.split.Tensor")
@@ -144,7 +132,7 @@ def split(node: Node, x: Tensor, length: int, axis: int = 0) -> list[Operand]:
     """Parts of equal length along a dimension, of which the last may be shorter."""
     axis = node.dimension(axis, x)
     whole = _known_size(node, x, axis)
-    return [_part(node, x, axis, start, min(start + length, whole)) for start in range(0, max(whole, 1), length)]
+    return pieces(x, [min(length, whole - start) for start in range(0, max(whole, 1), length)], axis)
 
 
 @imports("aten.chunk")
@@ -158,18 +146,16 @@ def chunk(node: Node, x: Tensor, parts: int, axis: int = 0) -> list[Operand]:
 def unbind(node: Node, x: Tensor, axis: int = 0) -> list[Operand]:
     """The parts along a dimension, without it."""
     axis = node.dimension(axis, x)
-    return [op.squeeze(_part(node, x, axis, i, i + 1), axis) for i in range(_known_size(node, x, axis))]
+    return [part_at(x, axis, i) for i in range(_known_size(node, x, axis))]
 
 
 @imports("aten.flip")
 def flip(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
     """The elements in reverse order along dimensions."""
     chosen = node.dimensions(axes, x) if axes else []
-    return (
-        op.strided_slice(x, chosen, [LAST] * len(chosen), [-LAST - 1] * len(chosen), [-1] * len(chosen))
-        if chosen
-        else x
-    )
+    if not chosen:
+        return x
+    return op.strided_slice(x, chosen, [LAST] * len(chosen), [-LAST - 1] * len(chosen), [-1] * len(chosen))
 
 
 @imports("aten.roll")
@@ -184,7 +170,7 @@ def roll(node: Node, x: Tensor, shifts: int | Sequence[int], axes: int | Sequenc
         size = _known_size(node, x, axis)
         if size and shift % size:
             cut = size - shift % size
-            y = op.concat(_part(node, y, axis, cut, size), _part(node, y, axis, 0, cut), axis=axis)
+            y = op.concat(*reversed(pieces(y, [cut, size - cut], axis)), axis=axis)
     return y
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
-from relex.frontend.importing.values import Tensor, refuse
-from relex.frontend.torch.node import Node
-from relex.frontend.torch.table import IMPORTS, imports
+from relex.frontend.importing.values import plain
+from relex.frontend.torch import Node, Tensor, imports, refuse
+from relex.frontend.torch.table import IMPORTS
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "operator.add": operator.add,
@@ -22,21 +22,9 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _on_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
-    def imported(node: Node, *sizes: Size) -> Any:
-        return function(*sizes)
-
-    return imported
-
-
 for _name, _function in ARITHMETIC.items():
-    IMPORTS.add(_on_sizes(_function), _name)
-
-
-@imports("operator.neg")
-def negative(node: Node, size: Size) -> Size:
-    """A size with its sign flipped."""
-    return -size
+    IMPORTS.add(plain(_function), _name)
+IMPORTS.add(plain(operator.neg), "operator.neg")
 
 
 @imports("operator.getitem")

@@ -12,18 +12,10 @@ import numpy as np
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.padding import padded
-from relex.frontend.compositions.windows import (
-    Windows,
-    averages,
-    convolution,
-    maxima,
-    maxima_and_places,
-    spread,
-)
-from relex.frontend.expressions import Operand
-from relex.frontend.importing.values import Known, Tensor, refuse
-from relex.frontend.torch.node import Node, numbers
-from relex.frontend.torch.table import IMPORTS, imports
+from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, maxima_and_places, spread
+from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.node import numbers
+from relex.frontend.torch.table import IMPORTS
 
 Numbers = int | Sequence[int]
 
@@ -160,10 +152,6 @@ def _adaptive(reduce: Callable[..., Operand], pool: Callable[..., Operand]) -> C
     return imported
 
 
-def _mean_windows(node: Node, x: Operand, windows: Windows) -> Operand:
-    return averages(node, x, windows, True)
-
-
 def _adaptive_max(node: Node, x: Tensor, wanted: Sequence[int]) -> list[Operand]:
     if _is_used(node, 1):
         refuse("indices of the maxima")
@@ -193,7 +181,7 @@ def pad(node: Node, x: Tensor, pads: Sequence[Any], mode: str = "constant", valu
 
 for _number in (1, 2, 3):
     _pool = f"adaptive_avg_pool{_number}d"
-    IMPORTS.add(_adaptive(op.mean, _mean_windows), f"aten.{_pool}", f"aten._{_pool}")
+    IMPORTS.add(_adaptive(op.mean, partial(averages, included=True)), f"aten.{_pool}", f"aten._{_pool}")
     IMPORTS.add(_adaptive_max, f"aten.adaptive_max_pool{_number}d")
     IMPORTS.add(partial(pad, mode="reflect"), f"aten.reflection_pad{_number}d")
     IMPORTS.add(partial(pad, mode="replicate"), f"aten.replication_pad{_number}d")
@@ -208,9 +196,8 @@ def image_to_columns(
     data = op.pad(x, [0, 0, 0, 0, padding[0], padding[0], padding[1], padding[1]])
     places: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
     for i, pixel in enumerate(pixels):
-        if not isinstance(pixel, int):
-            refuse("an image whose size is open; 'shapes' closes them")
-        count = (pixel + 2 * padding[i] - dilation[i] * (size[i] - 1) - 1) // stride[i] + 1
+        whole = node.closed(pixel, "an image whose size is open") + 2 * padding[i]
+        count = (whole - dilation[i] * (size[i] - 1) - 1) // stride[i] + 1
         places.append(np.add.outer(np.arange(size[i]) * dilation[i], np.arange(count) * stride[i]))
     rows = op.take(data, Known(places[0]), 2)
     windows = op.take(rows, Known(places[1]), 4)
