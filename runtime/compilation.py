@@ -32,10 +32,10 @@ from relex.passes.progress import showing_progress
 from relex.passes.tracing import current_trace
 from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse
-from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
+from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache, is_off, usable_cache
 from relex.runtime.executable import Executable, Page
 from relex.runtime.garbage import UNCOLLECTED
-from relex.runtime.kernel_cache import KernelCache, Kernels, find_folder, is_off
+from relex.runtime.kernel_cache import KernelCache, Kernels
 from relex.runtime.loader import aligned
 from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.program import CompiledProgram
@@ -208,8 +208,9 @@ def find_kernels(
     cache is off or could not tell what compiles the program."""
     if is_off(option) or os.environ.get(VERIFY_VARIABLE) or current_trace() is not None:
         return None
-    compiler = compiler_key(program, passes)
-    return None if compiler is None else Kernels(KernelCache(compiler, find_folder(option, programs)))
+    if (compiler := compiler_key(program, passes)) is None:
+        return None
+    return Kernels(KernelCache(compiler, usable_cache() if programs is None else programs))
 
 
 @dataclass(frozen=True)
