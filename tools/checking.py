@@ -54,6 +54,14 @@ class CheckOptions:
             raise ToolError("expected --check-each with one sample or more, found 0")
         return cls(**numbers, proof=PROOF in parts)
 
+    def checker(self, module: ModuleOp, *, proof: bool = False) -> Checker:
+        """Return what follows a program from pass to pass, which starts with this one."""
+        from relex.reference.equivalence.check import Checker
+
+        checker = Checker(self.seed, self.samples, proof=proof)
+        checker.start(module)
+        return checker
+
     def __str__(self) -> str:
         return f"{'proof,' if self.proof else ''}seed:{self.seed},samples:{self.samples}"
 
@@ -83,12 +91,9 @@ class CheckEach(Instrumentation):
     _watching: ExitStack = field(default_factory=ExitStack)
 
     def start(self, module: ModuleOp) -> None:
-        from relex.reference.equivalence.check import Checker
-
-        self._checker = Checker(self.options.seed, self.options.samples, proof=self.options.proof)
+        self._checker = self.options.checker(module, proof=self.options.proof)
         self._told = self._found = self._compared = 0
         self._hash = self._hash_of(module)
-        self._checker.start(module)
         self._tell()
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
@@ -151,12 +156,10 @@ class CheckEach(Instrumentation):
 
     def _reduce(self, checker: Checker, difference: Difference) -> list[str]:
         """Write the smallest program that shows a difference. Return the notes for the error."""
-        from relex.reference.equivalence.check import Checker
         from relex.reference.equivalence.reduction import reduce_module
 
         def shows(module: ModuleOp) -> bool:
-            again = Checker(self.options.seed, self.options.samples)
-            again.start(module)
+            again = self.options.checker(module)
             for p in difference.passes:
                 p.apply(self.context, module)
             found = again.after(difference.passes[-1], module)
