@@ -83,7 +83,7 @@ class CheckEach(Instrumentation):
     """Gets a step for each pass."""
     report: Callable[[Iterable[Finding]], None] = lambda findings: None
     """Called with what was found out about each pass."""
-    _checker: Checker | None = None
+    _checker: Checker = field(init=False)
     _told: int = 0
     _found: int = 0
     _compared: int = 0
@@ -97,20 +97,20 @@ class CheckEach(Instrumentation):
         self._tell()
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
-        if not steps_of(p) and self._checker is not None:
+        if not steps_of(p):
             self._watching.enter_context(self._checker.watching(p))
 
     def failed(self, p: ModulePass, module: ModuleOp) -> None:
         self._watching.__exit__(*sys.exc_info())
 
     def after(self, p: ModulePass, module: ModuleOp) -> None:
-        if steps_of(p) or self._checker is None:
+        if steps_of(p):
             return
         self._watching.close()
         difference = self._checker.after(p, module)
         self._tell()
         if difference is not None:
-            raise self._checker.error(difference, self._reduce(self._checker, difference))
+            raise self._checker.error(difference, self._reduce(difference))
         self._certify(p, module)
 
     def _certify(self, p: ModulePass, module: ModuleOp) -> None:
@@ -118,7 +118,6 @@ class CheckEach(Instrumentation):
         from relex.reference.proof.certificate import Step
         from relex.reference.proof.verdicts import Finding, Kind, Verdict
 
-        assert self._checker is not None
         findings = self._checker.report.findings[self._found :]
         compared = self._checker.report.compared[self._compared :]
         self._found += len(findings)
@@ -146,7 +145,6 @@ class CheckEach(Instrumentation):
 
     def _tell(self) -> None:
         """Report the functions that are not checked."""
-        assert self._checker is not None
         skipped = list(self._checker.report.skipped.items())
         for (name, function), why in skipped[self._told :]:
             when = f" after pass '{name}'" if name else ""
@@ -154,7 +152,7 @@ class CheckEach(Instrumentation):
             print_diagnostic(Diagnostic(what, self.source, severity="note"))
         self._told = len(skipped)
 
-    def _reduce(self, checker: Checker, difference: Difference) -> list[str]:
+    def _reduce(self, difference: Difference) -> list[str]:
         """Write the smallest program that shows a difference. Return the notes for the error."""
         from relex.reference.equivalence.reduction import reduce_module
 
@@ -168,7 +166,7 @@ class CheckEach(Instrumentation):
                 bool(difference.sample),
             )
 
-        before = checker.module_before(difference.function)
+        before = self._checker.module_before(difference.function)
         reduced = reduce_module(before, difference.function, lambda module: shows(module.clone()))
         path = self.folder() / f"{difference.passes[-1].name}.{difference.function}.mlir"
         options = [*self.arguments, f"--check-each={self.options}"]
