@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -43,6 +43,8 @@ from relex.runtime.compilation import lower_program
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
+
+T = TypeVar("T")
 
 LOOP = """
 func.func @f{i}(%x: memref<?x64xf32>, %out: memref<?x64xf32>, %a: f32) {{
@@ -85,6 +87,14 @@ def one_block(ops: int) -> str:
     return "\n".join([*lines, f"  func.return %v{(ops - 1) // 3 * 3} : f32", "}"])
 
 
+def timed(times: dict[str, float], stage: str, run: Callable[[], T]) -> T:
+    """Run a stage, and add its processor time to the times."""
+    start = process_time()
+    result = run()
+    times[stage] = times.get(stage, 0) + process_time() - start
+    return result
+
+
 PROGRAMS: dict[str, Callable[[int], str]] = {"loops": loops, "one block": one_block}
 
 
@@ -93,24 +103,20 @@ def stage_times(text: str) -> tuple[int, dict[str, float]]:
     times: dict[str, float] = {}
     context = make_context()
 
-    def timed(stage: str, run: Callable[[], object]) -> object:
+    def measure(stage: str, run: Callable[[], T]) -> T:
         # Do not charge this stage for garbage of earlier ones.
         gc.collect()
-        start = process_time()
-        result = run()
-        times[stage] = process_time() - start
-        return result
+        return timed(times, stage, run)
 
-    module = timed("parse", lambda: parse_module(text, verify=False))
-    assert isinstance(module, ModuleOp)
+    module = measure("parse", lambda: parse_module(text, verify=False))
     count = sum(1 for _ in module.walk()) - 1
-    timed("verify", lambda: verify_module(module))
+    measure("verify", lambda: verify_module(module))
     machine_level: Sequence[ModulePass] = next(passes for level, passes in pipeline("llvm") if level == "llvm")
     for p in machine_level:
-        timed(p.name, lambda p=p: p.apply(context, module))
-    timed("verify again", lambda: verify_module(module))
-    timed("translate", lambda: translate(module))
-    timed("LLVM", lambda: compile_module(module))
+        measure(p.name, lambda p=p: p.apply(context, module))
+    measure("verify again", lambda: verify_module(module))
+    measure("translate", lambda: translate(module))
+    measure("LLVM", lambda: compile_module(module))
     # `compile_module` translates again.
     times["LLVM"] -= times["translate"]
     return count, times
@@ -123,26 +129,18 @@ def model_times(text: str) -> dict[str, float]:
     """Return the seconds of each pass and of the stages before and after; `build` then does all of it once more."""
     times: dict[str, float] = {}
     context = make_context()
-
-    def timed(stage: str, run: Callable[[], object]) -> object:
-        start = process_time()
-        result = run()
-        times[stage] = times.get(stage, 0) + process_time() - start
-        return result
-
     gc.collect()
-    module = timed("parse", lambda: parse_module(text))
-    assert isinstance(module, ModuleOp)
+    module = timed(times, "parse", lambda: parse_module(text))
     for level, passes in pipeline():
         for p in passes:
-            timed(p.name, lambda p=p: p.apply(context, module))
+            timed(times, p.name, lambda p=p: p.apply(context, module))
         if level != "llvm":
-            timed(f"verify {level}", lambda: verify_module(module))
-    timed("translate", lambda: translate(module))
-    timed("LLVM", lambda: compile_module(module))
+            timed(times, f"verify {level}", lambda: verify_module(module))
+    timed(times, "translate", lambda: translate(module))
+    timed(times, "LLVM", lambda: compile_module(module))
     times["LLVM"] -= times["translate"]
     gc.collect()
-    timed("build, all in all", lambda: build(text, cache=False))
+    timed(times, "build, all in all", lambda: build(text, cache=False))
     return times
 
 
@@ -178,18 +176,18 @@ def light_network(name: str) -> ModuleOp:
 
 def graph(count: int, is_fan: bool) -> ModuleOp:
     """Return a graph of that many operators: a chain of products and softmaxes, or many of them that are added up."""
-    lines, left = [f"%v0 = relex.negative %x : ({T}) -> {T}"], ["%v0"]
+    lines, left = [f"%v0 = relex.negative %x : ({TENSOR}) -> {TENSOR}"], ["%v0"]
     for i in range(1, count):
         others = ["%v0", "%x"] if is_fan and i < count // 2 else left[:2] if len(left) > 1 else [left[0], "%x"]
         left = left if is_fan and i < count // 2 else left[2:]
-        made = f"multiply {', '.join(others)} : ({T}, {T})" if i % 2 else f"softmax {others[0]} : ({T})"
-        lines.append(f"%v{i} = relex.{made} -> {T}")
+        made = f"multiply {', '.join(others)} : ({TENSOR}, {TENSOR})" if i % 2 else f"softmax {others[0]} : ({TENSOR})"
+        lines.append(f"%v{i} = relex.{made} -> {TENSOR}")
         left.append(f"%v{i}")
     text = "\n".join(lines)
-    return parse_module(f"func.func @main(%x: {T}) -> {T} {{\n{text}\nfunc.return {left[-1]} : {T}\n}}")
+    return parse_module(f"func.func @main(%x: {TENSOR}) -> {TENSOR} {{\n{text}\nfunc.return {left[-1]} : {TENSOR}\n}}")
 
 
-T = "tensor<8x24xf32>"
+TENSOR = "tensor<8x24xf32>"
 
 
 def pass_times(program: ModuleOp) -> dict[str, float]:
@@ -258,7 +256,12 @@ def print_table(name: str, program: Callable[[int], str], sizes: Sequence[int]) 
         runs = [stage_times(program(size)) for _ in range(max(3, 2000 // size))][1:]
         best = {stage: min(times[stage] for _, times in runs) for stage in runs[0][1]}
         columns.append({stage: 1e6 * seconds / runs[0][0] for stage, seconds in best.items()})
-    print(f"{name + ', us per op':32}" + "".join(f"{size:>10}" for size in sizes))
+    print_columns(f"{name}, us per op", sizes, columns)
+
+
+def print_columns(title: str, sizes: Sequence[int], columns: Sequence[Mapping[str, float]]) -> None:
+    """Print a row for each stage, with its number for each size, and one for their sum."""
+    print(f"{title:32}" + "".join(f"{size:>10}" for size in sizes))
     for stage in columns[0]:
         print(f"{stage:32}" + "".join(f"{column[stage]:10.1f}" for column in columns))
     print(f"{'all':32}" + "".join(f"{sum(column.values()):10.1f}" for column in columns), flush=True)

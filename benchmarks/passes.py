@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
+from benchmarks.compile_time import print_columns
 from relex.dialects import make_context, parse_module
 from relex.dialects.upstream.verifier import verify_module
 from relex.lowering.relex_pipeline import pipeline
@@ -72,11 +73,7 @@ def print_table(name: str, graph: Callable[[int], Iterator[str]], sizes: Sequenc
     for size in sizes:
         runs = [pass_times(program(graph, size)) for _ in range(2)]
         columns.append({p: 1e6 * min(times[p] for times in runs) / size for p in runs[0]})
-    print(f"{name + ', us per operator':32}" + "".join(f"{size:>10}" for size in sizes))
-    for p in columns[0]:
-        print(f"{p:32}" + "".join(f"{column[p]:10.1f}" for column in columns))
-    print(f"{'all':32}" + "".join(f"{sum(column.values()):10.1f}" for column in columns), flush=True)
-    print()
+    print_columns(f"{name}, us per operator", sizes, columns)
 
 
 def main() -> None:

@@ -92,9 +92,14 @@ def time_table(rows: Rows) -> str:
     return table(["", "limit", *titles], (list(cells(name, row)) for name, row in rows.items()))
 
 
+def preparations(results: Results) -> dict[str, Comparison]:
+    """Return what comes before the first result, by the titles of tables."""
+    return {**{f"compile {name}": row for name, row in results.compilations.items()}, "start": results.starts}
+
+
 def preparation_table(results: Results) -> str:
     """Return a table of the time before the first result, and of memory."""
-    comparisons = {**{f"compile {name}": row for name, row in results.compilations.items()}, "start": results.starts}
+    comparisons = preparations(results)
     titles = [OURS, *rivals(comparisons.values())]
     rows = (
         [title, *[duration(row.median(title)) for row in comparisons.values()], _megabytes(results, title)]
@@ -142,11 +147,7 @@ def _kept_to(results: Results) -> str:
 
 def problems(results: Results) -> str:
     """Return a list of what contenders could not do, with reasons."""
-    comparisons = {
-        **results.calls,
-        **{f"compile {name}": row for name, row in results.compilations.items()},
-        "start": results.starts,
-    }
+    comparisons = {**results.calls, **preparations(results)}
     lines = [f"* {title}, {name}: {note}\n" for name, row in comparisons.items() for title, note in row.notes.items()]
     return "".join(lines) or "Nothing.\n"
 

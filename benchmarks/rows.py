@@ -20,63 +20,64 @@ class Operators(Protocol):
 
     def dense(self, x: Any, w: Any) -> Any:
         """Multiply x[M, K] by the transpose of w[N, K]."""
-        ...
 
     def matmul(self, x: Any, y: Any) -> Any:
         """Multiply two matrices."""
-        ...
 
     def add(self, x: Any, y: Any) -> Any:
         """Add two tensors, with broadcasting."""
-        ...
 
     def multiply(self, x: Any, y: Any) -> Any:
         """Multiply two tensors elementwise."""
-        ...
 
     def relu(self, x: Any) -> Any:
         """The maximum of each element and 0."""
-        ...
 
     def exp(self, x: Any) -> Any:
         """The exponential of each element."""
-        ...
 
     def sum(self, x: Any, axis: int | None) -> Any:
         """Sum along one axis, or over all elements."""
-        ...
 
     def max(self, x: Any, axis: int) -> Any:
         """The maxima along one axis."""
-        ...
 
     def softmax(self, x: Any) -> Any:
         """Softmax along the last axis."""
-        ...
 
     def layer_norm(self, x: Any, scale: Any, shift: Any) -> Any:
         """Layer normalization along the last axis, with an epsilon of 1e-5."""
-        ...
 
     def attention(self, q: Any, k: Any, v: Any, scale: float) -> Any:
         """The softmax of q k^T * scale, times v, for queries q[H, N, D], keys k[H, M, D] and values v[H, M, D]."""
-        ...
 
     def transpose(self, x: Any) -> Any:
         """Transpose a matrix into new memory."""
-        ...
 
     def conv2d(self, x: Any, kernels: Any, padding: int) -> Any:
         """Convolve x[N, C, H, W] with kernels[O, C, KH, KW]."""
-        ...
 
     def max_pool2d(self, x: Any, size: int) -> Any:
         """The maximum of each `size` x `size` window of x[N, C, H, W]."""
-        ...
 
     def flatten(self, x: Any) -> Any:
         """Reshape x[N, ...] to a matrix of N rows."""
-        ...
+
+
+class ArrayOperators:
+    """The operators that are Python's own on the arrays of a library."""
+
+    def dense(self, x: Any, w: Any) -> Any:
+        return x @ w.T
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        return x @ y
+
+    def add(self, x: Any, y: Any) -> Any:
+        return x + y
+
+    def multiply(self, x: Any, y: Any) -> Any:
+        return x * y
 
 
 @dataclass(frozen=True)

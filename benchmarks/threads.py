@@ -7,7 +7,6 @@ Serial and parallel calls take turns; the times are the minimum and the lower qu
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
@@ -17,6 +16,7 @@ from relex.dialects import parse_module
 from relex.dialects.tir import ForOp, LoopKind, LoopKindAttr
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.runtime import CompiledFunction, build, get_threads, set_threads
+from relex.tools.limits import seconds_of
 
 N = 1024
 PRODUCT = f"""
@@ -50,13 +50,6 @@ def product(*, parallel: bool) -> CompiledFunction:
     return build(module)["main"]
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Return the time of a call."""
-    start = perf_counter()
-    call()
-    return perf_counter() - start
-
-
 def quickest(times: list[float]) -> tuple[float, float]:
     """Return the minimum and the lower quartile."""
     return min(times), float(np.percentile(times, 25))
@@ -80,10 +73,10 @@ def main() -> None:
     times: dict[int, list[float]] = {count: [] for count in counts}
     until = perf_counter() + args.seconds
     while perf_counter() < until:
-        alone.append(seconds(lambda: serial(x, w)))
+        alone.append(seconds_of(lambda: serial(x, w)))
         for count in counts:
             set_threads(count)
-            times[count].append(seconds(lambda: shared(x, w)))
+            times[count].append(seconds_of(lambda: shared(x, w)))
     best, quartile = quickest(alone)
     print(f"product        serial: {1e3 * best:7.2f} ms  {2 * N**3 / best / 1e9:6.0f} GF/s")
     for count in counts:
@@ -93,7 +86,7 @@ def main() -> None:
     small, row = build(SMALL)["main"], np.ones(2, np.float32)
     for count in counts:
         set_threads(count)
-        found, of_most = quickest([seconds(lambda: small(row)) for _ in range(300)])
+        found, of_most = quickest([seconds_of(lambda: small(row)) for _ in range(300)])
         print(f"nothing  {count:3} threads: {1e9 * found / LOOPS:7.0f} ns  ({1e9 * of_most / LOOPS:.0f} ns)")
 
 

@@ -168,23 +168,21 @@ def examine(file: Path, imports: bool, torch_compile: bool, report: Callable[[Fo
         found["verdict"] = verdict
         report(found)
 
+    def measured(what: str, name: str, run: Callable[[], Any]) -> Any:
+        stage(f"{what} takes too long")
+        start = perf_counter()
+        result = run()
+        seconds[name] = perf_counter() - start
+        return result
+
     stage("eager PyTorch takes too long")
     with torch.no_grad():
         model, inputs, wanted, found["limits"] = shrunk(file)
-        stage("torch.export takes too long")
-        start = perf_counter()
-        program = torch.export.export(model, tuple(inputs))
-        seconds["export"] = perf_counter() - start
-        stage("the import takes too long")
-        start = perf_counter()
-        module = from_exported(program)
-        seconds["import"] = perf_counter() - start
+        program = measured("torch.export", "export", lambda: torch.export.export(model, tuple(inputs)))
+        module = measured("the import", "import", lambda: from_exported(program))
         if imports:
             return stage("imported")
-        stage("the compilation takes too long")
-        start = perf_counter()
-        main = build(module, cache=False)["main"]
-        seconds["compile"] = perf_counter() - start
+        main = measured("the compilation", "compile", lambda: build(module, cache=False)["main"])
         stage("the call takes too long")
         tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
         results = leaves(main(*tensors))

@@ -13,7 +13,7 @@ import numpy as np
 
 from relex.dialects.element_types import ELEMENTS, EXTENSION
 from relex.dialects.exceptions import UnknownNameError
-from relex.runtime.descriptors import read_descriptor
+from relex.runtime.descriptors import code_address, read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class LibraryCalls:
             if not isinstance(self._functions[use.symbol], CFunction)
         }
         self.symbols = {
-            symbol: function.address if isinstance(function, CFunction) else _address(self._callbacks[symbol])
+            symbol: function.address if isinstance(function, CFunction) else code_address(self._callbacks[symbol])
             for symbol, function in self._functions.items()
         }
 
@@ -158,7 +158,3 @@ def _callback(use: LibraryUse, function: Function) -> Any:
 def _parameters(kinds: Sequence[BufferKind]) -> list[tuple[int, np.dtype[Any]]]:
     """Return the rank and dtype of each buffer."""
     return [(rank, ELEMENTS[element_type].numpy) for rank, element_type in kinds]
-
-
-def _address(callback: Any) -> int:
-    return ctypes.cast(callback, ctypes.c_void_p).value or 0

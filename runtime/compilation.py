@@ -32,10 +32,10 @@ from relex.passes.progress import showing_progress
 from relex.passes.tracing import current_trace
 from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse
-from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache
+from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache, is_off, usable_cache
 from relex.runtime.executable import Executable, Page
 from relex.runtime.garbage import UNCOLLECTED
-from relex.runtime.kernel_cache import KernelCache, Kernels, find_folder, is_off
+from relex.runtime.kernel_cache import KernelCache, Kernels
 from relex.runtime.loader import aligned
 from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.program import CompiledProgram
@@ -98,7 +98,7 @@ def build(
             # The reference is built on this package.
             from relex.reference.proof.building import prove_compilation
 
-            prove_compilation(origin.program, strict=strict, target=options.target, passes=options.passes)
+            prove_compilation(origin.program, **vars(options))
         compiled = _compiled(program, options, cache)
         with doing("Link"):
             return Executable(compiled, origin=origin)
@@ -106,18 +106,11 @@ def build(
 
 @dataclass(frozen=True)
 class _Options:
-    """What a program is compiled with."""
+    """What a program is compiled with; `vars` returns it as keyword arguments."""
 
     strict: bool
     target: Target | None
     passes: tuple[AnyExtension, ...]
-
-    def compile(
-        self, program: ModuleOp, instrument: Instrument | None = None, kernels: Kernels | None = None
-    ) -> CompiledProgram:
-        return compile_program(
-            program, strict=self.strict, target=self.target, instrument=instrument, passes=self.passes, kernels=kernels
-        )
 
 
 @dataclass(frozen=True)
@@ -131,7 +124,10 @@ class _Origin:
     def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
         from relex.runtime.profile import profile_program
 
-        return profile_program(lambda instrument: self.options.compile(self.program, instrument), entry, args, named)
+        def compiled(instrument: Instrument) -> CompiledProgram:
+            return compile_program(self.program, instrument=instrument, **vars(self.options))
+
+        return profile_program(compiled, entry, args, named)
 
     def lowered(self, level: Level) -> ModuleOp:
         module, context = _prepared(self.program, self.options.target), make_context()
@@ -144,38 +140,30 @@ class _Origin:
         # The tools are built on this package.
         from relex.tools.reports.compilation import report_of
 
-        strict, target, passes = self.options.strict, self.options.target, self.options.passes
-        found = report_of(self.program, text=self.text, strict=strict, target=target, passes=passes)
-        return replace(found, profile=profile)
+        return replace(report_of(self.program, text=self.text, **vars(self.options)), profile=profile)
 
 
 def _compiled(program: ModuleOp, options: _Options, option: CacheOption) -> CompiledProgram:
     cache, key = find_cache(option), None
     kernels = find_kernels(option, cache, program, options.passes)
     if cache is not None:
-        key = cache_key(program, strict=options.strict, target=options.target, passes=options.passes)
+        key = cache_key(program, **vars(options))
     if cache is None or key is None:
-        return options.compile(program, kernels=kernels)
+        return compile_program(program, kernels=kernels, **vars(options))
     found = cache.get(key)
     # Compiling again reports a missing library function at its place in the program.
     if found is None or any(use.problem for use in found.libraries):
-        found = options.compile(program, kernels=kernels)
+        found = compile_program(program, kernels=kernels, **vars(options))
         cache.put(key, found)
     return found
 
 
 def compile_program(
-    program: ModuleOp,
-    *,
-    strict: bool = False,
-    target: Target | None = None,
-    instrument: Instrument | None = None,
-    passes: Iterable[AnyExtension] = (),
-    kernels: Kernels | None = None,
+    program: ModuleOp, *, instrument: Instrument | None = None, kernels: Kernels | None = None, **options: Any
 ) -> CompiledProgram:
-    """Compile a program to native code for this process. `kernels` looks for those that were compiled before. Raises
-    `CompileError` also for library functions that are not registered."""
-    compiled = _compile(program, strict=strict, target=target, instrument=instrument, passes=passes, kernels=kernels)
+    """Compile a program to native code for this process. `kernels` looks for those that were compiled before, `options`
+    are the others of `lower_program`. Raises `CompileError` also for library functions that are not registered."""
+    compiled = _compile(program, kernels, instrument=instrument, **options)
     # The modules are gone: only the program refers to the constants that passes have made, and each copy replaces one.
     constants = dict(compiled.code.constants)
     compiled = replace(compiled, code=replace(compiled.code, constants=constants))
@@ -185,10 +173,8 @@ def compile_program(
 
 
 @UNCOLLECTED
-def _compile(
-    program: ModuleOp, *, instrument: Instrument | None, kernels: Kernels | None, **options: Any
-) -> CompiledProgram:
-    lowered = lower_program(program, instrument=instrument, kernels=kernels, **options)
+def _compile(program: ModuleOp, kernels: Kernels | None, **options: Any) -> CompiledProgram:
+    lowered = lower_program(program, kernels=kernels, **options)
     check_registered(lowered.libraries)
     for p in (PoolAllocationsPass(), SplitKernelsPass()):
         p.apply(make_context(), lowered.module)
@@ -208,8 +194,9 @@ def find_kernels(
     cache is off or could not tell what compiles the program."""
     if is_off(option) or os.environ.get(VERIFY_VARIABLE) or current_trace() is not None:
         return None
-    compiler = compiler_key(program, passes)
-    return None if compiler is None else Kernels(KernelCache(compiler, find_folder(option, programs)))
+    if (compiler := compiler_key(program, passes)) is None:
+        return None
+    return Kernels(KernelCache(compiler, usable_cache() if programs is None else programs))
 
 
 @dataclass(frozen=True)

@@ -129,22 +129,22 @@ def find_cache(option: CacheOption) -> CompileCache | None:
     or `~/.cache`; `off` or `0` in `RELEX_CACHE` disables it."""
     if isinstance(option, CompileCache):
         return option
-    if option is None or option is True:
-        folder = os.environ.get(FOLDER_VARIABLE)
-        if folder in OFF or (not folder and option is None):
-            return None
-        return CompileCache(Path(folder).expanduser() if folder else default_folder())
-    return CompileCache(option) if option is not False else None
+    if not isinstance(option, bool | None):
+        return CompileCache(option)
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if is_off(option) or not (option or folder):
+        return None
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "relex")
+    return CompileCache(Path(folder or default).expanduser())
+
+
+def is_off(option: CacheOption) -> bool:
+    """Return whether nothing is to be kept, in memory either."""
+    return option is False or (option in (None, True) and os.environ.get(FOLDER_VARIABLE) in OFF)
 
 
 def usable_cache() -> CompileCache | None:
     """Return the cache of what needs no permission to be kept, or None if it is off or cannot be used."""
-    if os.environ.get(FOLDER_VARIABLE) not in OFF:
-        with suppress(RelexError, RuntimeError):
-            return find_cache(True)
+    with suppress(RelexError, RuntimeError):
+        return find_cache(True)
     return None
-
-
-def default_folder() -> Path:
-    """Return the folder of the default cache, which need not exist. Raises `RuntimeError` without a home."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "relex"

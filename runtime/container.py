@@ -13,11 +13,11 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from weakref import finalize
 
 from relex.dialects.exceptions import RelexError, expect_kind
-from relex.dialects.json_codec import Buffer, Plain
+from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.machine import CONSTANT_ALIGNMENT
 
 MAGIC = b"\x89relex\r\n"
@@ -35,37 +35,29 @@ _BEFORE_CHECKSUM = HEADER.size - 32
 T = TypeVar("T")
 
 
-class Segments:
-    """The data area of a file being written: buffers, each aligned to `CONSTANT_ALIGNMENT`."""
+def pack(value: Any) -> list[Buffer]:
+    """Return the contents of a file that holds a value, in pieces. Its buffers are in the data area, each aligned to
+    `CONSTANT_ALIGNMENT`; the index has their places."""
+    area: list[Buffer] = []
+    end = 0
 
-    def __init__(self) -> None:
-        self.chunks: list[Buffer] = []
-        self._size = 0
+    def store(buffer: Buffer) -> Plain:
+        nonlocal end
+        offset, end = end, end + _rounded(len(buffer))
+        area.extend([buffer, _padding(len(buffer))])
+        return {"offset": offset, "size": len(buffer)}
 
-    def store(self, buffer: Buffer) -> Plain:
-        """Append a buffer and return its place."""
-        place: Plain = {"offset": self._size, "size": len(buffer)}
-        self.chunks += [buffer, _padding(len(buffer))]
-        self._size += _rounded(len(buffer))
-        return place
-
-
-def pack(describe: Callable[[Callable[[Buffer], Plain]], Plain]) -> list[Buffer]:
-    """Return the contents of a file, in pieces. `describe` gets a function that stores a buffer, and returns the
-    index."""
-    segments = Segments()
-    index = json.dumps(describe(segments.store), separators=(",", ":")).encode()
-    chunks = [index, _padding(HEADER.size + len(index)), *segments.chunks]
+    index = json.dumps(to_plain(value, store), separators=(",", ":")).encode()
+    chunks = [index, _padding(HEADER.size + len(index)), *area]
     size = HEADER.size + sum(map(len, chunks))
     start = HEADER.pack(MAGIC, VERSION, CONSTANT_ALIGNMENT, len(index), size, b"")[:_BEFORE_CHECKSUM]
     return [start, _checksum([start, *chunks]), *chunks]
 
 
-def unpack(data: memoryview, read: Callable[[Plain, Callable[[Plain], memoryview]], T]) -> T:
-    """Read a file: return `read(index, fetch)`, where `fetch` returns a stored buffer, given its place.
+def unpack(kind: type[T], data: memoryview, problems: Callable[[T], Iterable[str]] = lambda value: ()) -> T:
+    """Read the value in a file; `problems` yields what is wrong with it.
 
-    Raises `RelexError` for data in another format or of another version, and for damaged data. `read` may raise
-    `ValueError`.
+    Raises `RelexError` for data in another format or of another version, and for damaged data.
     """
     if len(data) < HEADER.size or bytes(data[: len(MAGIC)]) != MAGIC:
         raise RelexError("expected a saved executable, found a file of another kind")
@@ -82,9 +74,12 @@ def unpack(data: memoryview, read: Callable[[Plain, Callable[[Plain], memoryview
             raise ValueError(f"expected an index and an alignment of {CONSTANT_ALIGNMENT}")
         index = json.loads(bytes(data[HEADER.size : HEADER.size + index_size]))
         area = data[_rounded(HEADER.size + index_size) :]
-        return read(index, lambda place: _segment(area, place))
+        value = cast(T, from_plain(kind, index, lambda place: _segment(area, place)))
+        for problem in problems(value):
+            raise ValueError(problem)
     except (ValueError, RecursionError) as e:
         raise RelexError(f"the index of the file cannot be read: {e}") from e
+    return value
 
 
 def _segment(area: memoryview, place: Plain) -> memoryview:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 
+Shape = tuple[int, ...]
+
 ALIGNED, SIZES = 1, 3
 """The words of a descriptor that hold the aligned address and the first size. `entry.ll` reads them too."""
 
@@ -29,6 +31,11 @@ def descriptor(shape: Sequence[int], address: int = 0) -> list[int]:
 def address_of(array: Array) -> int:
     """Return the address of the first element."""
     return array.__array_interface__["data"][0]
+
+
+def code_address(function: Any) -> int:
+    """Return the address of a C function of `ctypes`."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def read_descriptor(place: int, rank: int, dtype: np.dtype[Any]) -> Array:
@@ -48,7 +55,7 @@ class _Memory:
     def __init__(
         self,
         address: int,
-        shape: tuple[int, ...],
+        shape: Shape,
         dtype: np.dtype[Any],
         strides: tuple[int, ...] | None = None,
         owner: object = None,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from threading import Lock
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.exceptions import RelexError
 from relex.dialects.features import module_target
-from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.machine import ObjectCode
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
@@ -24,7 +23,7 @@ from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, m
 from relex.lowering.kernels.sketches import Outline, Sketches
 from relex.lowering.llvm.parts import compile_each
 from relex.passes.support.remembered import remembering
-from relex.runtime.compile_cache import FOLDER_VARIABLE, OFF, CacheOption, CompileCache, default_folder
+from relex.runtime.compile_cache import CompileCache
 from relex.runtime.container import pack, unpack
 
 MEMORY_LIMIT = 2**26
@@ -62,10 +61,6 @@ Entry = Kernel | Text | LoopFunction
 EntryT = TypeVar("EntryT", Kernel, Text, LoopFunction)
 SUFFIXES: dict[type, str] = {Kernel: ".kernel", Text: ".function", LoopFunction: ".loops"}
 """The suffixes of files with each kind of entry."""
-
-
-def _packed(entry: Entry) -> list[Buffer]:
-    return pack(lambda store: to_plain(entry, store))
 
 
 def _size_of(entry: Entry) -> int:
@@ -118,13 +113,9 @@ class KernelCache:
 
     def get(self, kind: type[EntryT], key: str) -> EntryT | None:
         """Return the entry of a key, if there is an intact one."""
-
-        def read(index: Plain, fetch: Callable[[Plain], memoryview]) -> EntryT:
-            return cast(EntryT, from_plain(kind, index, fetch))
-
         entry = MEMORY.get(key)
         if entry is None and self._folder is not None:
-            entry = self._folder.read(key, SUFFIXES[kind], lambda data: unpack(data, read))
+            entry = self._folder.read(key, SUFFIXES[kind], partial(unpack, kind))
             if entry is not None:
                 MEMORY.put(key, entry)
         return entry if isinstance(entry, kind) else None
@@ -134,7 +125,7 @@ class KernelCache:
         for key, entry in entries.items():
             MEMORY.put(key, entry)
         if self._folder is not None and entries:
-            files = {f"{key}{SUFFIXES[type(entry)]}": _packed(entry) for key, entry in entries.items()}
+            files = {f"{key}{SUFFIXES[type(entry)]}": pack(entry) for key, entry in entries.items()}
             with suppress(RelexError, OSError):
                 self._folder.write(files)
 
@@ -243,18 +234,3 @@ def _kernel(module: ModuleOp, code: ObjectCode) -> tuple[str, Kernel] | None:
     if not isinstance(key, StringAttr) or places is None:
         return None
     return key.data, Kernel(code.functions[0], places, code.imports, code.code)
-
-
-def find_folder(option: CacheOption, programs: CompileCache | None) -> CompileCache | None:
-    """Return the folder to keep kernels in: that of the cache of programs, if there is one, else the default one. None
-    if it cannot be used."""
-    if programs is not None or is_off(option):
-        return programs
-    with suppress(RelexError, RuntimeError):
-        return CompileCache(default_folder())
-    return None
-
-
-def is_off(option: CacheOption) -> bool:
-    """Return whether nothing is to be kept, in memory either."""
-    return option is False or (option in (None, True) and os.environ.get(FOLDER_VARIABLE) in OFF)

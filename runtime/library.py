@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from relex.dialects.exceptions import DTypeError, RelexError, UnknownNameError, expect_kind
-from relex.runtime.descriptors import address_of, descriptor, writable
+from relex.runtime.descriptors import address_of, code_address, descriptor, writable
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -51,7 +51,7 @@ def c_function(library: str | PathLike[str], symbol: str) -> CFunction:
         entry = getattr(loaded, symbol)
     except (OSError, AttributeError, ValueError) as e:
         raise UnknownNameError(f"cannot load '{symbol}' of '{fspath(library)}': {e}") from e
-    return CFunction(ctypes.cast(entry, ctypes.c_void_p).value or 0, loaded)
+    return CFunction(code_address(entry), loaded)
 
 
 @overload

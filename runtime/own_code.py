@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 
 from relex.dialects.exceptions import RelexError
-from relex.dialects.json_codec import Plain
 from relex.dialects.llvm_binding import llvm
 from relex.dialects.machine import Target
-from relex.runtime.compile_cache import CompileCache, usable_cache
+from relex.runtime.compile_cache import usable_cache
 from relex.runtime.container import pack, unpack
 
 SUFFIX = ".code"
@@ -27,10 +26,12 @@ def machine_code(text: str) -> bytes:
         return compiled(text)
     facts = text, LEVEL, llvm.get_process_triple(), llvm.llvm_version_info
     key = sha256("\n".join(map(str, facts)).encode()).hexdigest()
-    if (found := cache.read(key, SUFFIX, lambda data: unpack(data, _read))) is not None:
+    if (found := cache.read(key, SUFFIX, partial(unpack, bytes))) is not None:
         return found
     code = compiled(text)
-    _keep(cache, key, code)
+    # Where it cannot be stored, it is compiled again the next time.
+    with suppress(RelexError, OSError):
+        cache.write({f"{key}{SUFFIX}": pack(code)})
     return code
 
 
@@ -51,16 +52,6 @@ def compiled(text: str, target: Target | None = None) -> bytes:
 def _machine() -> llvm.TargetMachine:
     generator = llvm.Target.from_triple(llvm.get_process_triple())
     return generator.create_target_machine(opt=LEVEL, reloc="pic", codemodel="default")
-
-
-def _read(index: Plain, fetch: Callable[[Plain], memoryview]) -> bytes:
-    return bytes(fetch(index))
-
-
-def _keep(cache: CompileCache, key: str, code: bytes) -> None:
-    """Store code; where that fails, it is compiled again the next time."""
-    with suppress(RelexError, OSError):
-        cache.write({f"{key}{SUFFIX}": pack(lambda store: store(code))})
 
 
 def initialize() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
 
-from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
+from relex.dialects.json_codec import Buffer
 from relex.dialects.machine import ObjectCode
 from relex.dialects.signature import Signature
 from relex.runtime.callbacks import LibraryUse
@@ -27,7 +26,7 @@ class CompiledProgram:
 
     def pack(self) -> list[Buffer]:
         """Return the contents of a file that holds the program, in pieces."""
-        return pack(lambda store: to_plain(self, store))
+        return pack(self)
 
     @classmethod
     def unpack(cls, data: memoryview) -> CompiledProgram:
@@ -35,14 +34,7 @@ class CompiledProgram:
 
         Raises `RelexError` for anything but what `pack` makes.
         """
-
-        def read(index: Plain, fetch: Callable[[Plain], memoryview]) -> CompiledProgram:
-            program = cast(CompiledProgram, from_plain(cls, index, fetch))
-            if problem := next(_problems(program), None):
-                raise ValueError(problem)
-            return program
-
-        return unpack(data, read)
+        return unpack(cls, data, _problems)
 
 
 def _problems(program: CompiledProgram) -> Iterator[str]:

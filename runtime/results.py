@@ -10,11 +10,10 @@ import numpy as np
 
 from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, ShapeError
 from relex.dialects.signature import Signature
+from relex.runtime.descriptors import Shape
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
-
-Shape = tuple[int, ...]
 
 OUT = "out"
 """The keyword for the arrays to fill, in functions without an argument of that name."""

@@ -11,13 +11,12 @@ import numpy as np
 from relex.dialects.exceptions import OutOfMemoryError, ShapeError
 from relex.dialects.signature import Signature, shape_text
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, evaluate, names_in
+from relex.runtime.descriptors import Shape
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 T = TypeVar("T")
-
-Shape = tuple[int, ...]
 
 KEPT = 256
 """The number of combinations of shapes to cache, so that repeated calls skip the checks."""

@@ -78,9 +78,8 @@ def showing_source(text: str | None) -> Generator[None]:
 
 def _is_path(text: str) -> bool:
     """Return whether a string is the path of a file, of any kind, rather than a program."""
-    if "\n" not in text and split_path(text)[1] is not None:
-        return True
-    if text.endswith(tuple(f".{suffix}" for suffix in known_suffixes())) and "\n" not in text:
+    suffixes = tuple(f".{suffix}" for suffix in known_suffixes())
+    if "\n" not in text and (split_path(text)[1] is not None or text.endswith(suffixes)):
         return True
     if _NOT_IN_PATHS.search(text):
         return False

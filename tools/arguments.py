@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from xdsl.utils.arg_spec import ArgSpec
 
 from relex.tools.diagnostics import ToolError
-from relex.tools.model_inputs import add_model_arguments
 from relex.tools.pipelines import parse_pass_flag, parse_pass_pipeline, parse_passes
+from relex.tools.version import VersionAction
 
 DEFAULT_ELIDE = 16
 
@@ -49,6 +49,194 @@ _MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
 _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)?)", re.DOTALL)
 
 
+Options = Mapping[str, Mapping[str, Any]]
+"""What argparse is told about options, by their names."""
+
+
+def flag(text: str) -> dict[str, Any]:
+    """Describe an option without a value; `text` is its help."""
+    return {"action": "store_true", "help": text}
+
+
+def value(shown: str, text: str, **more: Any) -> dict[str, Any]:
+    """Describe an option with a value, which the help calls `shown`."""
+    return {"metavar": shown, "help": text, **more}
+
+
+def values(shown: str, text: str, **more: Any) -> dict[str, Any]:
+    """Describe an option that may be given several times."""
+    return value(shown, f"{text}; may be given several times", action="append", default=[], **more)
+
+
+def add_options(parser: argparse._ActionsContainer, *tables: Options) -> None:  # pyright: ignore[reportPrivateUsage]
+    """Add options to a parser or a group of one."""
+    for name, options in [option for table in tables for option in table.items()]:
+        parser.add_argument(name, **options)
+
+
+DEBUG: Options = {"--debug": flag("print a Python traceback with every error")}
+
+METADATA: Options = {
+    "--metadata": value(
+        "FILE.npz|FILE.safetensors|FILE.pkl",
+        "the constants that a script leaves out: arrays metadata_0, ..., or in a pickle also lists by key",
+    ),
+}
+
+MODELS: Options = {
+    "--shapes": values(
+        "NAME=SIZE|NAME=SHAPE,...",
+        "close sizes of an .onnx file that are open, by their names or by those of inputs: batch=4,seq=128 or "
+        "x=1x3x224x224, with ? for a size that stays as it is",
+    ),
+    "--values": values(
+        "NAME=VALUE",
+        "make a constant of an input of an .onnx file: an .npy file, a number, or numbers like 1,8 for a list",
+    ),
+}
+
+LOAD_PASSES: Options = {
+    "--load-passes": value(
+        "FILE.py",
+        "add the passes that a Python file defines, what its UNIVERSE holds and what it adds to tables, such as "
+        "legalizations. A pass with @extends_pipeline runs in the default compilation. May be given several times",
+        action="append",
+        default=[],
+    ),
+}
+
+OBSERVING: Options = {
+    "--trace-rules": {
+        "choices": (APPLIED, REFUSED),
+        "help": "print each rule that is applied, with the ops before and after; "
+        f"--trace-rules={REFUSED} also prints rules that nearly apply, and why they do not",
+    },
+    "--statistics": value(
+        f"{JSON}|FILE.json",
+        "print the remarks of passes, and at the end their counters and how often each of their rules was applied "
+        f"or refused; --statistics={JSON} prints all of it as JSON, --statistics=FILE.json writes it to a file",
+    ),
+    "--remarks": flag("print the remarks of passes"),
+    "--timing": flag("print a table of where the time goes"),
+    "--no-progress": flag(
+        "do not show on terminals what takes longer than a second; RELEX_PROGRESS=0 in the environment does the same"
+    ),
+}
+"""Options that show what passes do. Each has an optional value, for which the arguments are normalized first."""
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of rules, found '{text}'")
+    return int(text)
+
+
+_PASSES: Options = {
+    "--pass-pipeline": value("TEXT", "passes as in MLIR: 'builtin.module(cse,b{x=1})'"),
+    "--pass-flag": {"action": "append", "default": [], "dest": "pass_flags", "help": argparse.SUPPRESS},
+    "--list-passes": flag("print the names of all passes and exit"),
+    "--help-pass": value("NAME", "print what a pass does and its options, and exit"),
+    "--new-pass": value("NAME", "write a package with a new pass and its tests, and exit"),
+    "--dump-pass-pipeline": flag("print the pipeline that runs on stderr"),
+    "--report-unsupported": flag(
+        "only report every op that the pipeline (without one: the default compilation) cannot lower"
+    ),
+}
+
+_WATCHING: Options = {
+    "--print-ir-before": value(
+        "PASS,...", "print the program before these passes; without a pass, before all", type=_names, default=[]
+    ),
+    "--print-ir-before-all": flag("print the program before every pass"),
+    "--print-ir-after": value(
+        "PASS,...", "print the program after these passes; without a pass, after all", type=_names, default=[]
+    ),
+    "--print-ir-after-all": flag("print the program after every pass"),
+    "--print-ir-after-change": flag("print what passes change, as a diff"),
+    "--print-ir-after-failure": flag("print after a pass that fails only"),
+    "--dump-dir": value("DIR", "write the program after each pass to a file in DIR"),
+    "--html": value("FILE.html", "write a page that shows the program before and after each pass, and more"),
+    "--explain-schedule": flag("print how each block is scheduled, and why"),
+}
+
+_CHECKING: Options = {
+    "--check-each": value(
+        "proof,seed:0,samples:3",
+        "run every function before and after each pass on generated arguments, and compare the results; with "
+        "'proof', first prove that they are equal for all values",
+    ),
+    "--certificate": value(
+        "FILE.json",
+        "write what --check-each=proof has proved, checked and left open, with hashes of the program",
+    ),
+    "--verify-certificate": value("FILE.json", "run the passes of a certificate on the program again, and compare"),
+    "--verify-roundtrip": flag("print the program after each pass, read it back, and compare"),
+    "--stop-after-rule": value(
+        "N",
+        "apply only the first N rules, as numbered by --trace-rules, and run no pass after the last of them",
+        type=_count,
+    ),
+    "--bisect": flag("find the rule that changes a result (see --check-each) or breaks the program"),
+    "--fuzz-pass": value(
+        "NAME{...}",
+        "only try a pass on generated programs, or on variants of a given one, and reduce the first it gets wrong",
+    ),
+    "--fuzz": value(
+        "programs:100,seed:0,samples:1",
+        "how many programs --fuzz-pass makes, from which seed, and how often each kind of numbers is drawn",
+        default="",
+    ),
+}
+
+_ELIDE: Options = {
+    "--elide": value(
+        "N",
+        f"print constants of more than N elements (--elide alone: {DEFAULT_ELIDE}) as "
+        "dense_resource<__elided__>; the text is for reading and does not parse",
+        type=int,
+    ),
+}
+
+_FAILING: Options = {
+    "--pdb": flag("open Python's debugger where a pass raises an exception"),
+    "--pass-pipeline-crash-reproducer": value(
+        "FILE.mlir",
+        "write the program before a pass that fails, with the command to run; without the option, only for "
+        "internal errors, and beside the output or to a temporary folder",
+    ),
+    "--max-rewrites": value(
+        "N", "how often a pass may apply one of its patterns before it is taken to never come to an end", type=int
+    ),
+    **DEBUG,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that xdsl-opt does not have."""
+    add_options(parser, METADATA)
+    add_options(parser.add_argument_group("models"), MODELS)
+    every = "Every pass is also a flag: --cse, --relex-pipeline='to=core'."
+    add_options(parser.add_argument_group("passes", every), _PASSES)
+    names = "On stderr. MLIR's names --mlir-print-ir-... do as well."
+    add_options(parser.add_argument_group("watching passes", names), _WATCHING, OBSERVING)
+    add_options(
+        parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass."), _CHECKING
+    )
+    add_options(parser, _ELIDE, LOAD_PASSES)
+    add_options(parser.add_argument_group("passes that fail"), _FAILING)
+
+
+def add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that all tools have, and make the parser raise `ToolError`."""
+    parser.add_argument("--version", action=VersionAction)
+    add_options(parser, DEBUG)
+    raise_tool_errors(parser)
+
+
 def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
     """Rewrite arguments for argparse: mlir-opt's spellings, and a flag for each of `passes`."""
     found: list[str] = []
@@ -81,54 +269,8 @@ def _normalize(arg: str, passes: Container[str]) -> str:
 def plugin_files(args: Sequence[str]) -> list[str]:
     """Return the files of `--load-passes`, which are needed before the other arguments are parsed."""
     parser = argparse.ArgumentParser(prog="relex-opt", add_help=False, allow_abbrev=False)
-    add_load_passes(parser)
+    add_options(parser, LOAD_PASSES)
     return parser.parse_known_args(args)[0].load_passes
-
-
-def add_load_passes(parser: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage]
-    """Add the option `--load-passes`."""
-    parser.add_argument(
-        "--load-passes",
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="add the passes that a Python file defines, what its UNIVERSE holds and what it adds to tables, such as "
-        "legalizations. A pass with @extends_pipeline runs in the default compilation. May be given several times",
-    )
-
-
-def add_observing_arguments(group: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage]
-    """Add the options. Each has an optional value, for which the arguments are normalized first."""
-    group.add_argument(
-        "--trace-rules",
-        choices=(APPLIED, REFUSED),
-        help="print each rule that is applied, with the ops before and after; "
-        f"--trace-rules={REFUSED} also prints rules that nearly apply, and why they do not",
-    )
-    group.add_argument(
-        "--statistics",
-        metavar=f"{JSON}|FILE.json",
-        help="print the remarks of passes, and at the end their counters and how often each of their rules was applied "
-        f"or refused; --statistics={JSON} prints all of it as JSON, --statistics=FILE.json writes it to a file",
-    )
-    group.add_argument("--remarks", action="store_true", help="print the remarks of passes")
-    group.add_argument("--timing", action="store_true", help="print a table of where the time goes")
-    group.add_argument(
-        "--no-progress",
-        action="store_true",
-        help="do not show on terminals what takes longer than a second; RELEX_PROGRESS=0 in the environment does the "
-        "same",
-    )
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of rules, found '{text}'")
-    return int(text)
 
 
 def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
@@ -158,130 +300,6 @@ def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ())
         raise ToolError(f"{message}; --help shows all options")
 
     parser.error = fail
-
-
-def add_metadata(parser: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage]
-    """Add the option for the constants of scripts."""
-    parser.add_argument(
-        "--metadata",
-        metavar="FILE.npz|FILE.safetensors|FILE.pkl",
-        help="the constants that a script leaves out: arrays metadata_0, ..., or in a pickle also lists by key",
-    )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that xdsl-opt does not have."""
-    add_metadata(parser)
-    add_model_arguments(parser.add_argument_group("models"))
-    every = "Every pass is also a flag: --cse, --relex-pipeline='to=core'."
-    _add_passes(parser.add_argument_group("passes", every))
-    names = "On stderr. MLIR's names --mlir-print-ir-... do as well."
-    _add_watching(parser.add_argument_group("watching passes", names))
-    _add_checking(parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass."))
-    parser.add_argument(
-        "--elide",
-        type=int,
-        metavar="N",
-        help=f"print constants of more than N elements (--elide alone: {DEFAULT_ELIDE}) as "
-        "dense_resource<__elided__>; the text is for reading and does not parse",
-    )
-    add_load_passes(parser)
-    _add_failing(parser.add_argument_group("passes that fail"))
-
-
-def _add_passes(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    group.add_argument("--pass-pipeline", metavar="TEXT", help="passes as in MLIR: 'builtin.module(cse,b{x=1})'")
-    group.add_argument("--pass-flag", action="append", default=[], dest="pass_flags", help=argparse.SUPPRESS)
-    group.add_argument("--list-passes", action="store_true", help="print the names of all passes and exit")
-    group.add_argument("--help-pass", metavar="NAME", help="print what a pass does and its options, and exit")
-    group.add_argument("--new-pass", metavar="NAME", help="write a package with a new pass and its tests, and exit")
-    group.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs on stderr")
-    group.add_argument(
-        "--report-unsupported",
-        action="store_true",
-        help="only report every op that the pipeline (without one: the default compilation) cannot lower",
-    )
-
-
-def _add_watching(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    for when in ("before", "after"):
-        group.add_argument(
-            f"--print-ir-{when}",
-            type=_names,
-            default=[],
-            metavar="PASS,...",
-            help=f"print the program {when} these passes; without a pass, {when} all",
-        )
-        group.add_argument(f"--print-ir-{when}-all", action="store_true", help=f"print the program {when} every pass")
-    group.add_argument("--print-ir-after-change", action="store_true", help="print what passes change, as a diff")
-    group.add_argument("--print-ir-after-failure", action="store_true", help="print after a pass that fails only")
-    group.add_argument("--dump-dir", metavar="DIR", help="write the program after each pass to a file in DIR")
-    group.add_argument(
-        "--html", metavar="FILE.html", help="write a page that shows the program before and after each pass, and more"
-    )
-    group.add_argument("--explain-schedule", action="store_true", help="print how each block is scheduled, and why")
-    add_observing_arguments(group)
-
-
-def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    group.add_argument(
-        "--check-each",
-        metavar="proof,seed:0,samples:3",
-        help="run every function before and after each pass on generated arguments, and compare the results; with "
-        "'proof', first prove that they are equal for all values",
-    )
-    group.add_argument(
-        "--certificate",
-        metavar="FILE.json",
-        help="write what --check-each=proof has proved, checked and left open, with hashes of the program",
-    )
-    group.add_argument(
-        "--verify-certificate",
-        metavar="FILE.json",
-        help="run the passes of a certificate on the program again, and compare",
-    )
-    group.add_argument(
-        "--verify-roundtrip", action="store_true", help="print the program after each pass, read it back, and compare"
-    )
-    group.add_argument(
-        "--stop-after-rule",
-        type=_count,
-        metavar="N",
-        help="apply only the first N rules, as numbered by --trace-rules, and run no pass after the last of them",
-    )
-    group.add_argument(
-        "--bisect",
-        action="store_true",
-        help="find the rule that changes a result (see --check-each) or breaks the program",
-    )
-    group.add_argument(
-        "--fuzz-pass",
-        metavar="NAME{...}",
-        help="only try a pass on generated programs, or on variants of a given one, and reduce the first it gets wrong",
-    )
-    group.add_argument(
-        "--fuzz",
-        metavar="programs:100,seed:0,samples:1",
-        default="",
-        help="how many programs --fuzz-pass makes, from which seed, and how often each kind of numbers is drawn",
-    )
-
-
-def _add_failing(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    group.add_argument("--pdb", action="store_true", help="open Python's debugger where a pass raises an exception")
-    group.add_argument(
-        "--pass-pipeline-crash-reproducer",
-        metavar="FILE.mlir",
-        help="write the program before a pass that fails, with the command to run; without the option, only for "
-        "internal errors, and beside the output or to a temporary folder",
-    )
-    group.add_argument(
-        "--max-rewrites",
-        type=int,
-        metavar="N",
-        help="how often a pass may apply one of its patterns before it is taken to never come to an end",
-    )
-    group.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
 
 
 def parse_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:

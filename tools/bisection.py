@@ -80,10 +80,7 @@ class Bisection:
     def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> int:
         """Apply passes to a module and return the number of rules that were applied. Raises `CompileError` with the
         rule that is to blame for the first fault."""
-        from relex.reference.equivalence.check import Checker
-
-        checker = Checker(self.options.seed, self.options.samples)
-        checker.start(module)
+        checker = self.options.checker(module)
         before: list[Section] = []
         trace = Trace()
         for p in passes:
@@ -142,14 +139,10 @@ class Bisection:
 
     def _after(self, section: Section, count: int) -> Fault | None:
         """Return what is wrong after the first `count` rules of a section."""
-        from relex.reference.equivalence.check import Checker
-
-        module, last = section.module.clone(), section.passes[-1]
+        module = section.module.clone()
         if (fault := self._apply(section, module, Trace(stop_after=count))) is not None:
             return fault
-        checker = Checker(self.options.seed, self.options.samples)
-        checker.start(section.module)
-        difference = checker.after(last, module)
+        difference = self.options.checker(section.module).after(section.passes[-1], module)
         return None if difference is None else Fault(difference=difference)
 
     def _error(self, section: Section, fault: Fault, rule: Application) -> CompileError:

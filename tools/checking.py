@@ -54,6 +54,14 @@ class CheckOptions:
             raise ToolError("expected --check-each with one sample or more, found 0")
         return cls(**numbers, proof=PROOF in parts)
 
+    def checker(self, module: ModuleOp, *, proof: bool = False) -> Checker:
+        """Return what follows a program from pass to pass, which starts with this one."""
+        from relex.reference.equivalence.check import Checker
+
+        checker = Checker(self.seed, self.samples, proof=proof)
+        checker.start(module)
+        return checker
+
     def __str__(self) -> str:
         return f"{'proof,' if self.proof else ''}seed:{self.seed},samples:{self.samples}"
 
@@ -75,7 +83,7 @@ class CheckEach(Instrumentation):
     """Gets a step for each pass."""
     report: Callable[[Iterable[Finding]], None] = lambda findings: None
     """Called with what was found out about each pass."""
-    _checker: Checker | None = None
+    _checker: Checker = field(init=False)
     _told: int = 0
     _found: int = 0
     _compared: int = 0
@@ -83,29 +91,26 @@ class CheckEach(Instrumentation):
     _watching: ExitStack = field(default_factory=ExitStack)
 
     def start(self, module: ModuleOp) -> None:
-        from relex.reference.equivalence.check import Checker
-
-        self._checker = Checker(self.options.seed, self.options.samples, proof=self.options.proof)
+        self._checker = self.options.checker(module, proof=self.options.proof)
         self._told = self._found = self._compared = 0
         self._hash = self._hash_of(module)
-        self._checker.start(module)
         self._tell()
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
-        if not steps_of(p) and self._checker is not None:
+        if not steps_of(p):
             self._watching.enter_context(self._checker.watching(p))
 
     def failed(self, p: ModulePass, module: ModuleOp) -> None:
         self._watching.__exit__(*sys.exc_info())
 
     def after(self, p: ModulePass, module: ModuleOp) -> None:
-        if steps_of(p) or self._checker is None:
+        if steps_of(p):
             return
         self._watching.close()
         difference = self._checker.after(p, module)
         self._tell()
         if difference is not None:
-            raise self._checker.error(difference, self._reduce(self._checker, difference))
+            raise self._checker.error(difference, self._reduce(difference))
         self._certify(p, module)
 
     def _certify(self, p: ModulePass, module: ModuleOp) -> None:
@@ -113,7 +118,6 @@ class CheckEach(Instrumentation):
         from relex.reference.proof.certificate import Step
         from relex.reference.proof.verdicts import Finding, Kind, Verdict
 
-        assert self._checker is not None
         findings = self._checker.report.findings[self._found :]
         compared = self._checker.report.compared[self._compared :]
         self._found += len(findings)
@@ -141,7 +145,6 @@ class CheckEach(Instrumentation):
 
     def _tell(self) -> None:
         """Report the functions that are not checked."""
-        assert self._checker is not None
         skipped = list(self._checker.report.skipped.items())
         for (name, function), why in skipped[self._told :]:
             when = f" after pass '{name}'" if name else ""
@@ -149,14 +152,12 @@ class CheckEach(Instrumentation):
             print_diagnostic(Diagnostic(what, self.source, severity="note"))
         self._told = len(skipped)
 
-    def _reduce(self, checker: Checker, difference: Difference) -> list[str]:
+    def _reduce(self, difference: Difference) -> list[str]:
         """Write the smallest program that shows a difference. Return the notes for the error."""
-        from relex.reference.equivalence.check import Checker
         from relex.reference.equivalence.reduction import reduce_module
 
         def shows(module: ModuleOp) -> bool:
-            again = Checker(self.options.seed, self.options.samples)
-            again.start(module)
+            again = self.options.checker(module)
             for p in difference.passes:
                 p.apply(self.context, module)
             found = again.after(difference.passes[-1], module)
@@ -165,7 +166,7 @@ class CheckEach(Instrumentation):
                 bool(difference.sample),
             )
 
-        before = checker.module_before(difference.function)
+        before = self._checker.module_before(difference.function)
         reduced = reduce_module(before, difference.function, lambda module: shows(module.clone()))
         path = self.folder() / f"{difference.passes[-1].name}.{difference.function}.mlir"
         options = [*self.arguments, f"--check-each={self.options}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -34,26 +34,12 @@ def add_completion(parser: argparse.ArgumentParser, names: Names = dict, flags: 
 class _PrintCompletion(argparse.Action):
     """Prints the completion for a shell and exits."""
 
-    def __init__(
-        self,
-        option_strings: Sequence[str],
-        dest: str,
-        *,
-        names: Names,
-        flags: Iterable[str],
-        **options: Any,
-    ):
-        super().__init__(option_strings, dest, **options)
+    def __init__(self, *args: Any, names: Names, flags: Iterable[str], **options: Any):
+        super().__init__(*args, **options)
         self._names = names
         self._flags = flags
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: Any, *_: Any) -> None:
         try:
             shtab = import_module("shtab")
         except ImportError:

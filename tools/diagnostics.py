@@ -7,11 +7,11 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ShrinkException
 
@@ -27,7 +27,7 @@ from relex.dialects.errors import (
     describe,
     diagnose,
 )
-from relex.dialects.readers import BINARY_READERS, split_path
+from relex.dialects.readers import BINARY_READERS, known_suffixes, split_path
 from relex.tools.colors import style_for
 
 if TYPE_CHECKING:
@@ -47,13 +47,14 @@ class ToolError(RelexError):
 @dataclass(frozen=True)
 class Source:
     """Program text and its origin. `line_offset` is the number of lines before it in its file. A binary file has `data`
-    in place of text. `module` is the name of a module in it."""
+    in place of text. `module` is the name of a module in it, `kind` the extension of such files."""
 
     name: str
     text: str
     line_offset: int = 0
     data: bytes | None = None
     module: str | None = None
+    kind: str = "mlir"
 
     def show(self, diagnostic: Diagnostic) -> Diagnostic:
         """Add the source line to a diagnostic that points into this text, and the file to one without a location."""
@@ -81,30 +82,29 @@ def read_text(path: str | None) -> tuple[str, str]:
         raise ToolError(f"cannot read '{name}': expected UTF-8 text, found byte 0x{data[e.start]:02x}") from e
 
 
-def read_source(path: str | None, kind: Callable[[str], str]) -> Source:
-    """Return the program in a file, of the kind that `kind` returns for its name. `x.py:Name` is one of several modules
-    in a file."""
+def read_source(path: str | None, others: str = "", kind: str | None = None) -> Source:
+    """Return the program in a file. `x.py:Name` is one of several modules in a file. The kind of program is that of the
+    extension by default. Raises `ToolError` for one that is not known; `others` says what else may be given."""
     path, module = (None, None) if path is None else split_path(path)
-    if kind("<stdin>" if path is None or path == "-" else path) in BINARY_READERS:
+    kind = kind or _file_kind(path or "-", others)
+    if kind in BINARY_READERS:
         name, data = read_bytes(path)
-        return Source(name, "", data=data)
-    return Source(*read_text(path), module=module)
+        return Source(name, "", data=data, kind=kind)
+    return Source(*read_text(path), module=module, kind=kind)
 
 
-def parse_source(source: Source, kind: str, of_models: Mapping[str, Any], **options: Any) -> ModuleOp:
+def parse_source(source: Source, of_models: Mapping[str, Any], **options: Any) -> ModuleOp:
     """Return the module of a program; `of_models` are the options of readers of binary files, `options` are those of
     readers of text."""
     if source.data is not None:
-        return readers.read_bytes(kind, source.data, source.name, **of_models)
+        return readers.read_bytes(source.kind, source.data, source.name, **of_models)
     return readers.read_text(
-        kind, source.text, source.name, module=source.module, line_offset=source.line_offset, **options
+        source.kind, source.text, source.name, module=source.module, line_offset=source.line_offset, **options
     )
 
 
-def file_kind(name: str, known: Collection[str], others: str) -> str:
-    """Return the kind of program in a file, its extension; `others` says what else may be given. Raises `ToolError` for
-    one that is not known."""
-    kind = PurePath(name).suffix.removeprefix(".") or "mlir"
+def _file_kind(name: str, others: str) -> str:
+    kind, known = PurePath(name).suffix.removeprefix(".") or "mlir", known_suffixes()
     if kind not in known:
         expected = ", ".join(f".{k}" for k in known)
         raise ToolError(f"unknown file extension '.{kind}' of '{name}'; expected {expected}{others}")
@@ -180,18 +180,11 @@ def compile_warnings(show: Callable[[Diagnostic], None]) -> Generator[None]:
         warnings.simplefilter("always", CompileWarning)
         usual = warnings.showwarning
 
-        def showwarning(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def showwarning(message: Warning | str, *others: Any, **options: Any) -> None:
             if isinstance(message, CompileWarning):
                 show(message.diagnostic)
             else:
-                usual(message, category, filename, lineno, file, line)
+                usual(message, *others, **options)
 
         warnings.showwarning = showwarning
         yield

@@ -18,7 +18,6 @@ from relex.tools.diagnostics import ToolError, write_bytes
 
 LEVELS = ("graph", "loops", "core")
 CODE = {"llvm": LlvmTarget(), "asm": AsmTarget(), "obj": ObjTarget()}
-FORMS = (*LEVELS, *CODE)
 
 
 def emit(

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from relex.passes.files.array_files import load_array
 from relex.tools.diagnostics import ToolError
+from relex.tools.model_inputs import Number, read_number
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
     from relex.dialects.signature import TensorSpec
-
-Number = bool | int | float
-
-_TRUTHS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Input:
     def read(cls, text: str) -> Input:
         """Read one value from `[NAME=]FILE.npy` or `[NAME=]NUMBER`."""
         name, rest = _split(text)
-        value = _number(rest)
+        value = read_number(rest)  # `./3` is a file.
         found = load_array(rest) if value is None else value
         return cls(name, lambda _: found)
 
@@ -66,16 +63,6 @@ def for_argument(value: Any, spec: TensorSpec) -> Any:
     except OverflowError as e:
         found = f"one of {value.bit_length()} bits"
         raise ToolError(f"argument '{spec.name}': expected a number of {spec.dtype.name}, found {found}") from e
-
-
-def _number(text: str) -> Number | None:
-    """Return the number that a command-line argument denotes, or None. `./3` is a file."""
-    for read in (_TRUTHS.__getitem__, int, float):
-        try:
-            return read(text)
-        except (KeyError, ValueError):
-            pass
-    return None
 
 
 def count_calls(inputs: Iterable[Input]) -> int | None:

@@ -9,39 +9,22 @@ from pathlib import PurePath
 from typing import Any
 
 from relex.dialects.readers import BINARY_READERS
-from relex.tools.diagnostics import ToolError
+from relex.tools.diagnostics import Source, ToolError
 
+Number = bool | int | float
+
+_TRUTHS = {"true": True, "false": False}
 _SHAPE = re.compile(r"(\d+|\?)(x(\d+|\?))*")
 _NUMBERS = re.compile(r"\[.*\]|[^\[\]]*,[^\[\]]*")
 
 
-def add_model_arguments(group: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage]
-    """Add the options `--shapes` and `--values`."""
-    group.add_argument(
-        "--shapes",
-        action="append",
-        default=[],
-        metavar="NAME=SIZE|NAME=SHAPE,...",
-        help="close sizes of an .onnx file that are open, by their names or by those of inputs: batch=4,seq=128 or "
-        "x=1x3x224x224, with ? for a size that stays as it is; may be given several times",
-    )
-    group.add_argument(
-        "--values",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="make a constant of an input of an .onnx file: an .npy file, a number, or numbers like 1,8 for a list; "
-        "may be given several times",
-    )
-
-
-def model_options(args: argparse.Namespace, name: str, kind: str) -> Mapping[str, Any]:
-    """Return the options of the reader of the program in a file of some kind. Raises `ToolError` for what cannot be
-    read, and for a program that is no model."""
+def model_options(args: argparse.Namespace, source: Source) -> Mapping[str, Any]:
+    """Return the options of the reader of a program. Raises `ToolError` for what cannot be read, and for a program that
+    is no model."""
     for option in ("shapes", "values"):
-        if getattr(args, option) and kind not in BINARY_READERS:
+        if getattr(args, option) and source.kind not in BINARY_READERS:
             known = " or ".join(f".{suffix}" for suffix in BINARY_READERS)
-            raise ToolError(f"expected a model, a file named *{known}, with --{option}, found '{name}'")
+            raise ToolError(f"expected a model, a file named *{known}, with --{option}, found '{source.name}'")
     options: dict[str, Any] = {
         "shapes": _once("shapes", [_shape(part) for text in args.shapes for part in text.split(",")]),
         "values": _once("values", [_value(text) for text in args.values]),
@@ -75,17 +58,17 @@ def _value(text: str) -> tuple[str, Any]:
 
         return name, load_array(value)
     parts = [part for part in value.strip("[]").split(",") if part.strip()]
-    try:
-        numbers = [_number(part.strip()) for part in parts]
-    except ValueError:
-        raise ToolError(f"expected --values with an .npy file, a number, or numbers like 1,8, found '{text}'") from None
+    numbers = [read_number(part.strip()) for part in parts]
+    if None in numbers:
+        raise ToolError(f"expected --values with an .npy file, a number, or numbers like 1,8, found '{text}'")
     return name, numbers if _NUMBERS.fullmatch(value) or len(numbers) != 1 else numbers[0]
 
 
-def _number(text: str) -> bool | int | float:
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+def read_number(text: str) -> Number | None:
+    """Return the number that a command-line argument denotes, or None."""
+    for read in (_TRUTHS.__getitem__, int, float):
+        try:
+            return read(text)
+        except (KeyError, ValueError):
+            pass
+    return None

@@ -110,20 +110,16 @@ class Plugins:
         return replace(p, passes=tuple(passes)) if isinstance(p, RelexPipelinePass) else p
 
 
-def _add(known: dict[str, T], new: Mapping[str, T], kind: str, where: str) -> None:
+def _add(known: dict[str, Callable[[], T]], new: Mapping[str, Callable[[], T]], kind: str, where: str) -> None:
     """Add factories to the known ones. What is known already, as its package is installed, may be there twice."""
     for name, factory in new.items():
-        if name in known and not _is_same(_made(known[name]), _made(factory)):
+        if name in known and not _is_same(known[name](), factory()):
             raise _taken(where, kind, name)
         known.setdefault(name, factory)
 
 
 def _taken(where: str, kind: str, name: str) -> ToolError:
     return ToolError(f"{where} brings a {kind} '{name}', which is there already")
-
-
-def _made(factory: Any) -> Any:
-    return factory()
 
 
 def _is_same(known: object, new: object) -> bool:

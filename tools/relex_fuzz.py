@@ -9,11 +9,10 @@ from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
-from relex.tools.arguments import normalize, raise_tool_errors
+from relex.tools.arguments import add_common_arguments, normalize
 from relex.tools.completion import add_completion
 from relex.tools.diagnostics import ToolError, run_tool
 from relex.tools.progress import cells
-from relex.tools.version import VersionAction
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -35,10 +34,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="go on with the campaign in the folder")
     parser.add_argument("--replay", metavar="FILE", help="try the program of a file that was written before")
     parser.add_argument("--list", action="store_true", help="list the subjects")
-    parser.add_argument("--version", action=VersionAction)
-    parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    add_common_arguments(parser)
     add_completion(parser, subjects)
-    raise_tool_errors(parser)
     return parser
 
 
@@ -86,7 +83,7 @@ def campaign(args: argparse.Namespace) -> None:
     begin, before = monotonic(), state.seconds
     until = begin + minutes * 60 if minutes is not None else float("inf")
     more = args.programs if args.programs is not None else float("inf")
-    last = state.programs + more
+    first = state.programs
 
     def numbers() -> Iterator[int]:
         for count, number in enumerate(state.numbers()):
@@ -95,8 +92,7 @@ def campaign(args: argparse.Namespace) -> None:
                 return
 
     def done() -> float:
-        by_time = (monotonic() - begin) / (until - begin)
-        return max(by_time, 1 - (last - state.programs) / more if more < float("inf") else 0.0)
+        return max((monotonic() - begin) / (until - begin), (state.programs - first) / more)
 
     print(f"relex-fuzz --seed {state.seed}: {', '.join(state.subjects)}", flush=True)
     wrong = state.wrong

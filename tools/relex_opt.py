@@ -42,7 +42,6 @@ from relex.tools.completion import add_completion
 from relex.tools.diagnostics import (
     Source,
     ToolError,
-    file_kind,
     parse_source,
     print_diagnostic,
     read_source,
@@ -265,7 +264,7 @@ class RelexOptMain(xDSLOptMain):
         fuzz = FuzzPass(self._make_pass(specs[0]), FuzzOptions.parse(self.args.fuzz), self.ctx, folder, loaded)
         program, source = None, None
         if self.args.input_file is not None:
-            source = read_source(self.args.input_file, self._extension)
+            source = self._read_source()
             run = ProgramRun(self._setup, source)
             program = run.parse()
             run.verify(program)
@@ -275,21 +274,19 @@ class RelexOptMain(xDSLOptMain):
             raise CompileError([source.show(d) for d in e.diagnostics] if source is not None else e.diagnostics) from e
 
     def _read_sources(self) -> list[Source]:
-        source = read_source(self.args.input_file, self._extension)
+        source = self._read_source()
         if not self.args.split_input_file or source.data is not None:
             return [source]
         chunks = SPLIT_MARKER.split(source.text)
         offsets = accumulate((chunk.count("\n") for chunk in chunks[:-1]), initial=0)
         return [replace(source, text=chunk, line_offset=offset) for chunk, offset in zip(chunks, offsets, strict=True)]
 
-    def _extension(self, name: str) -> str:
-        """Return the kind of program in a file."""
-        return self.args.frontend or file_kind(name, self.available_frontends, ", or -f with a format")
+    def _read_source(self) -> Source:
+        return read_source(self.args.input_file, ", or -f with a format", self.args.frontend)
 
     def _reader(self, source: Source) -> Callable[[], ModuleOp]:
-        kind = self._extension(source.name)
-        options = model_options(self.args, source.name, kind)
-        return partial(parse_source, source, kind, options, context=self.ctx, verify=False, params=self._metadata)
+        options = model_options(self.args, source)
+        return partial(parse_source, source, options, context=self.ctx, verify=False, params=self._metadata)
 
     def _process(self, source: Source, index: int) -> bytes:
         """Process program number `index` of the input, from text to output."""

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from relex.dialects.errors import CompileError
-from relex.dialects.readers import is_metadata, known_suffixes
+from relex.dialects.readers import is_metadata
 from relex.passes.activity import doing
 from relex.passes.progress import showing_progress
 from relex.tools.arguments import normalize
@@ -18,7 +18,6 @@ from relex.tools.diagnostics import (
     Source,
     ToolError,
     compile_warnings,
-    file_kind,
     parse_source,
     print_diagnostic,
     read_source,
@@ -76,7 +75,7 @@ def _run(args: argparse.Namespace) -> None:
     else:
         context = make_context()
         plugins.add_dialects(context)
-        source = read_source(args.file, _kind)
+        source = read_source(args.file, f" or {SAVED}")
         params = load_arrays(args.params) if args.params else {}
         try:
             results = _results(_read_program(source, args, context, params), args, inputs, source)
@@ -104,11 +103,6 @@ def _set_up(args: argparse.Namespace) -> Plugins:
     return plugins
 
 
-def _kind(name: str) -> str:
-    """Return the kind of program in a file."""
-    return file_kind(name, known_suffixes(), f" or {SAVED}")
-
-
 def _results_of_saved(args: argparse.Namespace, inputs: Sequence[Input]) -> Sequence[Array] | None:
     """Return the results of a function of a saved executable; None if it is only described."""
     with doing("Link"):
@@ -129,12 +123,11 @@ def _read_program(
     from relex.passes.files.array_files import load_arrays
     from relex.passes.graph.bind_params import BindParamsPass
 
-    kind = _kind(source.name)
     with compile_warnings(lambda diagnostic: print_diagnostic(source.show(diagnostic))):
-        options = model_options(args, source.name, kind)
+        options = model_options(args, source)
         constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
         with doing("Parser"):
-            module = parse_source(source, kind, options, context=context, params=constants)
+            module = parse_source(source, options, context=context, params=constants)
     bound = {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}
     return BindParamsPass(args.entry, bound)(module) if bound else module
 

@@ -9,13 +9,11 @@ from pathlib import Path, PurePath
 from time import monotonic
 
 from relex.dialects.errors import CompileError
-from relex.dialects.readers import known_suffixes
-from relex.tools.arguments import normalize, raise_tool_errors
+from relex.tools.arguments import MODELS, add_common_arguments, add_options, normalize
 from relex.tools.completion import add_completion
-from relex.tools.diagnostics import ToolError, file_kind, parse_source, read_source, run_tool
-from relex.tools.model_inputs import add_model_arguments, model_options
+from relex.tools.diagnostics import ToolError, parse_source, read_source, run_tool
+from relex.tools.model_inputs import model_options
 from relex.tools.progress import with_progress
-from relex.tools.version import VersionAction
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -33,11 +31,9 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--resume", action="store_true", help="go on with the file that was written before")
     parser.add_argument("--strict", action="store_true", help="tune the program as --strict compiles it")
-    add_model_arguments(parser)
-    parser.add_argument("--version", action=VersionAction)
-    parser.add_argument("--debug", action="store_true", help="print a Python traceback with every error")
+    add_options(parser, MODELS)
+    add_common_arguments(parser)
     add_completion(parser)
-    raise_tool_errors(parser)
     return parser
 
 
@@ -50,18 +46,16 @@ def run(args: argparse.Namespace) -> None:
     until = monotonic() + args.minutes * 60
     if not args.minutes > 0:
         raise ToolError(f"expected --minutes to be more than 0, found {args.minutes:g}")
-    source = read_source(args.file, lambda name: file_kind(name, known_suffixes(), ""))
+    source = read_source(args.file)
     path = Path(args.output or PurePath(args.file).with_suffix(".tuned.mlir"))
     try:
-        kind = file_kind(source.name, known_suffixes(), "")
-        module = parse_source(source, kind, model_options(args, source.name, kind))
-        module = loop_functions(module, strict=args.strict)
+        module = loop_functions(parse_source(source, model_options(args, source)), strict=args.strict)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
     target = get_target(module)
     assert target is not None
     record = Record.load(path, target) if args.resume else Record(target)
-    tuner = Tuner.of(module, record)
+    tuner = Tuner(module, record)
     tuned: list[Tuned] = []
 
     def is_time_left() -> bool:

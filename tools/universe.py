@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeVar
 
 from xdsl.dialects import get_all_dialects as get_xdsl_dialects
 from xdsl.targets import get_all_targets as get_xdsl_targets
@@ -19,31 +21,22 @@ from xdsl.utils.target import Target
 
 T = TypeVar("T")
 
+TARGETS = {
+    "llvm": ("relex.lowering.llvm.targets", "LlvmTarget"),
+    "asm": ("relex.lowering.llvm.targets", "AsmTarget"),
+    "obj": ("relex.lowering.llvm.targets", "ObjTarget"),
+    "script": ("relex.frontend.script.printer", "ScriptTarget"),
+}
+"""The modules and classes of targets by name."""
+
 
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
     """Return the targets of `relex-opt -t` by name, each imported on first use."""
+    return {name: partial(_imported, *home) for name, home in TARGETS.items()}
 
-    def get_llvm():
-        from relex.lowering.llvm.targets import LlvmTarget
 
-        return LlvmTarget
-
-    def get_asm():
-        from relex.lowering.llvm.targets import AsmTarget
-
-        return AsmTarget
-
-    def get_obj():
-        from relex.lowering.llvm.targets import ObjTarget
-
-        return ObjTarget
-
-    def get_script():
-        from relex.frontend.script.printer import ScriptTarget
-
-        return ScriptTarget
-
-    return {"llvm": get_llvm, "asm": get_asm, "obj": get_obj, "script": get_script}
+def _imported(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 def _without(names: dict[str, T], taken: dict[str, T]) -> dict[str, T]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.contenders import Backend, Compiled, Weights
-from benchmarks.rows import Row
+from benchmarks.rows import ArrayOperators, Row
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_X64"] = "1"
@@ -17,20 +17,8 @@ jax: Any = import_module("jax")
 jnp: Any = import_module("jax.numpy")
 
 
-class JaxOperators:
+class JaxOperators(ArrayOperators):
     """The operators in JAX."""
-
-    def dense(self, x: Any, w: Any) -> Any:
-        return x @ w.T
-
-    def matmul(self, x: Any, y: Any) -> Any:
-        return x @ y
-
-    def add(self, x: Any, y: Any) -> Any:
-        return x + y
-
-    def multiply(self, x: Any, y: Any) -> Any:
-        return x * y
 
     def relu(self, x: Any) -> Any:
         return jax.nn.relu(x)

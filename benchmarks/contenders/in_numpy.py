@@ -7,23 +7,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.contenders import Backend, Compiled, Weights
-from benchmarks.rows import Row
+from benchmarks.rows import ArrayOperators, Row
 
 
-class NumPyOperators:
+class NumPyOperators(ArrayOperators):
     """The operators in NumPy."""
-
-    def dense(self, x: Any, w: Any) -> Any:
-        return x @ w.T
-
-    def matmul(self, x: Any, y: Any) -> Any:
-        return x @ y
-
-    def add(self, x: Any, y: Any) -> Any:
-        return x + y
-
-    def multiply(self, x: Any, y: Any) -> Any:
-        return x * y
 
     def relu(self, x: Any) -> Any:
         return np.maximum(x, x.dtype.type(0))

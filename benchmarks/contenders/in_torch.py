@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.contenders import Backend, Compiled, Weights, thread_limit
-from benchmarks.rows import Row
+from benchmarks.rows import ArrayOperators, Row
 
 warnings.filterwarnings("ignore", module="torch")
 logging.disable(logging.WARNING)
@@ -23,20 +23,11 @@ functional: Any = import_module("torch.nn.functional")
 torch.set_num_threads(thread_limit())
 
 
-class TorchOperators:
+class TorchOperators(ArrayOperators):
     """The operators in PyTorch."""
 
     def dense(self, x: Any, w: Any) -> Any:
         return functional.linear(x, w)
-
-    def matmul(self, x: Any, y: Any) -> Any:
-        return x @ y
-
-    def add(self, x: Any, y: Any) -> Any:
-        return x + y
-
-    def multiply(self, x: Any, y: Any) -> Any:
-        return x * y
 
     def relu(self, x: Any) -> Any:
         return torch.relu(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from importlib.resources import files
 from itertools import accumulate
 
@@ -278,18 +279,11 @@ static inline int {name}({", ".join([*self._size_parameters(), *parameters]) or 
         terms = [self._product(factors_of(atom), factor) for atom, factor in ordered_terms(size)]
         if constant_of(size):
             terms.append(_number(constant_of(size)))
-        text = terms[0]
-        for term in terms[1:]:
-            text = f"relex_add(&wrong, {text}, {term})"
-        return text
+        return _nested("relex_add", terms)
 
     def _product(self, atoms: Iterable[Atom], factor: int) -> str:
-        parts = [self._atom(atom) for atom in atoms]
-        parts = [*([_number(factor)] if factor != 1 else []), *parts]
-        text = parts[0]
-        for part in parts[1:]:
-            text = f"relex_multiply(&wrong, {text}, {part})"
-        return text
+        number = [_number(factor)] if factor != 1 else []
+        return _nested("relex_multiply", [*number, *map(self._atom, atoms)])
 
     def _atom(self, atom: Atom) -> str:
         match atom:
@@ -303,6 +297,11 @@ static inline int {name}({", ".join([*self._size_parameters(), *parameters]) or 
                 return f"relex_{which}({self._size(lhs)}, {self._size(rhs)})"
             case _:
                 raise ValueError(f"expected an expression of names, found {atom}")
+
+
+def _nested(function: str, terms: Iterable[str]) -> str:
+    """Return the calls that combine terms from the left."""
+    return reduce(lambda text, term: f"{function}(&wrong, {text}, {term})", terms)
 
 
 def _number(value: int) -> str:

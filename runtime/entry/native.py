@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
-from relex.runtime.descriptors import ALIGNED, SIZES
+from relex.runtime.descriptors import ALIGNED, SIZES, code_address
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once
 
@@ -117,7 +117,7 @@ def _fields_are_found() -> bool:
 
 def _compile() -> LoadedCode:
     text = read_ir("relex.runtime.entry", "entry.ll", aligned=ALIGNED, sizes=SIZES)
-    symbols = {name: _address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
+    symbols = {name: code_address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
     symbols |= {name: _numpy_api()[place] for name, place in _NUMPY.items()}
     symbols["name_of_method"] = id(sys.intern(METHOD))
     return link_ir(text, ("spec", "call"), symbols)
@@ -135,7 +135,3 @@ def _numpy_api() -> Any:
 
 def _numpy_abi_version() -> int:
     return ctypes.CFUNCTYPE(ctypes.c_uint)(_numpy_api()[_NUMPY_ABI_VERSION])()
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0

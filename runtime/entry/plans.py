@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relex.dialects.signature import Signature
-from relex.runtime.descriptors import ALIGNED, address_of, descriptor
+from relex.runtime.descriptors import ALIGNED, Shape, address_of, descriptor
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -22,8 +22,6 @@ KEPT = 16
 
 MAX_WORDS = 2048
 """The largest frame, in words, that native code puts on the stack."""
-
-Shape = tuple[int, ...]
 
 
 class Plan:

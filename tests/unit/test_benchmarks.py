@@ -209,7 +209,7 @@ def test_a_pause_in_the_first_call_is_not_a_contenders(later: float, bursts: int
 
 
 def public(kind: type) -> set[str]:
-    return {name for name in vars(kind) if not name.startswith("_")}
+    return {name for name in dir(kind) if not name.startswith("_")}
 
 
 def test_the_operators_of_all_contenders_are_complete() -> None:

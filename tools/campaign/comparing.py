@@ -17,10 +17,17 @@ from relex.passes.numerics import together
 from relex.reference import check_pass
 from relex.reference.equivalence.check import Report
 from relex.reference.equivalence.differences import NotEquivalentError
+from relex.reference.fuzzing.variants import has_unused_sizes
 from relex.tools.campaign.subject import Skip
 
 if TYPE_CHECKING:
     from relex.passes.numerics import Numerics
+
+
+def skip_unused_sizes(module: ModuleOp) -> None:
+    """Raise `Skip` for a program of which passes may remove an operator that would refuse the sizes of a call."""
+    if has_unused_sizes(module):
+        raise Skip("an unused operator requires something of sizes")
 
 
 def read_back(read: Callable[[str], ModuleOp], text: str) -> ModuleOp:

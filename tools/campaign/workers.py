@@ -54,7 +54,6 @@ class Worker:
 
     def __init__(self, setting: Setting):
         self._setting = setting
-        self._tried = 0
         self._start()
 
     def _start(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import CompileError, Diagnostic, describe
 from relex.dialects.tir import PrimFuncOp
@@ -143,5 +144,4 @@ def _function_of(diagnostic: Diagnostic) -> str:
     op = diagnostic.op
     while op is not None and not isinstance(op.parent_op(), ModuleOp):
         op = op.parent_op()
-    name = op.properties.get("sym_name") if op is not None else None
-    return getattr(name, "data", "")
+    return (get_name_if_symbol(op) if op is not None else None) or ""

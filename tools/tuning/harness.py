@@ -59,22 +59,17 @@ class Harness:
         main = FuncOp("main", (open_types, outputs))
         builder = Builder(InsertPoint.at_end(main.body.block))
         given = iter(main.args)
-        operands: list[SSAValue] = []
-        arrays: list[Array] = []
-        for t, constant in zip(types, is_constant, strict=True):
-            array = self._numbers(t)
-            if constant:
-                operands.append(builder.insert(ConstantOp(array)).result)
-            else:
-                operands.append(next(given))
-                arrays.append(array)
+        arrays = [(self._numbers(t), constant) for t, constant in zip(types, is_constant, strict=True)]
+        operands: list[SSAValue] = [
+            builder.insert(ConstantOp(array)).result if constant else next(given) for array, constant in arrays
+        ]
         call = builder.insert(CallTirOp(self._func.sym_name.data, operands, outputs))
         builder.insert(ReturnOp(*call.results))
         func = self._func.clone()
         remove_argument_attr(func, CONSTANT_ATTR)
         module = ModuleOp([main, func])
         set_target(module, self._target)
-        return module, arrays
+        return module, [array for array, constant in arrays if not constant]
 
     def _numbers(self, t: TensorType[Attribute]) -> Array:
         """Return small whole numbers: most sums of their products are exact, in any order."""

@@ -42,11 +42,6 @@ class Record:
         record._known = {identity(op) for op in module.ops if isinstance(op, PrimFuncOp)}
         return record
 
-    @staticmethod
-    def identity(func: PrimFuncOp) -> str:
-        """Return what is the same for functions that are tuned alike."""
-        return identity(func)
-
     def __contains__(self, func: PrimFuncOp) -> bool:
         return identity(func) in self._known
 

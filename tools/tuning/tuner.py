@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.errors import CompileError, RelexError
-from relex.dialects.processors import Processor, processor_of
+from relex.dialects.processors import processor_of
 from relex.dialects.relex import CallTirOp
 from relex.dialects.schedule import SequenceOp
 from relex.dialects.target import get_target
@@ -21,6 +21,7 @@ from relex.lowering.relex_pipeline import pipeline
 from relex.passes import ApplySchedulePass, CheckTirPass, ScheduleCpuPass
 from relex.passes.base import run_pass
 from relex.passes.editing.stated_sizes import state_sizes
+from relex.passes.loops.apply_tuning import identity
 from relex.passes.loops.schedule_cpu import mark_constants
 from relex.reference import check_equivalent
 from relex.tools.diagnostics import ToolError
@@ -85,30 +86,26 @@ def loop_functions(module: ModuleOp, *, strict: bool) -> ModuleOp:
 
 
 class Tuner:
-    """The loop functions of a program that can be measured, and what is known about them."""
+    """The loop functions of a program that can be measured, and what is known about them. Raises `ToolError` for a
+    processor that loops are not scheduled for."""
 
-    def __init__(self, module: ModuleOp, record: Record, processor: Processor):
+    def __init__(self, module: ModuleOp, record: Record):
+        target = get_target(module)
+        processor = processor_of(target) if target is not None else None
+        if processor is None:
+            raise ToolError(f"loops are not scheduled for {target}: there is nothing to tune")
         self._record, self._processor = record, processor
         calls = Counter(op.callee.root_reference.data for op in module.walk() if isinstance(op, CallTirOp))
         functions = [op for op in module.ops if isinstance(op, PrimFuncOp)]
         self.left_out = [op for op in functions if not Harness.takes(op)]
         self.functions = [(op, max(1, calls[op.sym_name.data])) for op in functions if Harness.takes(op)]
 
-    @classmethod
-    def of(cls, module: ModuleOp, record: Record) -> Tuner:
-        """Return a tuner for a program. Raises `ToolError` for a processor that loops are not scheduled for."""
-        target = get_target(module)
-        processor = processor_of(target) if target is not None else None
-        if processor is None:
-            raise ToolError(f"loops are not scheduled for {target}: there is nothing to tune")
-        return cls(module, record, processor)
-
     def pending(self) -> list[tuple[PrimFuncOp, int]]:
         """Return the functions that the record does not have, each with its calls, those that take longest first."""
         seen: set[str] = set()
         found: list[tuple[float, PrimFuncOp, int]] = []
         for func, calls in self.functions:
-            if func in self._record or (key := self._record.identity(func)) in seen:
+            if func in self._record or (key := identity(func)) in seen:
                 continue
             seen.add(key)
             harness = Harness(func, self._record.target)

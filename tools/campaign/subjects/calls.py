@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +14,8 @@ from relex.dialects.sizes import names_in
 from relex.reference.equivalence.samples import KINDS
 from relex.reference.fuzzing.structures import random_program
 from relex.runtime import build, get_threads, load, set_threads
-from relex.tools.campaign.subject import Case, Skip, Subject
+from relex.tools.campaign.subject import Case, Subject
+from relex.tools.campaign.subjects.wider import arguments_with, as_list, called
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -35,16 +35,11 @@ class CallsSubject(Subject):
         executable = build(case.module, cache=False)
         rng = np.random.default_rng(int(case.options["seed"]))
         specs = executable["main"].signature.inputs
-        sizes = {name: int(rng.integers(0, 6)) for spec in specs for size in spec.shape for name in _names(size)}
-        shapes = [spec.shape_with(sizes) for spec in specs]
-        if min(chain.from_iterable(shapes), default=0) < 0:
-            raise Skip("sizes that do not go together: one of them is negative")
-        draw = KINDS[str(rng.choice(list(KINDS)))].draw
-        arguments = [draw(rng, spec.dtype, shape, i) for i, (spec, shape) in enumerate(zip(specs, shapes, strict=True))]
-        try:
-            expected = _bits(executable["main"](*arguments))
-        except ValueError as e:
-            raise Skip(f"sizes that do not go together: {e}") from e
+        sizes = {
+            name: int(rng.integers(0, 6)) for spec in specs for size in spec.shape for name in sorted(names_in(size))
+        }
+        arguments = arguments_with(specs, sizes, rng, str(rng.choice(list(KINDS))))
+        expected = _bits(called(executable["main"], arguments))
         for what, call in self._ways(executable, arguments, rng):
             if _bits(call()) != expected:
                 return f"it gives other results {what}"
@@ -71,8 +66,7 @@ class CallsSubject(Subject):
 
         def into() -> Any:
             results = main(*arguments)
-            arrays = [results] if len(main.signature.outputs) == 1 else list(results or ())
-            given = [np.full_like(array, 1) for array in arrays]
+            given = [np.full_like(array, 1) for array in as_list(results)]
             if not given:
                 return results
             main(*arguments, out=given[0] if len(given) == 1 else given)
@@ -86,10 +80,6 @@ class CallsSubject(Subject):
             ("after it was saved and loaded", loaded),
             ("with out=", into),
         ]
-
-
-def _names(size: Any) -> Sequence[str]:
-    return [] if isinstance(size, int) else sorted(names_in(size))
 
 
 def _other_layout(array: Array, rng: np.random.Generator) -> Array:
@@ -117,9 +107,7 @@ def _other_layout(array: Array, rng: np.random.Generator) -> Array:
 
 def _bits(results: Any) -> list[tuple[Any, ...]]:
     """Return the bits of results, with one NaN for all of them."""
-    several = cast("Sequence[Any]", results if isinstance(results, tuple | list) else [results])
-    arrays = [a for a in several if a is not None]
-    return [(a.dtype, a.shape, _one_nan(np.asarray(a)).tobytes()) for a in arrays]
+    return [(a.dtype, a.shape, _one_nan(a).tobytes()) for a in as_list(results)]
 
 
 def _one_nan(array: Array) -> Array:

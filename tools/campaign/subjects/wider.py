@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -17,9 +17,10 @@ from relex.dialects.sizes import names_in
 from relex.reference import interpret
 from relex.reference.equivalence.samples import KINDS
 from relex.reference.fuzzing.structures import random_program
-from relex.reference.fuzzing.variants import has_unused_sizes, main_of
+from relex.reference.fuzzing.variants import main_of
 from relex.reference.wider.graphs import follow, judge, steps
 from relex.runtime import build
+from relex.tools.campaign.comparing import skip_unused_sizes
 from relex.tools.campaign.subject import Case, Skip, Subject, count
 
 if TYPE_CHECKING:
@@ -40,28 +41,35 @@ class WiderSubject(Subject):
         return Case(random_program(random), {"strict": strict, "seed": str(random.randrange(2**31))})
 
     def check(self, case: Case) -> str | None:
-        if has_unused_sizes(case.module):
-            raise Skip("an unused operator requires something of sizes")
+        skip_unused_sizes(case.module)
         executable = build(case.module, strict=bool(case.options["strict"]), cache=False)["main"]
         interpreted = interpret(with_all_values(case.module))["main"]
         main = main_of(case.module)
         assert main is not None
-        rng = np.random.default_rng(int(case.options["seed"]))
-        decided = 0
-        for kind in KINDS:
-            arguments = random_arguments(executable.signature.inputs, rng, kind)
-            try:
-                results = as_list(executable(*arguments))
-            except ValueError as e:
-                raise Skip(f"sizes that do not go together: {e}") from e
+
+        def compare(arguments: Sequence[Array]) -> str | int:
+            results = as_list(called(executable, arguments))
             arrays = dict(zip(values_of(main), as_list(interpreted(*arguments)), strict=True))
-            found = difference_of(main, arguments, arrays, results)
-            if isinstance(found, str):
-                return f"{found} ({KINDS[kind].description})"
-            decided += found
-        if not decided:
-            raise Skip("nothing is decided")
-        return None
+            return difference_of(main, arguments, arrays, results)
+
+        return first_difference(case, executable.signature.inputs, compare)
+
+
+def first_difference(
+    case: Case, specs: Sequence[TensorSpec], compare: Callable[[Sequence[Array]], str | int]
+) -> str | None:
+    """Return the first difference that `compare` finds on arguments of some kind; it returns how many elements were
+    decided if it finds none. Raises `Skip` if nothing could be decided."""
+    rng = np.random.default_rng(int(case.options["seed"]))
+    decided = 0
+    for kind in KINDS:
+        found = compare(random_arguments(specs, rng, kind))
+        if isinstance(found, str):
+            return f"{found} ({KINDS[kind].description})"
+        decided += found
+    if not decided:
+        raise Skip("nothing is decided")
+    return None
 
 
 def difference_of(main: FuncOp, arguments: Sequence[Array], arrays: Arrays, results: Sequence[Array]) -> str | int:
@@ -105,13 +113,27 @@ def with_all_values(module: ModuleOp) -> ModuleOp:
 
 def random_arguments(specs: Sequence[TensorSpec], rng: np.random.Generator, kind: str) -> list[Array]:
     """Return arguments of a kind, in which sizes of one name are equal. Raises `Skip` if a size is negative."""
-    names = {name for spec in specs for size in spec.shape if not isinstance(size, int) for name in names_in(size)}
-    sizes = {name: int(rng.integers(0, 6)) for name in sorted(names)}
+    names = {name for spec in specs for size in spec.shape for name in names_in(size)}
+    return arguments_with(specs, {name: int(rng.integers(0, 6)) for name in sorted(names)}, rng, kind)
+
+
+def arguments_with(
+    specs: Sequence[TensorSpec], sizes: Mapping[str, int], rng: np.random.Generator, kind: str
+) -> list[Array]:
+    """Return arguments of a kind with these sizes. Raises `Skip` if one of their shapes is negative."""
     shapes = [spec.shape_with(sizes) for spec in specs]
     if min(chain.from_iterable(shapes), default=0) < 0:
         raise Skip("sizes that do not go together: one of them is negative")
     draw = KINDS[kind].draw
     return [draw(rng, spec.dtype, shape, i) for i, (spec, shape) in enumerate(zip(specs, shapes, strict=True))]
+
+
+def called(function: Callable[..., Any], arguments: Sequence[Array]) -> Any:
+    """Call a function. Raises `Skip` if it refuses the sizes of the arguments."""
+    try:
+        return function(*arguments)
+    except ValueError as e:
+        raise Skip(f"sizes that do not go together: {e}") from e
 
 
 def as_list(results: Any) -> list[Array]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -13,16 +13,15 @@ from relex.dialects.context import make_context
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.support.signatures import signatures
 from relex.passes.base import apply_pass
-from relex.reference.equivalence.samples import KINDS
 from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import random_program
-from relex.reference.fuzzing.variants import has_unused_sizes
 from relex.reference.interpreter.api import Interpretation
 from relex.reference.interpreter.program import Program
 from relex.reference.wider.graphs import Verdict
 from relex.reference.wider.loops import HeldNumbers
-from relex.tools.campaign.subject import Case, Skip, Subject, count
-from relex.tools.campaign.subjects.wider import random_arguments
+from relex.tools.campaign.comparing import skip_unused_sizes
+from relex.tools.campaign.subject import Case, Subject, count
+from relex.tools.campaign.subjects.wider import called, first_difference
 
 OF_OPERATORS = 0.7
 """How often loops are those of operators."""
@@ -40,22 +39,15 @@ class WiderLoopsSubject(Subject):
         return Case(module, {"seed": str(random.randrange(2**31))})
 
     def check(self, case: Case) -> str | None:
-        if has_unused_sizes(case.module):
-            raise Skip("an unused operator requires something of sizes")
+        skip_unused_sizes(case.module)
         held = Held()
         interpreted = interpreted_with(held, case.module)
-        rng = np.random.default_rng(int(case.options["seed"]))
-        for kind in KINDS:
-            arguments = random_arguments(interpreted.signature.inputs, rng, kind)
-            try:
-                interpreted(*arguments)
-            except ValueError as e:
-                raise Skip(f"sizes that do not go together: {e}") from e
-            if held.wrong:
-                return f"{held.wrong} ({KINDS[kind].description})"
-        if not held.decided:
-            raise Skip("nothing is decided")
-        return None
+
+        def compare(arguments: Sequence[Any]) -> str | int:
+            called(interpreted, arguments)
+            return held.wrong or held.decided
+
+        return first_difference(case, interpreted.signature.inputs, compare)
 
 
 class Held:
