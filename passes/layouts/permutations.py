@@ -10,15 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import has_dtype
-from relex.dialects.relex import (
-    BatchNormOp,
-    ConcatOp,
-    ConstantOp,
-    Elementwise,
-    LogSoftmaxOp,
-    PermuteDimsOp,
-    SoftmaxOp,
-)
+from relex.dialects.relex import BatchNormOp, ConcatOp, ConstantOp, Elementwise, LogSoftmaxOp, PermuteDimsOp, SoftmaxOp
 from relex.dialects.relex.operator import AlongAxis, tensor_type
 from relex.dialects.relex.properties import integer
 from relex.dialects.relex.tensors import array_of

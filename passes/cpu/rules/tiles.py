@@ -20,14 +20,7 @@ from relex.passes.cpu.reductions import block_named, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.steps import (
-    dispatch,
-    follows_rows,
-    move_consumer,
-    part,
-    split_reader,
-    unroll_in_tile,
-)
+from relex.passes.cpu.steps import dispatch, follows_rows, move_consumer, part, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
