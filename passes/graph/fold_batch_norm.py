@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
@@ -12,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import is_emulated, mapped_dense, numpy_dtype
 from relex.dialects.relex import (
     AddOp,
@@ -39,9 +39,6 @@ from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.numerics import reassociates
 from relex.passes.support.constants import erase_constant
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 
 @dataclass(frozen=True)
@@ -119,8 +116,6 @@ class FoldBatchNormPass(RelexPass):
     numerics = reassociates
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import numpy as np
-
         with np.errstate(all="ignore"):
             for first in list(walk(op)):
                 # A normalization that has been folded into the layer before it is gone.
@@ -187,8 +182,6 @@ def _steps_after(value: SSAValue, axis: int) -> Iterator[tuple[Operation, _Affin
 
 
 def _normalized(op: BatchNormOp, axis: int) -> _Affine | None:
-    import numpy as np
-
     gamma, beta, mean, variance = (_constant(value) for value in op.operands[1:])
     if gamma is None or beta is None or mean is None or variance is None or op.normal_axis != axis:
         return None
@@ -237,8 +230,6 @@ def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
 
 def _new_layer(layer: Operation, channels: Channels, function: _Affine) -> list[Operation] | None:
     """Return the ops that compute a layer followed by a function of its channels."""
-    import numpy as np
-
     old = layer.operands[1]
     result = layer.results[0]
     count = tensor_type(result.type).get_shape()[channels.axis]
@@ -258,8 +249,6 @@ def _new_layer(layer: Operation, channels: Channels, function: _Affine) -> list[
 def _scaled(layer: Operation, channels: Channels, factors: Array) -> ConstantOp | None:
     """Return the weight of a layer with its channels multiplied; None if an element is not finite then. Weights are
     large: each is rounded as soon as it is multiplied."""
-    import numpy as np
-
     weight = array_of(layer.operands[1])
     assert weight is not None
     by = channels.factors(layer, weight, factors)
@@ -291,8 +280,6 @@ def _new_normalization(norm: BatchNormOp, function: _Affine) -> list[Operation] 
 
 def _rounded(array: Array, like: SSAValue) -> ConstantOp | None:
     """Return a constant with elements of the type of a value; None if one is not finite."""
-    import numpy as np
-
     rounded = array.astype(numpy_dtype(tensor_type(like.type).element_type))
     return ConstantOp(rounded) if np.isfinite(rounded).all() else None
 
