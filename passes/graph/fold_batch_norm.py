@@ -30,15 +30,14 @@ from relex.dialects.relex import (
     SubtractOp,
 )
 from relex.dialects.relex.convolution import TransposedConvolution
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.numerics import reassociates
-from relex.passes.support.constants import erase_constant
+from relex.passes.support.constants import erase_unused_constants
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,7 @@ def _is_float(value: SSAValue) -> bool:
 
 def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
     """Return a constant as one number for each channel, or one for all; None if it differs between elements of one."""
-    sizes = tensor_type(value.type).get_shape()
+    sizes = shape_of(value)
     shape = (*[1] * (rank - len(sizes)), *sizes)
     if len(sizes) > rank or any(size != 1 for d, size in enumerate(shape) if d != axis):
         return None
@@ -232,7 +231,7 @@ def _new_layer(layer: Operation, channels: Channels, function: _Affine) -> list[
     """Return the ops that compute a layer followed by a function of its channels."""
     old = layer.operands[1]
     result = layer.results[0]
-    count = tensor_type(result.type).get_shape()[channels.axis]
+    count = shape_of(result)[channels.axis]
     scaled = _scaled(layer, channels, np.broadcast_to(np.asarray(function.factor, "float64"), count))
     if scaled is None:
         return None
@@ -289,11 +288,9 @@ def _replace(first: Operation, steps: Steps, new: Sequence[Operation]) -> None:
     replaced = [first, *(op for op, _ in steps)]
     for op in new:
         op.location = replaced[-1].location if isinstance(op, AddOp) else first.location
-    constants = {value.owner for op in replaced for value in op.operands if isinstance(value.owner, ConstantOp)}
+    operands = {value.owner for op in replaced for value in op.operands}
     Rewriter.insert_op(new, InsertPoint.before(first))
     replaced[-1].results[0].replace_all_uses_with(new[-1].results[0])
     for op in reversed(replaced):
         Rewriter.erase_op(op)
-    for constant in constants:
-        if not constant.result.uses:
-            erase_constant(constant)
+    erase_unused_constants(operands)

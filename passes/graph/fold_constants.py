@@ -19,7 +19,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.support.constants import erase_constant
+from relex.passes.support.constants import erase_constant, erase_unused_constants
 from relex.passes.support.evaluation import evaluated
 
 
@@ -126,9 +126,7 @@ def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands:
     for constant in constants:
         constant.location = op.location
     Rewriter.replace_op(op, constants, [constant.result for constant in constants])
-    for operand in operands:
-        if operand.first_use is None and isinstance(operand.owner, ConstantOp):
-            erase_constant(operand.owner)
+    erase_unused_constants(operand.owner for operand in operands)
 
 
 def _tidy_constants(function: FuncOp) -> None:

@@ -11,10 +11,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import has_dtype
 from relex.dialects.relex import BatchNormOp, ConcatOp, ConstantOp, Elementwise, LogSoftmaxOp, PermuteDimsOp, SoftmaxOp
-from relex.dialects.relex.operator import AlongAxis, tensor_type
+from relex.dialects.relex.operator import AlongAxis
 from relex.dialects.relex.properties import integer
 from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 
 Order = tuple[int, ...]
@@ -133,7 +133,7 @@ class Region:
             return value.owner.operand
         if not _is_fixed(value, rank):
             made = _permuted(value, inverse(self.order), place.insert_before)
-        elif all(size == 1 for size in tensor_type(value.type).get_shape()) or (array := array_of(value)) is None:
+        elif all(size == 1 for size in shape_of(value)) or (array := array_of(value)) is None:
             return value
         else:
             made = ConstantOp(array.reshape([1] * (rank - array.ndim) + [*array.shape]).transpose(inverse(self.order)))

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense, dense_from_array, filled_dense, is_float_dtype, numpy_dtype
 from relex.dialects.relex import ConstantOp, Elementwise, Exactness, Operator
-from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import shape_of, tensor_type
 
 SLAB = 2**18
 """The approximate number of elements that elementwise operators compute at a time, to bound intermediate results."""
@@ -48,7 +48,7 @@ def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_b
 def _results(op: Operator, operands: Sequence[Array], *, same_bits: bool) -> Iterator[Array]:
     """Yield the results for arrays, checked against the result types."""
     for number, result in enumerate(op.evaluate_results(*operands)):
-        shape = tensor_type(op.results[number].type).get_shape()
+        shape = shape_of(op.results[number])
         yield _checked(op, result, number, shape, same_bits=same_bits)
 
 
