@@ -13,8 +13,7 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_alias
 from relex.passes.analysis.loop_tree import blocks_in, function_of, name_of_block
 
 

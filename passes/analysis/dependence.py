@@ -28,10 +28,9 @@ from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.index.solve import find_point
 from relex.dialects.index.span import Span
 from relex.dialects.index.values import replace_atoms
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access, is_access
 from relex.dialects.walks import walk
-from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 
@@ -150,6 +149,14 @@ def may_conflict(a: LoopAccess, b: LoopAccess, scope: Operation | None = None, a
         pairs = zip(a.access.indices, b.access.indices, strict=True)
         return all(span_of(index_of(i)).meets(span_of(index_of(j))) for i, j in pairs)
     return Meeting(a.place, b.place, lifetime(a.buffer, scope), apart or ()).may_happen(apart)
+
+
+def may_alias(a: SSAValue, b: SSAValue, function: PrimFuncOp) -> bool:
+    """Return whether two buffers may share memory.
+
+    Local buffers have memory of their own; arguments have, where the function says `tir.noalias`.
+    """
+    return a is b or (not function.noalias and a in function.args and b in function.args)
 
 
 def lifetime(buffer: SSAValue, scope: Operation) -> Operation:

@@ -24,12 +24,10 @@ from relex.dialects.tir import (
     loops_around,
 )
 from relex.dialects.tir.accesses import accesses, is_pure
-from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.dependence import Element, block_accesses
+from relex.passes.analysis.dependence import Element, block_accesses, may_alias
 from relex.passes.analysis.loop_tree import blocks_in, following, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
-from relex.passes.analysis.shared_loops import may_be_one
-from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, packs
+from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_be_one, packs
 from relex.passes.base import RelexPass
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.editing.loop_edits import take_body

@@ -16,7 +16,6 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.schedule.blocks import ComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.indices import known_size, sizes_of, variable_of
-from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import (
     buffers_read,
     check_only_writer,
@@ -25,7 +24,7 @@ from relex.passes.analysis.buffers import (
     size_asked,
     statement_of,
 )
-from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.dependence import block_accesses, may_alias
 from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, name_of_block
 from relex.passes.analysis.sharing import is_understood
 from relex.passes.editing.buffer_edits import remove_buffer

@@ -14,9 +14,8 @@ from relex.dialects.schedule.blocks import DecomposeReductionOp
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.walks import ancestors, walk
-from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import statement_accesses
-from relex.passes.analysis.dependence import carrying, check_bindings_differ
+from relex.passes.analysis.dependence import carrying, check_bindings_differ, may_alias
 from relex.passes.analysis.loop_tree import (
     base_name,
     check_structure,
