@@ -13,7 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from relex.dialects.dtypes import array_from_dense, mapped_dense
 from relex.dialects.errors import PassError
-from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
@@ -22,6 +22,7 @@ from relex.passes.analysis.loop_tree import (
     check_conditions,
     comparison_of,
     conditions_of,
+    is_reduction,
     is_scalar,
     loops_of,
 )
@@ -87,7 +88,7 @@ def _load_and_store(block: BlockOp) -> tuple[Access, Access] | None:
     """Return the only two accesses of a block that stores what it loads, and does nothing else."""
     found = list(accesses(block))
     others = [op for op in block.body.block.ops if not isinstance(op, memref.LoadOp | memref.StoreOp)]
-    if len(found) != 2 or not all(map(is_scalar, others)) or IterKindAttr(IterKind.REDUCE) in block.kinds:
+    if len(found) != 2 or not all(map(is_scalar, others)) or is_reduction(block):
         return None
     load, store = found
     is_copy = not load.is_write and isinstance(store.op, memref.StoreOp) and store.op.value in load.op.results

@@ -13,19 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from relex.dialects.tir import (
-    AllocBufferOp,
-    BlockOp,
-    ForOp,
-    IterKind,
-    IterKindAttr,
-    OpPattern,
-    PrimFuncOp,
-    loops_around,
-)
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, OpPattern, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import accesses, is_pure
 from relex.passes.analysis.dependence import Element, block_accesses, may_alias
-from relex.passes.analysis.loop_tree import blocks_in, following, only_step
+from relex.passes.analysis.loop_tree import blocks_in, following, is_reduction, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
 from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_be_one, packs
 from relex.passes.base import RelexPass
@@ -138,7 +129,7 @@ def _bytes_between(first: ForOp, second: ForOp, loop: ForOp) -> int:
 
 def _products(nest: ForOp) -> list[BlockOp]:
     """Return the blocks in a nest that reuse elements of their operands."""
-    reductions = [op for op in nest.walk() if isinstance(op, BlockOp) and IterKindAttr(IterKind.REDUCE) in op.kinds]
+    reductions = [op for op in nest.walk() if isinstance(op, BlockOp) and is_reduction(op)]
     return [block for block in reductions if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
 
 

@@ -20,6 +20,7 @@ from relex.passes.analysis.loop_tree import (
     check_serial,
     check_structure,
     function_of,
+    is_reduction,
     label_of,
     name_of_block,
     variables_of_kind,
@@ -87,7 +88,7 @@ def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
     variables = [index for index in element if terms_of(index)]
     if set(variables) != set(spatial) or len(variables) != len(spatial):
         fail(block, f"expected the spatial variables of {name} as indices of {name_of(buffers[0])}, each once")
-    if block.init is None and any(v.kind is IterKind.REDUCE for v in block.iter_vars):
+    if block.init is None and is_reduction(block):
         fail(block, f"expected the reduction {name} to have an init")
     return buffers[0], element
 

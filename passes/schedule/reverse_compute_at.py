@@ -13,12 +13,20 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ReverseComputeAtOp
-from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, loops_around
+from relex.dialects.tir import BlockOp, ForOp, LoopKind, loops_around
 from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying
 from relex.passes.analysis.footprints import Interval, covers, interval_of, region_of
-from relex.passes.analysis.loop_tree import check_structure, function_of, guard_of, label_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import (
+    check_structure,
+    function_of,
+    guard_of,
+    is_reduction,
+    label_of,
+    loops_of,
+    name_of_block,
+)
 from relex.passes.schedule.code_motion import (
     Placement,
     accesses_from,
@@ -42,7 +50,7 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     branch, other = branches(block, loop)
     if not stands_before(other, branch):
         fail(block, f"expected {name_of_block(block)} to stand after {label_of(loop)}")
-    if any(kind.data is IterKind.REDUCE for kind in block.kinds):
+    if is_reduction(block):
         fail(block, f"expected {name_of_block(block)} to have spatial variables only, found a reduction")
     if any(around.kind.data is not LoopKind.SERIAL for around in (loop, *loops_around(loop))):
         elementwise_store(block)

@@ -12,11 +12,11 @@ from relex.dialects.errors import fail
 from relex.dialects.index.expr import values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import ZeroFillOp
-from relex.dialects.tir import BlockOp, IterKind
+from relex.dialects.tir import BlockOp
 from relex.dialects.upstream.attributes import number_attr
 from relex.dialects.walks import reachable
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import conditions_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import conditions_of, is_reduction, loops_of, name_of_block
 from relex.passes.editing.index_arithmetic import Emitter
 from relex.passes.schedule.guards import check_bounds, check_guard, check_own_elements, take_out, variables_beyond
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
@@ -30,7 +30,7 @@ def zero_fill(block: BlockOp) -> None:
     No other block writes the additional elements, so they had no defined contents.
     """
     guard = check_guard(block)
-    if any(v.kind is IterKind.REDUCE for v in block.iter_vars):
+    if is_reduction(block):
         fail(block, f"expected {name_of_block(block)} not to be a reduction")
     store = _only_store(block)
     comparisons = [part.owner for part in conditions_of(block)]
