@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from xdsl.ir.affine import AffineMap
 
@@ -79,30 +81,56 @@ def split_reader(schedule: Schedule, block: Block) -> None:
     schedule.transform_layout(block_named(reader), ("read", index), AffineMap.identity(rank))
 
 
-def part(schedule: Schedule, block: Block, loop: Loop, multiple: int) -> tuple[Block, dict[Loop, Loop]]:
+@dataclass(frozen=True)
+class Nest:
+    """A block. Derived classes have the loops around it by their role, each a loop or several."""
+
+    block: Block
+
+
+NestT = TypeVar("NestT", bound=Nest)
+
+
+def part(schedule: Schedule, nest: NestT, loop: Loop, multiple: int) -> NestT:
     """Let a nest, and the nest that consumes its results, run for as many iterations of a loop as are a multiple of a
-    number. Return the block of the nest for the remaining ones, and its loops for those of this nest."""
-    return _in_two_parts(schedule, block, loop, lambda loops: schedule.partition(loops, multiple))
+    number. Return the nest for the remaining ones."""
+    return _in_two_parts(schedule, nest, loop, lambda loops: schedule.partition(loops, multiple))
 
 
-def dispatch(
-    schedule: Schedule, block: Block, loop: Loop, deciding: Loop, least: int
-) -> tuple[Block, dict[Loop, Loop]]:
+def dispatch(schedule: Schedule, nest: NestT, loop: Loop, deciding: Loop, least: int) -> NestT:
     """Make a second version of a nest, and of the nest that consumes its results, which does all iterations of a loop
-    if another one has fewer than `least`. Return the block of that version, and its loops for those of this nest."""
-    return _in_two_parts(schedule, block, loop, lambda loops: schedule.dispatch(loops, deciding, least))
+    if another one has fewer than `least`. Return that version."""
+    return _in_two_parts(schedule, nest, loop, lambda loops: schedule.dispatch(loops, deciding, least))
 
 
 def _in_two_parts(
-    schedule: Schedule, block: Block, loop: Loop, divide: Callable[[Sequence[Loop]], Sequence[Block]]
-) -> tuple[Block, dict[Loop, Loop]]:
+    schedule: Schedule, nest: NestT, loop: Loop, divide: Callable[[Sequence[Loop]], Sequence[Block]]
+) -> NestT:
+    block = nest.block
     try:
         rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
     except CompileError:
         # The consumer needs more than a part of the results: they are copied part by part.
         schedule.cache_write(block, 0)
         rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
-    return rest, dict(zip(schedule.get_loops(block), schedule.get_loops(rest), strict=True))
+    copies = dict(zip(schedule.get_loops(block), schedule.get_loops(rest), strict=True))
+    loops = {role: found for role, found in vars(nest).items() if role != "block"}
+    for role, found in loops.items():
+        loops[role] = copies[found] if isinstance(found, Loop) else [copies[loop] for loop in found]
+    return replace(nest, block=rest, **loops)
+
+
+def parts(
+    schedule: Schedule, nest: NestT, along: Callable[[NestT], Loop], sizes: Sequence[int], step: int = 1
+) -> Iterator[tuple[NestT, int]]:
+    """Yield a nest in parts along a loop, one for tiles of each of some sizes, that is, of `size // step` iterations;
+    the last one has what is left."""
+    *first, last = sizes
+    for size in first:
+        rest = part(schedule, nest, along(nest), size // step)
+        yield nest, size
+        nest = rest
+    yield nest, last
 
 
 def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
@@ -122,7 +150,7 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     return named(loops[0])
 
 
-def follows_rows(schedule: Schedule, block: Block, rows: Loop) -> bool:
+def can_follow(schedule: Schedule, block: Block, rows: Loop) -> bool:
     """Return whether the consumer of a block's results certainly has as many rows, so that it can follow the block
     panel by panel."""
     func = schedule.function(block.func)

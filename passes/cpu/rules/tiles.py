@@ -20,7 +20,7 @@ from relex.passes.cpu.reductions import block_named, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.steps import dispatch, follows_rows, move_consumer, part, split_reader, unroll_in_tile
+from relex.passes.cpu.steps import Nest, can_follow, dispatch, move_consumer, part, parts, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -100,22 +100,15 @@ class _Tiling:
 
 
 @dataclass(frozen=True)
-class _Nest:
+class _Nest(Nest):
     """A block, and the loops around it by their role."""
 
-    block: Block
     outer: Sequence[Loop]
     rows: Loop
     inside: Sequence[Loop]
     panels: Loop
     columns: Loop
     terms: Sequence[Loop]
-
-    def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
-        """Return the nest of a copy of the block in copies of its loops."""
-        outer, inside, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.inside, self.terms))
-        rows, panels, columns = (copies[loop] for loop in (self.rows, self.panels, self.columns))
-        return _Nest(block, outer, rows, inside, panels, columns, terms)
 
 
 def _tile(schedule: Schedule, tiling: _Tiling) -> None:
@@ -136,17 +129,17 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
     """Tile a nest for the columns that fill panels, whose number is known only at run time, and then, if they are
     contiguous, for those that are left over, in narrower tiles, the narrowest ones with a guard."""
     axes, tile = tiling.axes, tiling.tile
-    rest = nest.copied_to(*part(schedule, nest.block, nest.columns, tile.columns))
+    rest = part(schedule, nest, nest.columns, tile.columns)
     if axes.is_unit_stride:
         low = tile.heights(axes.row_count, axes.step)[-2:]
         narrower = cost.VECTORS_OF_A_NARROW_TILE
         for vectors in (narrower, 1) if tile.vectors > narrower else (1,):
             edge, narrow = rest, replace(tile, vectors=vectors)
             if vectors > 1:
-                rest = edge.copied_to(*part(schedule, edge.block, edge.columns, narrow.columns))
+                rest = part(schedule, edge, edge.columns, narrow.columns)
             _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
         _tile_few_rows(schedule, nest, tiling)
-    if axes.is_unit_stride and axes.is_packed(tile) and follows_rows(schedule, nest.block, nest.rows):
+    if axes.is_unit_stride and axes.is_packed(tile) and can_follow(schedule, nest.block, nest.rows):
         _tile_panels(schedule, nest, tiling)
     else:
         _tile_columns(schedule, nest, tiling)
@@ -159,19 +152,19 @@ def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     if axes.row_count is not None:
         return
     least = cost.TILES_TO_PACK_A_PANEL * tiling.tile.rows // axes.step
-    few = nest.copied_to(*dispatch(schedule, nest.block, nest.columns, nest.rows, least))
+    few = dispatch(schedule, nest, nest.columns, nest.rows, least)
     low = replace(tiling, heights=tiling.heights[-2:], blocks=RowBlocks(), has_few_rows=True)
     if axes.has_known_columns:
         _tile_columns(schedule, few, low)
         return
     *higher, last = low.heights
     for height in higher:
-        rest = few.copied_to(*part(schedule, few.block, few.rows, height // axes.step))
+        rest = part(schedule, few, few.rows, height // axes.step)
         _tile_columns(schedule, few, replace(low, heights=[height]))
         few = rest
     wide = replace(tiling.tile, rows=last, vectors=cost.MAX_VECTORS)
     if wide.fits(tiling.registers):
-        rest = few.copied_to(*part(schedule, few.block, few.columns, wide.columns))
+        rest = part(schedule, few, few.columns, wide.columns)
         _tile_columns(schedule, few, replace(low, tile=wide, heights=[last]))
         few = rest
     _tile_columns(schedule, few, replace(low, heights=[last]))
@@ -179,10 +172,10 @@ def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 
 def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest whose columns are one loop, in parts for the rows that fill tiles of each height."""
-    axes, tile, blocks = tiling.axes, tiling.tile, tiling.blocks
+    axes, tile = tiling.axes, tiling.tile
     is_packed = tiling.is_packed and axes.has_known_columns
-    by_panel = is_packed and axes.packs_panels(tile) and not blocks.tiles
-    if by_panel and follows_rows(schedule, nest.block, nest.rows):
+    by_panel = is_packed and axes.packs_panels(tile) and not tiling.blocks.tiles
+    if by_panel and can_follow(schedule, nest.block, nest.rows):
         if axes.is_unit_stride:
             _tile_few_rows(schedule, nest, tiling)
         _tile_panels(schedule, nest, tiling)
@@ -193,17 +186,16 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         # The columns would be packed again for rows that are left over: these stay as they are.
         height, *lower = tiling.heights
         if lower:
-            part(schedule, nest.block, nest.rows, height // axes.step)
+            part(schedule, nest, nest.rows, height // axes.step)
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height), blocks=RowBlocks()))
         return
     if is_packed:
         pack_columns(schedule, nest.block, axes, tile, tiling.processor)
     *first, last = tiling.heights
     for height in first:
-        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step * max(1, blocks.tiles)))
+        rest = part(schedule, nest, nest.rows, height // axes.step * max(1, tiling.blocks.tiles))
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height)))
         tiling, nest = replace(tiling, blocks=RowBlocks()), rest
-        blocks = tiling.blocks
     _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=last)))
 
 
@@ -220,12 +212,8 @@ def _tile_panels(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     move_consumer(schedule, nest.block, nest.panels)
     schedule.compact_buffer(nest.block, 0)
     pack_panels(schedule, nest.block, axes, tiling.tile, tiling.processor, groups, together)
-    *first, last = tiling.heights
-    for height in first:
-        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // tiling.axes.step))
-        _tile_in_panel(schedule, nest, replace(tiling, tile=replace(tiling.tile, rows=height)))
-        nest = rest
-    _tile_in_panel(schedule, nest, replace(tiling, tile=replace(tiling.tile, rows=last)))
+    for rows, height in parts(schedule, nest, lambda nest: nest.rows, tiling.heights, axes.step):
+        _tile_in_panel(schedule, rows, replace(tiling, tile=replace(tiling.tile, rows=height)))
 
 
 def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
