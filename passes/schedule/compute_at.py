@@ -1,27 +1,32 @@
-"""`compute_at`: move a block into a loop of its consumers."""
+"""`compute_at` and `reverse_compute_at`: move a block into a loop of its consumers, or of its producers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations_with_replacement
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import IndexExpr, span_of, terms_of
+from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule.blocks import ComputeAtOp
-from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, loops_around
-from relex.passes.analysis.buffers import accesses_in, buffers_written, check_only_writer, local_buffer
-from relex.passes.analysis.dependence import Element, block_accesses
-from relex.passes.analysis.footprints import Interval, Region, covers, region_of
+from relex.dialects.schedule.blocks import ComputeAtOp, ReverseComputeAtOp
+from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, LoopKind, loops_around
+from relex.dialects.walks import walk
+from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer, local_buffer
+from relex.passes.analysis.dependence import BlockAccess, Element, block_accesses, carrying
+from relex.passes.analysis.footprints import Interval, Region, covers, interval_of, region_of
 from relex.passes.analysis.loop_tree import (
     check_serial,
     check_structure,
     function_of,
+    guard_of,
     is_reduction,
     label_of,
+    loops_of,
     name_of_block,
     variables_of_kind,
 )
@@ -36,6 +41,7 @@ from relex.passes.schedule.code_motion import (
     move_before,
     stands_before,
 )
+from relex.passes.schedule.compute_inline import elementwise_store
 from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
@@ -67,7 +73,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     check_independent(block, list(accesses_from(branch, other)), exempt=[buffer])
     region = region_of([reader.element for reader in readers], loop)
     variables = _variables_read(block, element, region)
-    placement = Placement(block, loop, _ranges(variables, element, region))
+    placement = Placement(block, loop, _ranges_read(variables, element, region))
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(reader.block) for reader in readers))
     late, labels = find_late_values(block, other), placement.labels(names)
     move_before(late, other)
@@ -113,7 +119,7 @@ def _up_to(v: IterVar, interval: Interval | None) -> IterVar:
     return replace(v, extent=int(end)) if end < v.extent else v
 
 
-def _ranges(variables: Sequence[IterVar], element: Element, region: Region) -> list[Interval | None]:
+def _ranges_read(variables: Sequence[IterVar], element: Element, region: Region) -> list[Interval | None]:
     """Return for each variable of a block the values that a region of its buffer needs."""
     ranges: list[Interval | None] = []
     for v in variables:
@@ -126,3 +132,139 @@ def _ranges(variables: Sequence[IterVar], element: Element, region: Region) -> l
 def _is_part(interval: Interval, extent: int | SSAValue) -> bool:
     """Return whether an interval is smaller than the range up to `extent`, but covers it as the outer loops run."""
     return isinstance(extent, SSAValue) or (interval.extent < extent and covers(interval, extent))
+
+
+@primitive(ReverseComputeAtOp)
+def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
+    """Move a block into a loop of its producers: each iteration consumes the elements that it has computed, in loops
+    `ax0`, `ax1`, ... at the end of the loop."""
+    check_structure(loop)
+    branch, other = branches(block, loop)
+    if not stands_before(other, branch):
+        fail(block, f"expected {name_of_block(block)} to stand after {label_of(loop)}")
+    if is_reduction(block):
+        fail(block, f"expected {name_of_block(block)} to have spatial variables only, found a reduction")
+    if any(around.kind.data is not LoopKind.SERIAL for around in (loop, *loops_around(loop))):
+        elementwise_store(block)
+    check_runs_anywhere(block)
+    passed = list(accesses_from(other, branch))
+    inside = [access for access in passed if loop.is_ancestor(access.block) and access.is_write]
+    produced = [buffer for buffer in buffers_read(block) if any(access.buffer is buffer for access in inside)]
+    if not produced:
+        fail(block, f"expected {name_of_block(block)} to read something that is computed in {label_of(loop)}")
+    if guard_of(block) is not None:
+        for written in buffers_written(block):
+            check_only_writer(function_of(block), written, block)
+    check_independent(block, passed, exempt=produced)
+    _check_any_order(block, branch)
+    late = find_late_values(block, other)
+    shared = branch.parent_op()
+    placement = Placement(
+        block, loop, _ranges_computed(block, loop, produced, shared if isinstance(shared, ForOp) else None)
+    )
+    labels = placement.labels(names)
+    move_before(late, other)
+    placement.move(InsertPoint.at_end(loop.body.block), labels)
+
+
+def _check_any_order(block: BlockOp, branch: Operation) -> None:
+    """Fail if iterations of the loops that a block leaves depend on each other: it will run in another order."""
+    inner = [loop for loop in loops_of(block) if branch.is_ancestor(loop)]
+    for a, b in combinations_with_replacement(block_accesses(block), 2):
+        if carried := carrying(inner, a, b, conditions=False):
+            elements = f"elements of {name_of(a.buffer)} that {name_of_block(block)} may touch in several"
+            fail(block, f"expected independent iterations of {label_of(carried[0])}, found {elements}")
+
+
+def _ranges_computed(
+    block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None
+) -> list[Interval | None]:
+    """Return for each variable of a block the values for which one iteration of a loop computes the elements of the
+    produced buffers. `shared` is the innermost loop around both, if any: over one of its iterations, the block must
+    still do what it did before."""
+    found: dict[SSAValue, Interval | None] = {}
+    for buffer in produced:
+        for variable, interval in _finished(block, loop, buffer):
+            if found.setdefault(variable, interval) != interval:
+                fail(block, f"expected {label_of(loop)} to compute the same part of what {name_of_block(block)} reads")
+    if shared is None:
+        return [found.get(v.variable) for v in block.iter_vars]
+    ranges: list[Interval | None] = []
+    is_private = all(shared.is_ancestor(buffer.owner) for buffer in produced if isinstance(buffer.owner, Operation))
+    for v in block.iter_vars:
+        if is_private and v.variable in found and _is_whole(index_of(v.binding), shared, v.extent):
+            # All elements that the block reads in an iteration of `shared` are computed in it, each once.
+            ranges.append(found[v.variable])
+            continue
+        before = interval_of(index_of(v.binding), shared)
+        after = found.get(v.variable, before)
+        if before is None or after is None or not before.full or _in_loop(after, shared) != before:
+            fail(
+                block,
+                f"expected {label_of(shared)} to compute in each iteration what {name_of_block(block)} reads there",
+            )
+        ranges.append(after)
+    return ranges
+
+
+def _in_loop(interval: Interval, loop: ForOp) -> Interval | None:
+    """Return all values that an interval takes in one iteration of a loop."""
+    around = interval_of(interval.base, loop)
+    if around is None:
+        return None
+    return Interval(around.base, around.extent + interval.extent - 1, interval.full)
+
+
+def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAValue, Interval | None]]:
+    """Return the values of a block's variables for which one iteration of a loop completes the elements of a buffer.
+    Fail if elements are computed in several iterations, or if this cannot be decided."""
+    accesses = list(accesses_in(function_of(block), buffer))
+    writes = [access for access in accesses if access.is_write]
+    reads = [access for access in accesses if access.block is block]
+    for write in writes:
+        _check_finished(block, loop, write, writes)
+    regions = [region_of([write.element], loop) for write in writes]
+    ranges: list[tuple[SSAValue, Interval | None]] = []
+    for read in reads:
+        for dimension, index in enumerate(read.access.indices):
+            if constant_value(index) is not None and read.access.shape[dimension] == 1:
+                continue
+            variables = [v for v in block.iter_vars if v.variable is index]
+            intervals = [region[dimension] for region in regions]
+            if not variables:
+                fail(block, f"expected {name_of_block(block)} to read {name_of(buffer)} at its variables")
+            if any(interval != intervals[0] for interval in intervals):
+                fail(block, f"expected the same part of {name_of(buffer)} to be written by all in {label_of(loop)}")
+            extent = variables[0].extent
+            if all(_is_whole(write.element[dimension], loop, extent) for write in writes):
+                ranges.append((index, None))
+            else:
+                ranges.append((index, _checked(block, buffer, intervals[0], extent)))
+    return ranges
+
+
+def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
+    """Return whether an index is the variable of a loop inside of `loop` that runs over the whole `extent`."""
+    loops = [op for op in walk(loop) if isinstance(op, ForOp) and op is not loop]
+    return any(form == IndexExpr.of(inner.variable) and inner.extent == extent for inner in loops)
+
+
+def _check_finished(block: BlockOp, loop: ForOp, write: BlockAccess, writes: Sequence[BlockAccess]) -> None:
+    buffer = write.buffer
+    if not loop.is_ancestor(write.block):
+        fail(block, f"expected all that write {name_of(buffer)} to stand in {label_of(loop)}, "
+                    f"found {name_of_block(write.block)} elsewhere")  # fmt: skip
+    around = [outer for outer in loops_of(write.block) if outer.is_ancestor(loop)]
+    for again in writes:
+        if carried := carrying(around, write, again):
+            fail(block, f"expected elements of {name_of(buffer)} to be computed in one iteration of "
+                        f"{label_of(carried[-1])}, found several")  # fmt: skip
+
+
+def _checked(block: BlockOp, buffer: SSAValue, interval: Interval | None, extent: int | SSAValue) -> Interval:
+    """Return `interval` if it is certain to cover every value up to `extent`; otherwise fail."""
+    if interval is None or not interval.full:
+        fail(block, f"expected the part of {name_of(buffer)} that is computed in one iteration to be known")
+    if not isinstance(extent, SSAValue) and not covers(interval, extent):
+        fail(block, f"expected {name_of(buffer)} to be computed for all values that {name_of_block(block)} reads")
+    return interval
