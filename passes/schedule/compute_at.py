@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.atoms import Atom
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr, span_of, terms_of
-from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.schedule.blocks import ComputeAtOp, ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, LoopKind, loops_around
 from relex.dialects.walks import walk
@@ -30,16 +31,16 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
     variables_of_kind,
 )
+from relex.passes.analysis.reductions import order_matters
+from relex.passes.editing.index_arithmetic import Emitter, substitute
+from relex.passes.editing.loop_edits import add_guard, erase_empty, insert_nest, new_loop
 from relex.passes.schedule.code_motion import (
-    Placement,
     accesses_from,
     branches,
     check_independent,
-    check_reduces_in_order,
     check_runs_anywhere,
     find_late_values,
     move_before,
-    stands_before,
 )
 from relex.passes.schedule.compute_inline import elementwise_store
 from relex.passes.schedule.new_names import NewNames
@@ -52,7 +53,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     """Move a block into a loop of its consumers: each iteration computes what it reads, in loops `ax0`, `ax1`, ..."""
     check_structure(loop)
     branch, other = branches(block, loop)
-    if not stands_before(branch, other):
+    if not branch.is_before_in_block(other):
         fail(block, f"expected {name_of_block(block)} to stand before {label_of(loop)}")
     for around in (loop, *loops_around(loop)):
         check_serial(around)
@@ -61,7 +62,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     local_buffer(buffer, block)
     check_only_writer(func, buffer, block)
     check_runs_anywhere(block)
-    check_reduces_in_order(block)
+    _check_reduces_in_order(block)
     _check_whole_reduction(block, other)
     readers = [access for access in accesses_in(func, buffer) if access.block is not block]
     for reader in readers:
@@ -73,7 +74,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     check_independent(block, list(accesses_from(branch, other)), exempt=[buffer])
     region = region_of([reader.element for reader in readers], loop)
     variables = _variables_read(block, element, region)
-    placement = Placement(block, loop, _ranges_read(variables, element, region))
+    placement = _Placement(block, loop, _ranges_read(variables, element, region))
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(reader.block) for reader in readers))
     late, labels = find_late_values(block, other), placement.labels(names)
     move_before(late, other)
@@ -140,7 +141,7 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     `ax0`, `ax1`, ... at the end of the loop."""
     check_structure(loop)
     branch, other = branches(block, loop)
-    if not stands_before(other, branch):
+    if not other.is_before_in_block(branch):
         fail(block, f"expected {name_of_block(block)} to stand after {label_of(loop)}")
     if is_reduction(block):
         fail(block, f"expected {name_of_block(block)} to have spatial variables only, found a reduction")
@@ -159,7 +160,7 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     _check_any_order(block, branch)
     late = find_late_values(block, other)
     shared = branch.parent_op()
-    placement = Placement(
+    placement = _Placement(
         block, loop, _ranges_computed(block, loop, produced, shared if isinstance(shared, ForOp) else None)
     )
     labels = placement.labels(names)
@@ -268,3 +269,63 @@ def _checked(block: BlockOp, buffer: SSAValue, interval: Interval | None, extent
     if not isinstance(extent, SSAValue) and not covers(interval, extent):
         fail(block, f"expected {name_of(buffer)} to be computed for all values that {name_of_block(block)} reads")
     return interval
+
+
+def _check_reduces_in_order(block: BlockOp) -> None:
+    """Fail if the loops of a block's reduction are not in the order of its variables, and the order matters."""
+    expected: list[Atom] = []
+    for v in block.iter_vars:
+        if v.kind is IterKind.REDUCE:
+            terms = sorted(terms_of(index_of(v.binding)).items(), key=lambda term: -term[1])
+            expected += [atom for atom, _ in terms]
+    found = [loop.variable for loop in loops_of(block) if loop.variable in expected]
+    if found != expected and (reason := order_matters(block)) is not None:
+        fail(block, f"expected the loops of the reduction {name_of_block(block)} in the order of its variables, as "
+                    f"{reason}")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Placement:
+    """The destination of a block: a loop, and the interval that each of its variables runs through; None for all."""
+
+    block: BlockOp
+    loop: ForOp
+    ranges: Sequence[Interval | None]
+
+    def labels(self, names: NewNames) -> list[str]:
+        """Return labels for the new loops: `ax0`, `ax1`, ..."""
+        count = sum(interval is None or interval.extent != 1 for interval in self.ranges)
+        return names.take(loops=[f"ax{i}" for i in range(count)])[1]
+
+    def move(self, at: InsertPoint, labels: Sequence[str]) -> None:
+        """Move the block into new loops, and erase the loops that it leaves empty."""
+        block = self.block
+        left = block.parent_op()
+        block.detach()
+        erase_empty(left)
+        forms: list[Index] = []
+        loops: list[ForOp] = []
+        for v, interval in zip(block.iter_vars, self.ranges, strict=True):
+            if interval is not None and interval.extent == 1:
+                forms.append(interval.base)
+                continue
+            extent = v.extent if interval is None else interval.extent
+            loops.append(new_loop(extent, labels[len(loops)], block))
+            variable = IndexExpr.of(loops[-1].variable)
+            forms.append(variable if interval is None else interval.base + variable)
+        insert_nest(loops, block, at)
+        emitter = Emitter(block)
+        for i, form in enumerate(forms):
+            block.operands[i] = emitter.emit(form)
+        self._guard(forms)
+        substitute(self.loop)
+
+    def _guard(self, forms: Sequence[Index]) -> None:
+        """Guard the block where an interval exceeds the range of a variable."""
+        for v, form, interval in zip(self.block.iter_vars, forms, self.ranges, strict=True):
+            if interval is None:
+                continue
+            if span_of(form).low < 0:
+                add_guard(self.block, form, 0, "sge")
+            if not is_below(form, v.extent):
+                add_guard(self.block, form, v.extent)

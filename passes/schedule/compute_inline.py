@@ -42,7 +42,6 @@ from relex.passes.schedule.code_motion import (
     find_late_values,
     is_available,
     move_before,
-    stands_before,
 )
 from relex.passes.schedule.table import primitive
 
@@ -149,7 +148,7 @@ def _may_run_between(op: Operation, start: Operation, ends: Sequence[Operation])
     next iteration."""
     statement = statement_of(op)
     return statement in (start, *ends) or (
-        stands_before(start, statement) and any(stands_before(statement, end) for end in ends)
+        start.is_before_in_block(statement) and any(map(statement.is_before_in_block, ends))
     )
 
 
@@ -203,7 +202,7 @@ def reverse_compute_inline(block: BlockOp) -> None:
     check_whole_buffer(producer, store, local_buffer(store.memref, block))
     _check_reads_all(block, load, producer, store)
     place, statement = statement_of(producer), statement_of(block)
-    if place is not statement and not stands_before(place, statement):
+    if place is not statement and not place.is_before_in_block(statement):
         fail(block, f"expected {name_of_block(producer)} to stand before {name_of_block(block)}")
     check_independent(block, list(accesses_from(place, statement)), exempt=[store.memref])
 
