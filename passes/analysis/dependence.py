@@ -123,6 +123,12 @@ def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Block
     return found
 
 
+def statement_accesses(statement: Operation) -> Iterator[BlockAccess]:
+    """Yield the accesses of the blocks in a statement."""
+    for block in [statement] if isinstance(statement, BlockOp) else blocks_in(statement):
+        yield from block_accesses(block)
+
+
 _KNOWN = {BlockOp, ForOp, InitOp, AllocBufferOp, memref.DimOp}
 """Ops that use memory in known ways, or not at all."""
 
@@ -240,8 +246,7 @@ def _is_shared(value: SSAValue, scope: Operation) -> bool:
 
 def dependences(loops: Sequence[ForOp]) -> Iterator[tuple[BlockAccess, BlockAccess, list[ForOp]]]:
     """Yield the pairs of accesses in a nest that depend on each other, with the loops that carry the dependence."""
-    found = [access for block in blocks_in(loops[0]) for access in block_accesses(block)]
-    for a, b in combinations_with_replacement(found, 2):
+    for a, b in combinations_with_replacement(statement_accesses(loops[0]), 2):
         if carried := carrying(loops, a, b):
             yield a, b, carried
 

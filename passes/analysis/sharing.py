@@ -10,6 +10,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, 
 from relex.dialects.tir.accesses import accesses, is_pure, variables_in
 from relex.dialects.tir.indices import known_size
 from relex.dialects.walks import walk
+from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import LoopAccess, may_alias, may_conflict
 
 _UNDERSTOOD = {AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp}
@@ -42,7 +43,7 @@ def is_spatial(loop: ForOp) -> bool:
 
 def depends_on(second: Operation, first: Operation) -> bool:
     """Return whether the second op reads a buffer that the first one writes."""
-    written = {access.buffer for access in accesses(first) if access.is_write}
+    written = buffers_written(first)
     return any(access.buffer in written for access in accesses(second) if not access.is_write)
 
 

@@ -63,14 +63,10 @@ class SplitReductionsPass(RelexPass):
 
 def _split(function: PrimFuncOp, name: str, processor: Processor) -> PrimFuncOp:
     """Split a reduction if that is worth it, and return the function."""
-    try:
-        reduction = Reduction.of(find_block(function, name))
-        _check_worth_it(reduction, processor)
-    except CompileError:
-        return function
-    schedule = Schedule(ModuleOp([function.clone()]), sizes_are_stated=True)
     block = Block(function.sym_name.data, name)
     try:
+        _check_worth_it(Reduction.of(find_block(function, name)), processor)
+        schedule = Schedule(ModuleOp([function.clone()]), sizes_are_stated=True)
         schedule.get_loops(block)  # gives all loops labels
         reduction = Reduction.of(find_block(schedule.function(block.func), name))
         loop, parts = _parts(reduction)

@@ -13,8 +13,8 @@ from relex.dialects.index.expr import span_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.buffers import buffers_written, statement_accesses
-from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict
+from relex.passes.analysis.buffers import buffers_written
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict, statement_accesses
 from relex.passes.analysis.loop_tree import (
     check_conditions,
     following,

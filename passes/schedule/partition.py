@@ -21,8 +21,8 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, loops_around
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_accesses, statement_of
-from relex.passes.analysis.dependence import BlockAccess, may_conflict
+from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_of
+from relex.passes.analysis.dependence import BlockAccess, may_conflict, statement_accesses
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,

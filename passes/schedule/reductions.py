@@ -19,8 +19,8 @@ from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.attributes import number_attr
 from relex.dialects.walks import ancestors, walk
-from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases, statement_accesses
-from relex.passes.analysis.dependence import carrying, check_bindings_differ, may_alias
+from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases
+from relex.passes.analysis.dependence import carrying, check_bindings_differ, may_alias, statement_accesses
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
