@@ -83,9 +83,8 @@ class _Folding:
         if not self._is_candidate(op):
             return
         operands = list(dict.fromkeys(op.operands))
-        growth = sum(map(_bytes, op.results)) - sum(
-            _bytes(value) for value in operands if _has_no_other_user(value, op)
-        )
+        freed = (value for value in operands if _has_no_other_user(value, op))
+        growth = sum(map(_bytes, op.results)) - sum(map(_bytes, freed))
         if growth > self._room or op.work > self._work:
             return
         # A result that is rejected because of NaN has been computed as well.

@@ -102,7 +102,7 @@ class Region:
     def _reorder(self, op: Operation, new: dict[SSAValue, SSAValue]) -> None:
         """Replace an operator by one in the other order, and its uses outside of the region."""
         place = InsertPoint.before(op)
-        indices, properties = _entry(op)(op, self.order)
+        indices, properties = self._reordered(op)
         operands = list(op.operands)
         for i in indices:
             if operands[i] not in new:
@@ -152,9 +152,14 @@ class Region:
         yield from (value.owner for value in self._operands(op) if isinstance(value.owner, Operation))
         yield from (use.operation for use in op.results[0].uses if use.index in self._indices(use.operation))
 
+    def _reordered(self, op: Operation) -> tuple[Sequence[int], Mapping[str, Attribute]]:
+        """Return the indices of the operands of an operator that are permuted as its result is, none if it cannot be in
+        a region, and its properties in the other order."""
+        reorder = REORDERS.find(op)
+        return ((), op.properties) if reorder is None else reorder(op, self.order)
+
     def _indices(self, op: Operation) -> Sequence[int]:
-        """Return the indices of the operands of an operator that are permuted as its result is."""
-        return () if REORDERS.find(op) is None else _entry(op)(op, self.order)[0]
+        return self._reordered(op)[0]
 
     def _operands(self, op: Operation) -> list[SSAValue]:
         return [op.operands[i] for i in self._indices(op)]
@@ -185,12 +190,6 @@ class Region:
 
 def _is_unused(op: Operation) -> bool:
     return isinstance(op, PermuteDimsOp | ConstantOp) and op.results[0].first_use is None
-
-
-def _entry(op: Operation) -> Reorder:
-    entry = REORDERS.find(op)
-    assert entry is not None
-    return entry
 
 
 def _is_fixed(value: SSAValue, rank: int) -> bool:

@@ -17,7 +17,6 @@ from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import check_at_least, count, named, position_of, spatial_loops
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.short_rows import check_alone, short_row
-from relex.passes.schedule import Loop, Schedule
 
 
 def joined_rows(block: BlockOp, processor: Processor) -> Plan:
@@ -43,11 +42,7 @@ def joined_rows(block: BlockOp, processor: Processor) -> Plan:
         fail(block, f"expected {name_of_block(block)} to access rows along {label_of(row)} that follow one another")
     _check_accesses_alone(block, joined)
     names = [named(loop) for loop in joined]
-    return Plan(f"one loop of {', '.join(map(label_of, joined))}", lambda schedule: _schedule(schedule, names))
-
-
-def _schedule(schedule: Schedule, loops: Sequence[Loop]) -> None:
-    schedule.fuse(*loops)
+    return Plan(f"one loop of {', '.join(map(label_of, joined))}", lambda schedule: schedule.fuse(*names))
 
 
 def _steps(access: BlockAccess, loops: Sequence[ForOp]) -> list[int]:

@@ -230,7 +230,9 @@ def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     axes, tile = tiling.axes, tiling.tile
-    blocks, row_tile, row = _split_rows(schedule, nest, tiling)
+    height = tile.rows // axes.step
+    sizes = [None, tiling.blocks.tiles, height] if tiling.blocks.tiles else [None, height]
+    *blocks, row_tile, row = schedule.split(nest.rows, sizes)
     panels, *inner = [nest.panels]
     if (at_once := axes.panels_at_once(tile, tiling.registers)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, at_once])
@@ -250,16 +252,6 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for user in (init, nest.block, epilogue):
         _use_registers(schedule, user, nest, row_tile, tile.lanes)
-
-
-def _split_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[Sequence[Loop], Loop, Loop]:
-    """Split the rows of a nest; return the loops of their blocks, if any, of the tiles, and of the rows in them."""
-    height = tiling.tile.rows // tiling.axes.step
-    if not tiling.blocks.tiles:
-        tile, row = schedule.split(nest.rows, [None, height])
-        return [], tile, row
-    block, tile, row = schedule.split(nest.rows, [None, tiling.blocks.tiles, height])
-    return [block], tile, row
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
