@@ -13,7 +13,7 @@ from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.passes.analysis.dependence import BlockAccess
-from relex.passes.analysis.loop_tree import find_block, label_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import has_constant_panels
@@ -223,6 +223,5 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
 
 
 def _serial_loops(schedule: Schedule, block: Block) -> list[Loop]:
-    func = schedule.function(block.func)
-    loops = loops_of(find_block(func, block.name))
+    loops = loops_of(schedule.block_op(block))
     return [named(loop) for loop in loops if loop.kind.data is LoopKind.SERIAL]

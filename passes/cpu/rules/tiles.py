@@ -12,7 +12,7 @@ from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, loops_of
+from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
@@ -256,8 +256,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
     """Change the layout of the sums of a tile so that those of neighbouring columns are contiguous."""
-    op = find_block(schedule.function(block.func), block.name)
-    rank = len(element_written(op))
+    rank = len(element_written(schedule.block_op(block)))
     indices = list(map(AffineExpr.dimension, range(rank)))
     indices.append(indices.pop(dimension))
     schedule.transform_layout(block, ("write", 0), AffineMap(rank, 0, tuple(indices)))
@@ -265,9 +264,8 @@ def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
 
 def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_loop: Loop) -> None:
     """Make the loop along the columns the innermost loop of the block that consumes the sums of a tile."""
-    func = schedule.function(block.func)
-    reader = find_block(func, follower.name)
-    (sums,) = buffers_written(find_block(func, block.name))
+    reader = schedule.block_op(follower)
+    (sums,) = buffers_written(schedule.block_op(block))
     index = next(access.element[-1] for access in block_accesses(reader, sums))
     loops = schedule.get_loops(follower)
     inside = loops[loops.index(tile_loop) + 1 :]

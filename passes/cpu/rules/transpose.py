@@ -6,7 +6,7 @@ from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
-from relex.passes.analysis.loop_tree import find_loop, label_of, name_of_block
+from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import bits_of, check_at_least, count, is_side_by_side, named, spatial_loops, uses
 from relex.passes.cpu.rule import Plan
@@ -66,7 +66,7 @@ def _side(loop: ForOp, most: int) -> int:
 
 def _schedule(schedule: Schedule, read: Loop, written: Loop, outer: list[Loop], rows: int, lanes: int) -> None:
     for loop, side in ((read, rows), (written, lanes)):
-        extent = find_loop(schedule.function(loop.func), loop.label).extent
+        extent = schedule.loop_op(loop).extent
         if not isinstance(extent, int) or extent % side:
             schedule.partition([loop], side)  # What fills no whole tile stays as it is.
     blocks = [schedule.split(loop, [None, side]) for loop, side in ((read, rows), (written, lanes))]
