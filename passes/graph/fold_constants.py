@@ -9,7 +9,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -83,7 +83,7 @@ class _Folding:
         if not self._is_candidate(op):
             return
         operands = list(dict.fromkeys(op.operands))
-        freed = (value for value in operands if _has_no_other_user(value, op))
+        freed = (value for value in operands if all(use.operation is op for use in value.uses))
         growth = sum(map(_bytes, op.results)) - sum(map(_bytes, freed))
         if growth > self._room or op.work > self._work:
             return
@@ -108,10 +108,6 @@ def _fits_array(value: SSAValue) -> bool:
     """Return whether a tensor has a known size and a type that NumPy has."""
     t = tensor_type(value.type)
     return t.has_static_shape() and has_dtype(t.element_type)
-
-
-def _has_no_other_user(value: SSAValue, op: Operation) -> bool:
-    return all(use.operation is op for use in value.uses)
 
 
 def _bytes(value: SSAValue) -> int:
