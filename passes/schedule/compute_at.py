@@ -34,6 +34,7 @@ from relex.passes.analysis.loop_tree import (
 from relex.passes.analysis.reductions import order_matters
 from relex.passes.editing.index_arithmetic import Emitter, substitute
 from relex.passes.editing.loop_edits import add_guard, erase_empty, insert_nest, new_loop
+from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import (
     accesses_from,
     branches,
@@ -43,7 +44,6 @@ from relex.passes.schedule.code_motion import (
     move_before,
 )
 from relex.passes.schedule.compute_inline import elementwise_store
-from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
 

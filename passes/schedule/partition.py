@@ -38,8 +38,8 @@ from relex.passes.analysis.loop_tree import (
 from relex.passes.editing.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
 from relex.passes.editing.index_arithmetic import Emitter
 from relex.passes.editing.loop_edits import set_extent
+from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import is_available
-from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
 
