@@ -179,13 +179,13 @@ def _new_sizes(
     # A dummy block models all indices of the buffer: its variables range over them.
     everything = BlockOp("all", [IterKind.SPATIAL] * len(shape), shape, [])
     variables = everything.body.block.args
-    places = apply_map(index_map, [IndexExpr.of(variable) for variable in variables], block)
+    places = _apply_map(index_map, [IndexExpr.of(variable) for variable in variables], block)
     same = equal_atoms([(place, place) for place in places], everything)
     if any(size > 1 and variable not in same for size, variable in zip(shape, variables, strict=True)):
         fail(block, f"expected a map that puts each element of {name} at a place of its own")
     # These range over all integers, so that no remainder is taken for its dividend.
     extents = dict(zip(Block(arg_types=[IndexType()] * len(shape)).args, shape, strict=True))
-    spans = [_room(place, extents) for place in apply_map(index_map, [*map(IndexExpr.of, extents)], block)]
+    spans = [_room(place, extents) for place in _apply_map(index_map, [*map(IndexExpr.of, extents)], block)]
     if any(span.low < 0 for span in spans):
         fail(block, f"expected a map to places from 0 on, found {int(min(span.low for span in spans))}")
     sizes = list[int | SSAValue](int(span.high) + 1 for span in spans)
@@ -221,7 +221,7 @@ def _room(place: Index, extents: Mapping[BlockArgument, int]) -> Span:
     return room
 
 
-def apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> list[Index]:
+def _apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> list[Index]:
     """Apply a map to indices. Fail at `op` if it has anything but sums, quotients and remainders."""
 
     def apply(expr: AffineExpr) -> Index:
@@ -256,7 +256,7 @@ def _use_layout(block: BlockOp, old: SSAValue, new: SSAValue, index_map: AffineM
     variables = _variables_divided(block, old, index_map)
     if variables and is_bound_to_loops(block, variables):
         block, _ = bind_to_loops(block, variables)
-    redirect(block, old, new, lambda indices: apply_map(index_map, indices, block))
+    redirect(block, old, new, lambda indices: _apply_map(index_map, indices, block))
 
 
 def _variables_divided(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -> list[BlockArgument]:
@@ -265,8 +265,8 @@ def _variables_divided(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -
     for access in block_accesses(block):
         if access.buffer is not buffer:
             continue
-        by_variable = apply_map(index_map, [index_of(index) for index in access.access.indices], block)
-        by_loop = apply_map(index_map, access.element, block)
+        by_variable = _apply_map(index_map, [index_of(index) for index in access.access.indices], block)
+        by_loop = _apply_map(index_map, access.element, block)
         if len(_divided(by_loop)) < len(_divided(by_variable)):
             found.update(dict.fromkeys(value for atom in _divided(by_variable) for value in values_in(atom.dividend)))
     return [variable for variable in block.body.block.args if variable in found]

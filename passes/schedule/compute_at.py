@@ -58,7 +58,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     for around in (loop, *loops_around(loop)):
         check_serial(around)
     func = function_of(block)
-    buffer, element = written_element(block)
+    buffer, element = _written_element(block)
     local_buffer(buffer, block)
     check_only_writer(func, buffer, block)
     check_runs_anywhere(block)
@@ -81,7 +81,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     replace(placement, block=with_variables(block, variables)).move(InsertPoint.before(first), labels)
 
 
-def written_element(block: BlockOp) -> tuple[SSAValue, Element]:
+def _written_element(block: BlockOp) -> tuple[SSAValue, Element]:
     """Return the buffer that a block writes and the indices of the element: each spatial variable once, and constants.
     Fail if the block accesses other elements of the buffer."""
     name = name_of_block(block)
@@ -160,9 +160,7 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     _check_any_order(block, branch)
     late = find_late_values(block, other)
     shared = branch.parent_op()
-    placement = _Placement(
-        block, loop, _ranges_computed(block, loop, produced, shared if isinstance(shared, ForOp) else None)
-    )
+    placement = _Placement(block, loop, _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None))
     labels = placement.labels(names)
     move_before(late, other)
     placement.move(InsertPoint.at_end(loop.body.block), labels)
@@ -177,9 +175,7 @@ def _check_any_order(block: BlockOp, branch: Operation) -> None:
             fail(block, f"expected independent iterations of {label_of(carried[0])}, found {elements}")
 
 
-def _ranges_computed(
-    block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None
-) -> list[Interval | None]:
+def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None) -> list[Interval | None]:
     """Return for each variable of a block the values for which one iteration of a loop computes the elements of the
     produced buffers. `shared` is the innermost loop around both, if any: over one of its iterations, the block must
     still do what it did before."""

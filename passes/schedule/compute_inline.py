@@ -54,14 +54,14 @@ def compute_inline(block: BlockOp) -> None:
         fail(block, f"expected {name_of_block(block)} to stand in no other block")
     alloc = local_buffer(store.memref, block)
     loads = _loads_alone(block, store)
-    check_whole_buffer(block, store, alloc)
+    _check_whole_buffer(block, store, alloc)
     _check_inputs_last(block, loads)
     places = [(same, _missing_at(same[0], block)) for same in alike(loads)]
     for same, missing in places:
         value = _compute_at(same[0], block, store, missing)
         for load in same:
             Rewriter.replace_op(load, [], [value])
-    remove_block(block, alloc)
+    _remove_block(block, alloc)
 
 
 def alike(loads: Iterable[memref.LoadOp]) -> list[list[memref.LoadOp]]:
@@ -112,7 +112,7 @@ def _loads_alone(block: BlockOp, store: memref.StoreOp) -> list[memref.LoadOp]:
     return [op for op in uses if isinstance(op, memref.LoadOp)]
 
 
-def check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBufferOp) -> None:
+def _check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBufferOp) -> None:
     """Fail unless a block is known to write every element of its buffer."""
     check_conditions(block)
     if guard_of(block) is not None:
@@ -180,7 +180,7 @@ def _compute_at(load: memref.LoadOp, block: BlockOp, store: memref.StoreOp, miss
     return values.get(store.value, store.value)
 
 
-def remove_block(block: BlockOp, alloc: AllocBufferOp) -> None:
+def _remove_block(block: BlockOp, alloc: AllocBufferOp) -> None:
     """Remove a block, the loops that hold nothing else, and its buffer, which must be unused but for its sizes."""
     scope = block.parent_op()
     Rewriter.erase_op(block)
@@ -199,7 +199,7 @@ def reverse_compute_inline(block: BlockOp) -> None:
     check_runs_anywhere(block)
     producer, load = _producer(block)
     store = elementwise_store(producer)
-    check_whole_buffer(producer, store, local_buffer(store.memref, block))
+    _check_whole_buffer(producer, store, local_buffer(store.memref, block))
     _check_reads_all(block, load, producer, store)
     place, statement = statement_of(producer), statement_of(block)
     if place is not statement and not place.is_before_in_block(statement):
@@ -214,7 +214,7 @@ def reverse_compute_inline(block: BlockOp) -> None:
             producer.body.block.insert_op_before(op.clone(values), store)
     alloc = local_buffer(store.memref, block)
     Rewriter.erase_op(store)
-    remove_block(block, alloc)
+    _remove_block(block, alloc)
 
 
 def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
