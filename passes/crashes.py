@@ -61,7 +61,7 @@ def record_crash(error: Exception, p: ModulePass, pattern: object, op: Operation
         return
     parts = list(_frames(error.__traceback__))
     folders = {_folder(_file(thing)) for thing in (p, pattern) if thing is not None}
-    own = [i for i, part in enumerate(parts) if not _is_library(part) or _folder_of(part) in folders]
+    own = [i for i, part in enumerate(parts) if not _is_library(part) or _folder(_code(part).co_filename) in folders]
     ours = parts[: own[-1] + 1] if own else parts
     title = title_of(pattern) if op is not None else None
     line = traceback.extract_tb(ours[-1], limit=1)[0]
@@ -120,10 +120,6 @@ _LIBRARIES = {"relex", "xdsl", "numpy", "llvmlite", *sys.stdlib_module_names}
 def _is_library(part: TracebackType) -> bool:
     """Return whether a frame is in code that users do not write."""
     return str(part.tb_frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
-
-
-def _folder_of(part: TracebackType) -> str:
-    return _folder(_code(part).co_filename)
 
 
 def _code(part: TracebackType) -> CodeType:

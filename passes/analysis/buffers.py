@@ -13,14 +13,13 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_alias, statement_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, name_of_block
 
 
-def buffers_written(block: BlockOp) -> list[SSAValue]:
-    """Return the buffers that a block stores to, in order of their first store."""
-    return list(dict.fromkeys(access.buffer for access in accesses(block) if access.is_write))
+def buffers_written(op: Operation) -> list[SSAValue]:
+    """Return the buffers that a block, or what holds blocks, stores to, in order of their first store."""
+    return list(dict.fromkeys(access.buffer for access in accesses(op) if access.is_write))
 
 
 def buffers_read(block: BlockOp) -> list[SSAValue]:
@@ -82,12 +81,6 @@ def statement_of(op: Operation) -> Operation:
     while (scope := statement.parent_op()) is not None and type(scope) not in (BlockOp, PrimFuncOp):
         statement = scope
     return statement
-
-
-def statement_accesses(statement: Operation) -> Iterator[BlockAccess]:
-    """Yield the accesses of the blocks in a statement."""
-    for block in [statement] if isinstance(statement, BlockOp) else blocks_in(statement):
-        yield from block_accesses(block)
 
 
 def check_aliases(buffer: SSAValue, statement: Operation) -> None:

@@ -7,7 +7,7 @@ rules here are for the rest: a number that is one of several, depending on a con
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType
@@ -20,25 +20,11 @@ from relex.dialects.index.expr import Index, larger, smaller
 from relex.dialects.index.from_ir import divisor_of
 from relex.dialects.table import Table
 
+if TYPE_CHECKING:
+    from relex.passes.analysis.instances import Instance
 
-class Values(Protocol):
-    """The values of one run of a piece of the program."""
-
-    def form(self, value: SSAValue) -> Index:
-        """Return the linear form of an integer in the program."""
-        ...
-
-    def linear(self, index: Index) -> Index:
-        """Return the linear form of an expression of such forms."""
-        ...
-
-    def new(self, name: str, limits: tuple[int, int], *alternatives: Callable[[Index], System]) -> Index:
-        """Return a new variable for a number that is not linear in others: one of the systems about it holds."""
-        ...
-
-
-Rule = Callable[[Any, Values], Index | None]
-"""Map an op and the values to an expression of its result; None if it is not understood."""
+Rule = Callable[[Any, "Instance"], Index | None]
+"""Map an op and the values of a run to an expression of its result; None if it is not understood."""
 
 CHOICES = Table[type[Operation], Rule]("integers that depend on choices")
 
@@ -50,20 +36,20 @@ def type_limits(t: Attribute) -> tuple[int, int]:
 
 
 @CHOICES.rule(arith.IndexCastOp, arith.ExtSIOp)
-def convert_cast(op: arith.IndexCastOp | arith.ExtSIOp, values: Values) -> Index | None:
+def convert_cast(op: arith.IndexCastOp | arith.ExtSIOp, values: Instance) -> Index | None:
     """Forward the operand, unless it is an i1."""
     return values.form(op.input) if op.input.type != IntegerType(1) else None
 
 
 @CHOICES.rule(arith.DivSIOp)
-def convert_divsi(op: arith.DivSIOp, values: Values) -> Index | None:
+def convert_divsi(op: arith.DivSIOp, values: Instance) -> Index | None:
     """Divide by a positive constant, rounding towards zero."""
     divisor = divisor_of(values.form(op.rhs))
     return _towards_zero(values.form(op.lhs), divisor) if divisor else None
 
 
 @CHOICES.rule(arith.RemSIOp)
-def convert_remsi(op: arith.RemSIOp, values: Values) -> Index | None:
+def convert_remsi(op: arith.RemSIOp, values: Instance) -> Index | None:
     """Return the remainder of a division by a positive constant that rounds towards zero."""
     dividend, divisor = values.form(op.lhs), divisor_of(values.form(op.rhs))
     return dividend - _towards_zero(dividend, divisor) * divisor if divisor else None
@@ -74,27 +60,27 @@ def _towards_zero(dividend: Index, divisor: int) -> Index:
 
 
 @CHOICES.rule(arith.DivUIOp)
-def convert_divui(op: arith.DivUIOp, values: Values) -> Index | None:
+def convert_divui(op: arith.DivUIOp, values: Instance) -> Index | None:
     """Divide by a positive constant as unsigned numbers."""
     divisor = divisor_of(values.form(op.rhs))
     return _signed(_unsigned(op.lhs, values) // divisor, op.lhs.type, values) if divisor else None
 
 
 @CHOICES.rule(arith.RemUIOp)
-def convert_remui(op: arith.RemUIOp, values: Values) -> Index | None:
+def convert_remui(op: arith.RemUIOp, values: Instance) -> Index | None:
     """Return the remainder of an unsigned division by a positive constant."""
     divisor = divisor_of(values.form(op.rhs))
     return _unsigned(op.lhs, values) % divisor if divisor else None
 
 
 @CHOICES.rule(arith.MinUIOp, arith.MaxUIOp)
-def convert_unsigned_extreme(op: arith.MinUIOp | arith.MaxUIOp, values: Values) -> Index | None:
+def convert_unsigned_extreme(op: arith.MinUIOp | arith.MaxUIOp, values: Instance) -> Index | None:
     """Return the minimum or maximum of unsigned numbers."""
     choose = smaller if isinstance(op, arith.MinUIOp) else larger
     return _signed(choose(_unsigned(op.lhs, values), _unsigned(op.rhs, values)), op.lhs.type, values)
 
 
-def _unsigned(value: SSAValue, values: Values) -> Index:
+def _unsigned(value: SSAValue, values: Instance) -> Index:
     """Return an integer read as unsigned: a negative number is larger than all others."""
     form, (low, high) = values.form(value), type_limits(value.type)
     if limits_of(form)[0] >= 0:
@@ -105,7 +91,7 @@ def _unsigned(value: SSAValue, values: Values) -> Index:
     )
 
 
-def _signed(index: Index, t: Attribute, values: Values) -> Index:
+def _signed(index: Index, t: Attribute, values: Instance) -> Index:
     """Return an unsigned number of a type read as signed."""
     form, (low, high) = values.linear(index), type_limits(t)
     if limits_of(form)[1] <= high:
@@ -117,13 +103,13 @@ def _signed(index: Index, t: Attribute, values: Values) -> Index:
 
 
 @CHOICES.rule(arith.SelectOp)
-def convert_select(op: arith.SelectOp, values: Values) -> Index | None:
+def convert_select(op: arith.SelectOp, values: Instance) -> Index | None:
     """Return one of two values, depending on a condition."""
     return _either(op.cond, op.lhs, op.rhs, values)
 
 
 @CHOICES.rule(scf.IfOp)
-def convert_if(op: scf.IfOp, values: Values) -> Index | None:
+def convert_if(op: scf.IfOp, values: Instance) -> Index | None:
     """Return the only result of a conditional."""
     branches = [region.block.last_op for region in op.regions]
     if len(op.results) != 1 or None in branches:
@@ -132,7 +118,7 @@ def convert_if(op: scf.IfOp, values: Values) -> Index | None:
     return _either(op.cond, yes, no, values)
 
 
-def _either(condition: SSAValue, yes: SSAValue, no: SSAValue, values: Values) -> Index:
+def _either(condition: SSAValue, yes: SSAValue, no: SSAValue, values: Instance) -> Index:
     a, b = values.form(yes), values.form(no)
     return values.new(
         "choice",
@@ -142,7 +128,7 @@ def _either(condition: SSAValue, yes: SSAValue, no: SSAValue, values: Values) ->
     )
 
 
-def condition_of(value: SSAValue, holds: bool, values: Values) -> System:
+def condition_of(value: SSAValue, holds: bool, values: Instance) -> System:
     """Return the system under which an i1 of the program is true, or is false."""
     match value.owner:
         case arith.AndIOp(lhs=lhs, rhs=rhs) if holds:
@@ -159,7 +145,7 @@ def condition_of(value: SSAValue, holds: bool, values: Values) -> System:
             return System.of(same(values.form(value), int(holds)))
 
 
-def _comparison(op: arith.CmpiOp, holds: bool, values: Values) -> System:
+def _comparison(op: arith.CmpiOp, holds: bool, values: Instance) -> System:
     predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     a, b = (_unsigned(v, values) if predicate.startswith("u") else values.form(v) for v in (op.lhs, op.rhs))
     if predicate in ("eq", "ne"):

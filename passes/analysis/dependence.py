@@ -28,10 +28,9 @@ from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.index.solve import find_point
 from relex.dialects.index.span import Span
 from relex.dialects.index.values import replace_atoms
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access, is_access
 from relex.dialects.walks import walk
-from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 
@@ -124,6 +123,12 @@ def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Block
     return found
 
 
+def statement_accesses(statement: Operation) -> Iterator[BlockAccess]:
+    """Yield the accesses of the blocks in a statement."""
+    for block in [statement] if isinstance(statement, BlockOp) else blocks_in(statement):
+        yield from block_accesses(block)
+
+
 _KNOWN = {BlockOp, ForOp, InitOp, AllocBufferOp, memref.DimOp}
 """Ops that use memory in known ways, or not at all."""
 
@@ -150,6 +155,14 @@ def may_conflict(a: LoopAccess, b: LoopAccess, scope: Operation | None = None, a
         pairs = zip(a.access.indices, b.access.indices, strict=True)
         return all(span_of(index_of(i)).meets(span_of(index_of(j))) for i, j in pairs)
     return Meeting(a.place, b.place, lifetime(a.buffer, scope), apart or ()).may_happen(apart)
+
+
+def may_alias(a: SSAValue, b: SSAValue, function: PrimFuncOp) -> bool:
+    """Return whether two buffers may share memory.
+
+    Local buffers have memory of their own; arguments have, where the function says `tir.noalias`.
+    """
+    return a is b or (not function.noalias and a in function.args and b in function.args)
 
 
 def lifetime(buffer: SSAValue, scope: Operation) -> Operation:
@@ -233,8 +246,7 @@ def _is_shared(value: SSAValue, scope: Operation) -> bool:
 
 def dependences(loops: Sequence[ForOp]) -> Iterator[tuple[BlockAccess, BlockAccess, list[ForOp]]]:
     """Yield the pairs of accesses in a nest that depend on each other, with the loops that carry the dependence."""
-    found = [access for block in blocks_in(loops[0]) for access in block_accesses(block)]
-    for a, b in combinations_with_replacement(found, 2):
+    for a, b in combinations_with_replacement(statement_accesses(loops[0]), 2):
         if carried := carrying(loops, a, b):
             yield a, b, carried
 

@@ -104,6 +104,11 @@ def variables_of_kind(block: BlockOp, kind: IterKind) -> set[SSAValue]:
     return set(driving_variables(block, kind, function_of(block)))
 
 
+def is_reduction(block: BlockOp) -> bool:
+    """Return whether a block has variables that it reduces over."""
+    return any(kind.data is IterKind.REDUCE for kind in block.kinds)
+
+
 def blocks_in(scope: Operation) -> Iterator[BlockOp]:
     """Yield the blocks in `scope`, except those nested in other blocks."""
     return (op for op in steps_in(scope) if type(op) is BlockOp)

@@ -12,6 +12,7 @@ from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
 from relex.dialects.tir.indices import is_subsequence, plain_indices, reads_memory, variable_of
 from relex.dialects.tir.op_pattern import OpPattern, widest
 from relex.dialects.walks import walk
+from relex.passes.analysis.loop_tree import is_reduction
 
 _PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp, Dot4Op)
 
@@ -56,11 +57,11 @@ def pattern_of_block(block: BlockOp) -> OpPattern:
         return OpPattern.OPAQUE
     if any(reads_memory(index, block) for access in accesses(block) for index in access.indices):
         return OpPattern.OPAQUE
-    spatial = {v.variable for v in block.iter_vars if v.kind is IterKind.SPATIAL and v.extent != 1}
+    spatial = _spatial_variables(block)
     place = plain_indices(stores[0], block)
     if place is None or len(place) != len(spatial) or set(place) != spatial:
         return OpPattern.OPAQUE
-    if any(v.kind is IterKind.REDUCE for v in block.iter_vars):
+    if is_reduction(block):
         return _pattern_of_reduction(block, stores[0], loads, spatial)
     if any(load.buffer is stores[0].buffer for load in loads):
         return OpPattern.OPAQUE
@@ -108,21 +109,26 @@ def _pattern_of_reduction(
     terms = [load for load in loads if load not in own]
     if any(_reads_a_window(load, block) for load in terms):
         return OpPattern.OUT_ELEMENTWISE_FUSABLE
-    is_product = any(isinstance(op, _PRODUCTS) for op in walk(block))
-    if is_product and any(not spatial <= _variables(load, block) for load in terms):
-        return OpPattern.OUT_ELEMENTWISE_FUSABLE
-    return OpPattern.REDUCTION
+    return OpPattern.OUT_ELEMENTWISE_FUSABLE if _multiplies_again(block, terms, spatial) else OpPattern.REDUCTION
 
 
 def reuses_operands(block: BlockOp) -> bool:
     """Return whether a reduction multiplies elements that other results use as well, however it is scheduled: its init
     may be a block of its own."""
-    spatial = {v.variable for v in block.iter_vars if v.kind is IterKind.SPATIAL and v.extent != 1}
     results = {store.buffer for store in _stores(block)}
     terms = [load for load in _loads(block) if load.buffer not in results]
-    is_reduction = any(v.kind is IterKind.REDUCE for v in block.iter_vars)
-    is_product = is_reduction and any(isinstance(op, _PRODUCTS) for op in walk(block))
+    return is_reduction(block) and _multiplies_again(block, terms, _spatial_variables(block))
+
+
+def _multiplies_again(block: BlockOp, terms: Sequence[Access], spatial: set[BlockArgument]) -> bool:
+    """Return whether a block multiplies elements that do not depend on all of its spatial variables."""
+    is_product = any(isinstance(op, _PRODUCTS) for op in walk(block))
     return is_product and any(not spatial <= _variables(load, block) for load in terms)
+
+
+def _spatial_variables(block: BlockOp) -> set[BlockArgument]:
+    """Return the spatial variables of a block that have several values."""
+    return {v.variable for v in block.iter_vars if v.kind is IterKind.SPATIAL and v.extent != 1}
 
 
 def _variables(load: Access, block: BlockOp) -> set[BlockArgument]:

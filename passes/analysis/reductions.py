@@ -91,7 +91,8 @@ def order_matters(block: BlockOp) -> str | None:
     if not isinstance(combine, _EXACT + _ROUNDED):
         return "it is no sum, product, minimum or maximum"
     loads = [op for op in block.walk() if isinstance(op, memref.LoadOp) and op.memref is store.memref]
-    if len(loads) != 1 or loads[0] not in body or not _is_same_element(loads[0], store):
+    is_same = len(loads) == 1 and all(map(is_same_value, loads[0].indices, store.indices))
+    if not is_same or loads[0] not in body:
         return "it reads more than the element that it writes"
     (load,) = loads
     if [use.operation for use in load.res.uses] != [combine]:
@@ -99,7 +100,3 @@ def order_matters(block: BlockOp) -> str | None:
     if isinstance(combine, _ROUNDED) and not may_reassociate(combine):
         return f"'{combine.name}' lacks the flag 'reassoc'"
     return None
-
-
-def _is_same_element(load: memref.LoadOp, store: memref.StoreOp) -> bool:
-    return all(map(is_same_value, load.indices, store.indices))

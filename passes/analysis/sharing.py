@@ -8,7 +8,10 @@ from xdsl.ir import Operation
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import accesses, is_pure, variables_in
+from relex.dialects.tir.indices import known_size
 from relex.dialects.walks import walk
+from relex.passes.analysis.buffers import buffers_written
+from relex.passes.analysis.dependence import LoopAccess, may_alias, may_conflict
 
 _UNDERSTOOD = {AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp}
 
@@ -40,7 +43,7 @@ def is_spatial(loop: ForOp) -> bool:
 
 def depends_on(second: Operation, first: Operation) -> bool:
     """Return whether the second op reads a buffer that the first one writes."""
-    written = {access.buffer for access in accesses(first) if access.is_write}
+    written = buffers_written(first)
     return any(access.buffer in written for access in accesses(second) if not access.is_write)
 
 
@@ -49,3 +52,18 @@ def packs(nest: Operation) -> bool:
     merged with one of their uses, products are not faster on x86-64, and load more on AArch64."""
     stores = (a for a in accesses(nest) if a.is_write and not nest.is_ancestor(a.buffer.owner))
     return any(isinstance(index.owner, arith.DivSIOp | arith.RemSIOp) for store in stores for index in store.indices)
+
+
+def may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
+    """Return whether two loops may run iteration by iteration: those with different numbers do not conflict."""
+    if (first.kind, first.attributes) != (second.kind, second.attributes):
+        return False
+    if known_size(first.extent) != known_size(second.extent) or not (is_spatial(first) and is_spatial(second)):
+        return False
+    apart = [(first.variable, second.variable)]
+    return not any(
+        may_conflict(LoopAccess.of(a), LoopAccess.of(b), function, apart)
+        for a in accesses(first)
+        for b in accesses(second)
+        if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
+    )

@@ -26,11 +26,6 @@ class Touch:
     is_sure: bool = True
     """Whether every element is accessed; otherwise some are, and it is unknown which."""
 
-    @property
-    def verb(self) -> str:
-        """The participle for messages."""
-        return "written" if self.is_write else "read"
-
     def place(self, instance: Instance) -> list[Index]:
         """Return the indices of the element that is accessed in a run of the op."""
         if self.indices is None:

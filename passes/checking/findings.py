@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
@@ -14,6 +14,7 @@ from relex.dialects.index.constraints import Point, at
 from relex.dialects.index.expr import Index
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.instances import Instance, scopes_around
+from relex.passes.checking.verdicts import Undecided, Verdict, Wrong
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,18 @@ class Finding:
     op: Operation
     message: str
     certain: bool = True
+
+
+def finding_of(op: Operation, verdict: Verdict, wrong: Callable[[Point], str], right: str) -> Finding | None:
+    """Return what a verdict means for an op, if anything: `wrong` says what is expected and what is found at a point,
+    and `right` says what holds if nothing is wrong."""
+    match verdict:
+        case None:
+            return None
+        case Wrong(point=point):
+            return Finding(op, f"expected {wrong(point)}")
+        case Undecided(reason=reason):
+            return Finding(op, f"cannot decide whether {right}: {reason}", certain=False)
 
 
 def when(run: Instance, point: Point) -> str:

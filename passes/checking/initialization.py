@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import SSAValue
@@ -32,9 +32,9 @@ from relex.dialects.index.solve import find_point
 from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
 from relex.passes.analysis.instances import Instance, comes_first, idle_loops, scopes_around
 from relex.passes.analysis.touches import Touch, strangers, touches
-from relex.passes.checking.findings import Finding, element, when
+from relex.passes.checking.findings import Finding, element, finding_of, when
 from relex.passes.checking.uses import Use, uses_of
-from relex.passes.checking.verdicts import TOO_HARD, Undecided, Verdict, Wrong, judge, unless_partial
+from relex.passes.checking.verdicts import TOO_HARD, Undecided, Verdict, judge, unless_partial
 
 MOST_PIECES = 64
 MOST_EXAMPLES = 500
@@ -49,15 +49,11 @@ def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
     for touch in found:
         if touch.is_write or isinstance(touch.buffer.owner, AllocBufferOp | memref.AllocOp | memref.AllocaOp):
             writes.setdefault(touch.buffer, []).extend([touch] if touch.is_write else [])
-    for touch in found:
-        if not touch.is_write and touch.buffer in writes:
-            finding = _check_read(touch, writes[touch.buffer], found, function)
-            if finding is not None:
-                yield finding
-    for output in function.outputs:
-        finding = _check_output(output, writes[output], function) if output not in strange else None
-        if finding is not None:
-            yield finding
+    reads = (touch for touch in found if not touch.is_write and touch.buffer in writes)
+    of_reads = (_check_read(read, writes[read.buffer], found, function) for read in reads)
+    outputs = (output for output in function.outputs if output not in strange)
+    of_outputs = (_check_output(output, writes[output], function) for output in outputs)
+    yield from filter(None, chain(of_reads, of_outputs))
 
 
 def _check_read(
@@ -66,7 +62,7 @@ def _check_read(
     if _check_use(read, Use(), writes, function) is None:
         return None
     findings = (_check_use(read, use, writes, function) for use in uses_of(read, everything))
-    return next((finding for finding in findings if finding is not None), None)
+    return next(filter(None, findings), None)
 
 
 def _check_use(read: Touch, use: Use, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
@@ -77,30 +73,25 @@ def _check_use(read: Touch, use: Use, writes: Sequence[Touch], function: PrimFun
         run.require(within(index, run.size(read.buffer, dimension)))
     use.require_in(run)
     buffer = name_of(read.buffer)
-    match unless_partial(_uncovered(run.whole_system, pieces), read):
-        case None:
-            return None
-        case Wrong(point=point):
-            found = f"no write to {element(read.buffer, place, point)} before it is read{when(run, point)}"
-            return Finding(read.op, f"expected {buffer} to be written before it is read, found {found}")
-        case Undecided(reason=reason):
-            message = f"cannot decide whether {buffer} is written before it is read: {reason}"
-            return Finding(read.op, message, certain=False)
+    verdict = unless_partial(_uncovered(run.whole_system, pieces), read)
+
+    def missing(point: Point) -> str:
+        found = f"no write to {element(read.buffer, place, point)} before it is read{when(run, point)}"
+        return f"{buffer} to be written before it is read, found {found}"
+
+    return finding_of(read.op, verdict, missing, f"{buffer} is written before it is read")
 
 
 def _check_output(output: SSAValue, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
     run = Instance(function)
     place = run.element(output)
     pieces = [_Piece(Instance(write.op, run, function), write, place) for write in writes]
-    match _uncovered(run.whole_system, pieces):
-        case None:
-            return None
-        case Wrong(point=point):
-            found = f"no write to {element(output, place, point)}{when(run, point)}"
-            return Finding(function, f"expected all of {name_of(output)} to be written, found {found}")
-        case Undecided(reason=reason):
-            message = f"cannot decide whether all of {name_of(output)} is written: {reason}"
-            return Finding(function, message, certain=False)
+    verdict, whole = _uncovered(run.whole_system, pieces), f"all of {name_of(output)}"
+
+    def missing(point: Point) -> str:
+        return f"{whole} to be written, found no write to {element(output, place, point)}{when(run, point)}"
+
+    return finding_of(function, verdict, missing, f"{whole} is written")
 
 
 def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Instance) -> Iterator[_Piece]:

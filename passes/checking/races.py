@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import in_line
-from relex.dialects.index.constraints import System, different, same
+from relex.dialects.index.constraints import Point, System, different, same
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
 from relex.passes.analysis.dependence import lifetime
 from relex.passes.analysis.instances import Instance, idle_loops
 from relex.passes.analysis.touches import Touch, touches
-from relex.passes.checking.findings import Finding, element, values_of
-from relex.passes.checking.verdicts import Undecided, Wrong, judge, unless_partial
+from relex.passes.checking.findings import Finding, element, finding_of, values_of
+from relex.passes.checking.verdicts import judge, unless_partial
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,9 @@ def check_races(function: PrimFuncOp) -> Iterator[Finding]:
         if group is None:
             continue
         inside = [touch for touch in found if _takes_part(touch, op)]
-        for buffer in dict.fromkeys(touch.buffer for touch in inside if touch.is_write):
-            own = [touch for touch in inside if touch.buffer is buffer]
-            finding = _check_buffer(group, own, function)
-            if finding is not None:
-                yield finding
+        written = dict.fromkeys(touch.buffer for touch in inside if touch.is_write)
+        of_buffers = ([touch for touch in inside if touch.buffer is buffer] for buffer in written)
+        yield from filter(None, (_check_buffer(group, own, function) for own in of_buffers))
 
 
 def _takes_part(touch: Touch, body: Operation) -> bool:
@@ -88,15 +86,12 @@ def _check_pair(group: Group, writer: Touch, other: Touch, function: PrimFuncOp)
     domain = one.whole_system & two.system
     meeting = System(tuple(same(a, b) for a, b in zip(*places, strict=True)))
     verdict = unless_partial(judge(domain, domain & meeting & different(own, others)), writer, other)
+
+    def conflict(point: Point) -> str:
+        found = f"{element(writer.buffer, places[0], point)} written at {values_of(group.names, own, point)}"
+        found += f" and {'' if other.is_write else 'read '}at {values_of(group.names, others, point)}"
+        purpose = "write an element" if other.is_write else "use an element that is written"
+        return f"one {group.kind} to {purpose}, found {found}"
+
     rival = "writes" if other.is_write else "reads"
-    match verdict:
-        case None:
-            return None
-        case Wrong(point=point):
-            found = f"{element(writer.buffer, places[0], point)} written at {values_of(group.names, own, point)}"
-            found += f" and {'' if other.is_write else 'read '}at {values_of(group.names, others, point)}"
-            purpose = "write an element" if other.is_write else "use an element that is written"
-            return Finding(writer.op, f"expected one {group.kind} to {purpose}, found {found}")
-        case Undecided(reason=reason):
-            message = f"cannot decide whether another {group.kind} {rival} the element: {reason}"
-            return Finding(writer.op, message, certain=False)
+    return finding_of(writer.op, verdict, conflict, f"another {group.kind} {rival} the element")

@@ -12,7 +12,7 @@ from relex.dialects.index.expr import Index, terms_of, values_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read
-from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of
+from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.cache_sets import lines_in_a_set
 from relex.passes.cpu.reduction_axes import ReductionAxes
@@ -108,7 +108,7 @@ def pack_panels(
     schedule.compact_buffer(copy, 0)
     dimension, rank = axes.dimension, len(axes.right.element)
     assert dimension is not None
-    op = find_block(schedule.function(copy.func), copy.name)
+    op = schedule.block_op(copy)
     (column,) = _along(op, dimension)
     terms = _along(op, rank - 1)
     indices = list(map(AffineExpr.dimension, range(rank)))
@@ -140,7 +140,7 @@ def _along(block: BlockOp, dimension: int) -> list[Loop]:
 def _in_squares(schedule: Schedule, inner: Sequence[Loop], terms: Loop, column: Loop, lanes: int) -> None:
     """Order the loops of a copy so that it transposes squares of elements in registers. Terms that fill none are copied
     one by one."""
-    if count([find_loop(schedule.function(terms.func), terms.label)]) % lanes:
+    if count([schedule.loop_op(terms)]) % lanes:
         schedule.partition([terms], lanes)
     square, term = schedule.split(terms, [None, lanes])
     group, lane = schedule.split(column, [None, lanes])

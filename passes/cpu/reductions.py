@@ -21,6 +21,7 @@ from relex.passes.analysis.loop_tree import (
     check_serial,
     function_of,
     guard_of,
+    is_reduction,
     label_of,
     loops_of,
     name_of_block,
@@ -99,6 +100,14 @@ def loops_alone(block: BlockOp) -> list[ForOp]:
     check_nested(loops)
     for loop in loops:
         check_serial(loop)
+    return loops
+
+
+def spatial_loops(block: BlockOp) -> list[ForOp]:
+    """Return the loops of a block that is alone in them, and no reduction; fail if it is none such."""
+    loops = loops_alone(block)
+    if is_reduction(block):
+        fail(block, f"expected {name_of_block(block)} to be no reduction")
     return loops
 
 

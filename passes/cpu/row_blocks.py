@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-
 from relex.dialects.processors import Processor
 from relex.passes.analysis.loop_tree import function_of
 from relex.passes.cpu import cost
@@ -42,7 +40,7 @@ class RowBlocks:
 def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBlocks:
     """Return the blocks for the rows of a reduction that is computed in tiles."""
     left, rows = axes.left, axes.row_count
-    if left is None or DYNAMIC_INDEX in left.access.shape[axes.left_dimension + 1 :]:
+    if left is None or axes.has_open_rows:
         return RowBlocks()
     if not function_of(axes.reduction.block).noalias:
         return RowBlocks()  # A copy might miss what the result overwrites.

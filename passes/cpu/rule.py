@@ -18,7 +18,7 @@ class Plan:
     summary: str
     """A one-line description for users."""
 
-    steps: Callable[[Schedule], None] | None
+    steps: Callable[[Schedule], object] | None
     """Applies the plan to a copy of the function, in which blocks and loops are found by name. Fails if a step does not
     apply. None if the block is to stay as it is."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from xdsl.ir.affine import AffineMap
 
@@ -12,7 +14,7 @@ from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
 from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, find_loop, function_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import function_of, loops_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import block_named, count, element_written, named, uses
 from relex.passes.schedule import Block, Loop, Schedule
@@ -26,10 +28,9 @@ def unroll_in_tile(schedule: Schedule, block: Block, loops: Sequence[Loop], prod
     the loop of a softmax over the terms, which are divided by their sum. They are unrolled from the innermost outwards
     as long as the code has no more than `cost.MAX_COPIES` copies of the block.
     """
-    func = schedule.function(block.func)
-    (tile,) = buffers_written(find_block(func, producer.name))
-    accesses = block_accesses(find_block(func, block.name), tile)
-    found = [find_loop(func, loop.label) for loop in loops]
+    (tile,) = buffers_written(schedule.block_op(producer))
+    accesses = block_accesses(schedule.block_op(block), tile)
+    found = [schedule.loop_op(loop) for loop in loops]
     chosen = [loop for loop in found if any(uses(access, loop) for access in accesses)]
     for loop in reversed([loop for loop in found if loop not in chosen]):
         if count([*chosen, loop]) > cost.MAX_COPIES:
@@ -48,7 +49,7 @@ def only_reader(block: BlockOp) -> BlockOp | None:
 
 def move_reader(schedule: Schedule, block: Block, loop: Loop) -> Block | None:
     """Move the only consumer of a block's results into a loop of the block, as an epilogue; return it if possible."""
-    reader = only_reader(find_block(schedule.function(block.func), block.name))
+    reader = only_reader(schedule.block_op(block))
     if reader is None:
         return None
     epilogue = block_named(reader)
@@ -62,10 +63,10 @@ def move_reader(schedule: Schedule, block: Block, loop: Loop) -> Block | None:
 def split_reader(schedule: Schedule, block: Block) -> None:
     """Split the loops of the only consumer of a block's results where it reads quotients and remainders of them, such
     as the group of a channel and its place in the group: then it can follow the loops of the block."""
-    reader = only_reader(find_block(schedule.function(block.func), block.name))
+    reader = only_reader(schedule.block_op(block))
     if reader is None:
         return
-    (buffer,) = buffers_written(find_block(schedule.function(block.func), block.name))
+    (buffer,) = buffers_written(schedule.block_op(block))
     forms = [form for access in block_accesses(reader, buffer) for form in access.element]
     divisors = {atom.dividend: atom.divisor for form in forms if isinstance(atom := atom_of(form), Remainder)}
     split = [(named(loop), divisors.get(IndexExpr.of(loop.variable))) for loop in loops_of(reader)]
@@ -79,35 +80,61 @@ def split_reader(schedule: Schedule, block: Block) -> None:
     schedule.transform_layout(block_named(reader), ("read", index), AffineMap.identity(rank))
 
 
-def part(schedule: Schedule, block: Block, loop: Loop, multiple: int) -> tuple[Block, dict[Loop, Loop]]:
+@dataclass(frozen=True)
+class Nest:
+    """A block. Derived classes have the loops around it by their role, each a loop or several."""
+
+    block: Block
+
+
+NestT = TypeVar("NestT", bound=Nest)
+
+
+def part(schedule: Schedule, nest: NestT, loop: Loop, multiple: int) -> NestT:
     """Let a nest, and the nest that consumes its results, run for as many iterations of a loop as are a multiple of a
-    number. Return the block of the nest for the remaining ones, and its loops for those of this nest."""
-    return _in_two_parts(schedule, block, loop, lambda loops: schedule.partition(loops, multiple))
+    number. Return the nest for the remaining ones."""
+    return _in_two_parts(schedule, nest, loop, lambda loops: schedule.partition(loops, multiple))
 
 
-def dispatch(
-    schedule: Schedule, block: Block, loop: Loop, deciding: Loop, least: int
-) -> tuple[Block, dict[Loop, Loop]]:
+def dispatch(schedule: Schedule, nest: NestT, loop: Loop, deciding: Loop, least: int) -> NestT:
     """Make a second version of a nest, and of the nest that consumes its results, which does all iterations of a loop
-    if another one has fewer than `least`. Return the block of that version, and its loops for those of this nest."""
-    return _in_two_parts(schedule, block, loop, lambda loops: schedule.dispatch(loops, deciding, least))
+    if another one has fewer than `least`. Return that version."""
+    return _in_two_parts(schedule, nest, loop, lambda loops: schedule.dispatch(loops, deciding, least))
 
 
 def _in_two_parts(
-    schedule: Schedule, block: Block, loop: Loop, divide: Callable[[Sequence[Loop]], Sequence[Block]]
-) -> tuple[Block, dict[Loop, Loop]]:
+    schedule: Schedule, nest: NestT, loop: Loop, divide: Callable[[Sequence[Loop]], Sequence[Block]]
+) -> NestT:
+    block = nest.block
     try:
         rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
     except CompileError:
         # The consumer needs more than a part of the results: they are copied part by part.
         schedule.cache_write(block, 0)
         rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
-    return rest, dict(zip(schedule.get_loops(block), schedule.get_loops(rest), strict=True))
+    copies = dict(zip(schedule.get_loops(block), schedule.get_loops(rest), strict=True))
+    loops = {role: found for role, found in vars(nest).items() if role != "block"}
+    for role, found in loops.items():
+        loops[role] = copies[found] if isinstance(found, Loop) else [copies[loop] for loop in found]
+    return replace(nest, block=rest, **loops)
+
+
+def parts(
+    schedule: Schedule, nest: NestT, along: Callable[[NestT], Loop], sizes: Sequence[int], step: int = 1
+) -> Iterator[tuple[NestT, int]]:
+    """Yield a nest in parts along a loop, one for tiles of each of some sizes, that is, of `size // step` iterations;
+    the last one has what is left."""
+    *first, last = sizes
+    for size in first:
+        rest = part(schedule, nest, along(nest), size // step)
+        yield nest, size
+        nest = rest
+    yield nest, last
 
 
 def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     """Return the loop in the only consumer of a block's results along which it goes on with those of a loop."""
-    op = find_block(schedule.function(block.func), block.name)
+    op = schedule.block_op(block)
     variable = next(found.variable for found in loops_of(op) if named(found) == loop)
     written = element_written(op)
     dimension = next(i for i, index in enumerate(written) if variable in terms_of(index))
@@ -122,14 +149,13 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     return named(loops[0])
 
 
-def follows_rows(schedule: Schedule, block: Block, rows: Loop) -> bool:
+def can_follow(schedule: Schedule, block: Block, rows: Loop) -> bool:
     """Return whether the consumer of a block's results certainly has as many rows, so that it can follow the block
     panel by panel."""
-    func = schedule.function(block.func)
-    if only_reader(find_block(func, block.name)) is None:
+    if only_reader(schedule.block_op(block)) is None:
         return True  # It will be a copy of the results.
     reader = loop_of_reader(schedule, block, rows)
-    return find_loop(func, reader.label).extent == find_loop(func, rows.label).extent
+    return schedule.loop_op(reader).extent == schedule.loop_op(rows).extent
 
 
 def move_consumer(schedule: Schedule, block: Block, loop: Loop) -> Block:

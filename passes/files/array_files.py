@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.errors import RelexError
 from relex.passes.files.array_pickles import SUFFIXES, read_pickle
 from relex.passes.files.safetensors import SUFFIX, read_safetensors
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 _KINDS = {b"\x93NUMPY": "a single array", b"PK": "an archive", b"\x80": "a pickle"}
 """Kinds of files by their first bytes."""
@@ -23,18 +21,14 @@ _MANY = "expected an .npz file, as numpy.savez writes it"
 
 def load_array(file: str | Path, *, mapped: bool = False) -> Array:
     """Return the array in an `.npy` file; if `mapped`, it is memory-mapped and read on demand. Raises `RelexError`."""
-    import numpy as np
-
     with _reading(file):
         _expect(file, "a single array", _ONE)
-        return cast("Array", np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False))
+        return cast(Array, np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False))
 
 
 def load_arrays(file: str | Path) -> dict[str, Any]:
     """Return the arrays in an `.npz`, a `.safetensors` or a `.pkl` file by name; a pickle may also have lists of them.
     Raises `RelexError`."""
-    import numpy as np
-
     if Path(file).suffix in SUFFIXES:
         with _reading(file):
             return read_pickle(file)

@@ -6,13 +6,11 @@ import json
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import DTYPES, numpy_dtype
 from relex.dialects.errors import RelexError
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 SUFFIX = ".safetensors"
 
@@ -43,8 +41,6 @@ def read_safetensors(file: str | Path) -> dict[str, Array]:
 
 
 def _array(name: str, entry: Any, data: bytes, start: int) -> Array:
-    import numpy as np
-
     try:
         kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
         sizes = [int(size) for size in shape]

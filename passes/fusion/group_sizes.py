@@ -13,7 +13,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.relex import CallOp, CallTirOp
-from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import shape_of
 from relex.passes.fusion.primitive import is_size
 
 
@@ -28,12 +28,12 @@ class GroupSizes:
 
     def of(self, value: SSAValue) -> list[SSAValue]:
         """Return a size for each `?` in the type of a value."""
-        shape = tensor_type(value.type).get_shape()
+        shape = shape_of(value)
         return [self._size(value, d) for d, size in enumerate(shape) if size == DYNAMIC_INDEX]
 
     def _size(self, value: SSAValue, dimension: int) -> SSAValue:
         """Return a size of a tensor: that of an argument, or the one passed to the call that computes the tensor."""
-        static = tensor_type(value.type).get_shape()[dimension]
+        static = shape_of(value)[dimension]
         if static != DYNAMIC_INDEX:
             return self._constant(static)
         if value in self._outside:
@@ -69,6 +69,6 @@ class GroupSizes:
 def _unknown(call: CallTirOp) -> Iterator[tuple[SSAValue, int]]:
     """Yield the dimensions of a call's results that it has size operands for, in their order."""
     for result in call.results:
-        for dimension, size in enumerate(tensor_type(result.type).get_shape()):
+        for dimension, size in enumerate(shape_of(result)):
             if size == DYNAMIC_INDEX:
                 yield result, dimension

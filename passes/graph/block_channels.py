@@ -13,16 +13,16 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
 from relex.dialects.processors import Processor
-from relex.dialects.relex import ConcatOp, ConstantOp, Conv2dOp
-from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex import ConcatOp, Conv2dOp
 from relex.dialects.relex.properties import as_integer, as_integers
+from relex.dialects.relex.types import shape_of, tensor_type
 from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.layouts.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
 from relex.passes.numerics import reassociates
-from relex.passes.support.constants import erase_constant
+from relex.passes.support.constants import erase_unused_constants
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,7 @@ class BlockChannelsPass(RelexPass):
         constants = {value.owner for old in values.replaced for value in old.operands}
         for old in reversed(values.replaced):
             Rewriter.erase_op(old)
-        for constant in constants:
-            if isinstance(constant, ConstantOp) and not constant.result.uses:
-                erase_constant(constant)
+        erase_unused_constants(constants)
 
 
 def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValue, int]:
@@ -119,7 +117,7 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
 def _is_image(value: SSAValue) -> bool:
     """Return whether a value has the dimensions of images, whose sizes are known at compile time. Their number may be
     open."""
-    shape = tensor_type(value.type).get_shape()
+    shape = shape_of(value)
     return len(shape) == 4 and DYNAMIC_INDEX not in shape[1:]
 
 
@@ -145,9 +143,9 @@ def _has_partial_vectors(value: SSAValue, processor: Processor) -> bool:
     op, lanes = value.owner, processor.lanes(_bits([value]))
     if not isinstance(op, Conv2dOp) or as_integer(op.groups) == 1:
         return False
-    _, channels, *window = tensor_type(op.weight.type).get_shape()
+    _, channels, *window = shape_of(op.weight)
     strides = as_integers(op.strides)
-    is_full = tensor_type(value.type).get_shape()[3] % lanes == 0 or prod(window) == 1
+    is_full = shape_of(value)[3] % lanes == 0 or prod(window) == 1
     return not (is_full and prod(strides) == 1) and channels * prod(window) > cost.COST_OF_UNBLOCKING * lanes
 
 
@@ -156,7 +154,7 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
     fill the last block, which no convolution adds up."""
     lanes = processor.lanes(_bits(values))
     joined = [part for value in values if isinstance(value.owner, ConcatOp) for part in value.owner.operands]
-    channels = [tensor_type(value.type).get_shape()[1] for value in (*values, *joined)]
+    channels = [shape_of(value)[1] for value in (*values, *joined)]
     may_fill = not any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values)
     within = [count for value in values for count in _within(value) if count % lanes == 0]
     sizes = (size for size in (2 * lanes, lanes) if not any(count % size for count in within))
@@ -182,7 +180,7 @@ def _size_after_blocks(values: Sequence[SSAValue], sizes: Mapping[SSAValue, int]
     if op.data not in sizes or not op.data.has_one_use() or as_integer(op.groups) != 1:
         return None
     lanes = processor.lanes(_bits(values))
-    channels, data_channels, *window = tensor_type(op.weight.type).get_shape()
+    channels, data_channels, *window = shape_of(op.weight)
     zeros = -channels % lanes * data_channels * prod(window) / lanes
     is_worth_it = zeros + cost.COST_OF_UNBLOCKING * channels < cost.COST_OF_UNBLOCKING * data_channels
     return lanes if is_worth_it else None
@@ -245,7 +243,7 @@ class _ValuesInBlocks:
         if value not in self.again:
             source = self.blocked[value].owner
             assert isinstance(source, Operation)
-            new = from_blocks(self.blocked[value], tensor_type(value.type).get_shape())
+            new = from_blocks(self.blocked[value], shape_of(value))
             for op in new:
                 op.location = source.location
             Rewriter.insert_op(new, InsertPoint.after(source))

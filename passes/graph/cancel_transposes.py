@@ -18,9 +18,8 @@ from xdsl.pattern_rewriter import (
 )
 
 from relex.dialects.relex import ConstantOp, DenseOp, MatmulOp, PermuteDimsOp, ReshapeOp
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import rank_of, shape_of
 from relex.passes.base import RelexPass
 from relex.passes.graph.canonicalization.shape import permutation
 from relex.passes.graph.canonicalization.table import Simplify
@@ -144,7 +143,7 @@ class IntoWeight(RewritePattern):
         transpose = reshape.operand.owner
         if not isinstance(transpose, PermuteDimsOp) or (kept := _kept(transpose, reshape)) is None:
             return
-        shape = tensor_type(transpose.result.type).get_shape()[kept:]
+        shape = shape_of(transpose.result)[kept:]
         order = [i - kept for i in inverse(transpose.order)[kept:]]
         if isinstance(op, DenseOp):
             moved = array.reshape(len(array), *shape).transpose(0, *(1 + i for i in order))
@@ -163,7 +162,7 @@ class IntoWeight(RewritePattern):
 def _kept(transpose: PermuteDimsOp, reshape: ReshapeOp) -> int | None:
     """Return how many dimensions both a transpose and a reshape leave as they are, if the reshape joins all others into
     one."""
-    old, new = (tensor_type(value.type).get_shape() for value in (transpose.result, reshape.result))
+    old, new = (shape_of(value) for value in (transpose.result, reshape.result))
     kept = rank_of(reshape.result) - 1
     joined = old[kept:]
     if DYNAMIC_INDEX in joined or old[:kept] != new[:-1] or prod(joined) != new[-1] or not all(joined):

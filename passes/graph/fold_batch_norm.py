@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
@@ -12,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import is_emulated, mapped_dense, numpy_dtype
 from relex.dialects.relex import (
     AddOp,
@@ -30,18 +30,14 @@ from relex.dialects.relex import (
     SubtractOp,
 )
 from relex.dialects.relex.convolution import TransposedConvolution
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.numerics import reassociates
-from relex.passes.support.constants import erase_constant
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
+from relex.passes.support.constants import erase_unused_constants
 
 
 @dataclass(frozen=True)
@@ -119,8 +115,6 @@ class FoldBatchNormPass(RelexPass):
     numerics = reassociates
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import numpy as np
-
         with np.errstate(all="ignore"):
             for first in list(walk(op)):
                 # A normalization that has been folded into the layer before it is gone.
@@ -187,8 +181,6 @@ def _steps_after(value: SSAValue, axis: int) -> Iterator[tuple[Operation, _Affin
 
 
 def _normalized(op: BatchNormOp, axis: int) -> _Affine | None:
-    import numpy as np
-
     gamma, beta, mean, variance = (_constant(value) for value in op.operands[1:])
     if gamma is None or beta is None or mean is None or variance is None or op.normal_axis != axis:
         return None
@@ -227,7 +219,7 @@ def _is_float(value: SSAValue) -> bool:
 
 def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
     """Return a constant as one number for each channel, or one for all; None if it differs between elements of one."""
-    sizes = tensor_type(value.type).get_shape()
+    sizes = shape_of(value)
     shape = (*[1] * (rank - len(sizes)), *sizes)
     if len(sizes) > rank or any(size != 1 for d, size in enumerate(shape) if d != axis):
         return None
@@ -237,11 +229,9 @@ def _by_channel(value: SSAValue, rank: int, axis: int) -> Array | None:
 
 def _new_layer(layer: Operation, channels: Channels, function: _Affine) -> list[Operation] | None:
     """Return the ops that compute a layer followed by a function of its channels."""
-    import numpy as np
-
     old = layer.operands[1]
     result = layer.results[0]
-    count = tensor_type(result.type).get_shape()[channels.axis]
+    count = shape_of(result)[channels.axis]
     scaled = _scaled(layer, channels, np.broadcast_to(np.asarray(function.factor, "float64"), count))
     if scaled is None:
         return None
@@ -258,8 +248,6 @@ def _new_layer(layer: Operation, channels: Channels, function: _Affine) -> list[
 def _scaled(layer: Operation, channels: Channels, factors: Array) -> ConstantOp | None:
     """Return the weight of a layer with its channels multiplied; None if an element is not finite then. Weights are
     large: each is rounded as soon as it is multiplied."""
-    import numpy as np
-
     weight = array_of(layer.operands[1])
     assert weight is not None
     by = channels.factors(layer, weight, factors)
@@ -291,8 +279,6 @@ def _new_normalization(norm: BatchNormOp, function: _Affine) -> list[Operation] 
 
 def _rounded(array: Array, like: SSAValue) -> ConstantOp | None:
     """Return a constant with elements of the type of a value; None if one is not finite."""
-    import numpy as np
-
     rounded = array.astype(numpy_dtype(tensor_type(like.type).element_type))
     return ConstantOp(rounded) if np.isfinite(rounded).all() else None
 
@@ -302,11 +288,9 @@ def _replace(first: Operation, steps: Steps, new: Sequence[Operation]) -> None:
     replaced = [first, *(op for op, _ in steps)]
     for op in new:
         op.location = replaced[-1].location if isinstance(op, AddOp) else first.location
-    constants = {value.owner for op in replaced for value in op.operands if isinstance(value.owner, ConstantOp)}
+    operands = {value.owner for op in replaced for value in op.operands}
     Rewriter.insert_op(new, InsertPoint.before(first))
     replaced[-1].results[0].replace_all_uses_with(new[-1].results[0])
     for op in reversed(replaced):
         Rewriter.erase_op(op)
-    for constant in constants:
-        if not constant.result.uses:
-            erase_constant(constant)
+    erase_unused_constants(operands)

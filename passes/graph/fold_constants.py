@@ -9,7 +9,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -19,7 +19,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.support.constants import erase_constant
+from relex.passes.support.constants import erase_constant, erase_unused_constants
 from relex.passes.support.evaluation import evaluated
 
 
@@ -83,9 +83,8 @@ class _Folding:
         if not self._is_candidate(op):
             return
         operands = list(dict.fromkeys(op.operands))
-        growth = sum(map(_bytes, op.results)) - sum(
-            _bytes(value) for value in operands if _has_no_other_user(value, op)
-        )
+        freed = (value for value in operands if all(use.operation is op for use in value.uses))
+        growth = sum(map(_bytes, op.results)) - sum(map(_bytes, freed))
         if growth > self._room or op.work > self._work:
             return
         # A result that is rejected because of NaN has been computed as well.
@@ -111,10 +110,6 @@ def _fits_array(value: SSAValue) -> bool:
     return t.has_static_shape() and has_dtype(t.element_type)
 
 
-def _has_no_other_user(value: SSAValue, op: Operation) -> bool:
-    return all(use.operation is op for use in value.uses)
-
-
 def _bytes(value: SSAValue) -> int:
     """Return the size in bytes of a tensor of static shape."""
     t = tensor_type(value.type)
@@ -126,9 +121,7 @@ def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands:
     for constant in constants:
         constant.location = op.location
     Rewriter.replace_op(op, constants, [constant.result for constant in constants])
-    for operand in operands:
-        if operand.first_use is None and isinstance(operand.owner, ConstantOp):
-            erase_constant(operand.owner)
+    erase_unused_constants(operand.owner for operand in operands)
 
 
 def _tidy_constants(function: FuncOp) -> None:

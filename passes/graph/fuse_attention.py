@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.relex import DenseOp, MatmulOp, PermuteDimsOp, SoftmaxOp
 from relex.dialects.relex.elementwise import Elementwise
-from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import rank_of, shape_of
 from relex.passes.support.outline import OutliningPass
 from relex.passes.support.patterns import Examples, Match, Pattern, op, wildcard
 
@@ -43,12 +43,12 @@ class _Scores(Pattern):
 def _is_along_rows(match: Match) -> bool:
     """Return whether a softmax is along the last dimension."""
     softmax = match.value.owner
-    return isinstance(softmax, SoftmaxOp) and softmax.normal_axis == len(tensor_type(softmax.data.type).get_shape()) - 1
+    return isinstance(softmax, SoftmaxOp) and softmax.normal_axis == rank_of(softmax.data) - 1
 
 
 def _is_known(match: Match) -> bool:
     """Return whether the number of keys is known; tiles do not pack columns of an unknown number."""
-    return tensor_type(match.value.type).get_shape()[-1] != DYNAMIC_INDEX
+    return shape_of(match.value)[-1] != DYNAMIC_INDEX
 
 
 _KEYS = op(PermuteDimsOp, wildcard("k")).single_use().where(_is_known) | wildcard("kt")

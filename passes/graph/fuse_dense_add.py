@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from relex.dialects.relex import AddOp, DenseOp
-from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import shape_of
 from relex.passes.support.outline import OutliningPass
 from relex.passes.support.patterns import Match, op, wildcard
 
 
 def _is_bias(match: Match) -> bool:
     """Return whether `b` has one element for each column of `dense`, and is the same for all rows."""
-    columns = tensor_type(match["dense"].type).get_shape()
-    *rows, size = tensor_type(match["b"].type).get_shape() or (1,)
+    columns = shape_of(match["dense"])
+    *rows, size = shape_of(match["b"]) or (1,)
     fits = size == columns[-1] or (DYNAMIC_INDEX in (size, columns[-1]) and 1 not in (size, columns[-1]))
     return fits and all(row == 1 for row in rows) and len(rows) < len(columns)
 

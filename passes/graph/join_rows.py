@@ -7,23 +7,14 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    IndexType,
-    IntegerAttr,
-    ModuleOp,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.processors import Processor
 from relex.dialects.relex import PRIMITIVE_ATTR, ConstantOp, Conv2dBlockedOp, Conv2dOp, Elementwise
-from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.types import Shape
+from relex.dialects.relex.types import Shape, shape_of, tensor_type
 from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
@@ -91,7 +82,7 @@ class _Images:
             return
         for i, value in enumerate(op.operands):
             if value in self.joined:
-                op.operands[i] = self._view(value, tensor_type(value.type).get_shape()[2:4])
+                op.operands[i] = self._view(value, shape_of(value)[2:4])
 
     def _sizes(self, op: Operation) -> Shape | None:
         """Return the height and width of the images that an operator is computed on, if rows are joined."""
@@ -99,7 +90,7 @@ class _Images:
             return _joined_sizes(op, self.processor)
         if not isinstance(op, Elementwise) or not _is_by_place(op):
             return None
-        found = (tensor_type(self.joined[value].type).get_shape() for value in op.operands if value in self.joined)
+        found = (shape_of(self.joined[value]) for value in op.operands if value in self.joined)
         return next((shape[2:4] for shape in found), None)
 
     def _join(self, op: Operation, sizes: Shape) -> None:
@@ -119,7 +110,7 @@ class _Images:
     def _view(self, value: SSAValue, sizes: Shape) -> SSAValue:
         """Return a view of a value as images of a height and width."""
         source = self.joined.get(value, value)
-        if tensor_type(source.type).get_shape()[2:4] == sizes:
+        if shape_of(source)[2:4] == sizes:
             return source
         if (value, sizes) not in self.views:
             self.views[value, sizes] = _view_as(source, sizes)
@@ -128,7 +119,7 @@ class _Images:
 
 def _joined_sizes(op: Conv2dOp | Conv2dBlockedOp, processor: Processor) -> Shape | None:
     """Return the height and width of the images that a convolution is computed on; None if rows are not joined."""
-    data, weight = tensor_type(op.data.type), tensor_type(op.weight.type).get_shape()
+    data, weight = tensor_type(op.data.type), shape_of(op.weight)
     shape = data.get_shape()
     height, width = shape[2:4]
     if weight[2:4] != (1, 1):
@@ -146,12 +137,12 @@ def _joined_sizes(op: Conv2dOp | Conv2dBlockedOp, processor: Processor) -> Shape
 
 def _is_by_place(op: Operation) -> bool:
     """Return whether an elementwise operator on images takes nothing that differs from place to place but images."""
-    shape = tensor_type(op.results[0].type).get_shape()
+    shape = shape_of(op.results[0])
     return len(op.results) == 1 and len(shape) in (4, 5) and all(_fits(value, shape) for value in op.operands)
 
 
 def _fits(value: SSAValue, shape: Shape) -> bool:
-    found = tensor_type(value.type).get_shape()
+    found = shape_of(value)
     places = ((1,) * (len(shape) - len(found)) + found)[2:4]
     return all(size == 1 for size in places) or (_has_places(value, shape) and not isinstance(value.owner, ConstantOp))
 
@@ -160,11 +151,11 @@ def _is_image_of(op: Operation, value: SSAValue) -> bool:
     """Return whether the rows of an operand are those of the result."""
     if isinstance(op, Conv2dOp | Conv2dBlockedOp):
         return value is op.data
-    return _has_places(value, tensor_type(op.results[0].type).get_shape())
+    return _has_places(value, shape_of(op.results[0]))
 
 
 def _has_places(value: SSAValue, shape: Shape) -> bool:
-    found = tensor_type(value.type).get_shape()
+    found = shape_of(value)
     return len(found) == len(shape) and found[2:4] == shape[2:4]
 
 

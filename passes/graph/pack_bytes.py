@@ -41,10 +41,9 @@ from relex.dialects.relex import (
     SumOp,
     array_of,
 )
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.packed import BYTES, ui8
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.relex.types import rank_of, shape_of
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.target import get_target
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -39,11 +39,5 @@ class SetTargetPass(RelexPass):
             # The features of this machine do not apply to another cpu or triple.
             default = default_target()
             target = default if self.triple is None and self.cpu is None else Target(default.triple)
-        set_target(
-            op,
-            Target(
-                self.triple if self.triple is not None else target.triple,
-                self.cpu if self.cpu is not None else target.cpu,
-                self.features if self.features is not None else target.features,
-            ),
-        )
+        options = {"triple": self.triple, "cpu": self.cpu, "features": self.features}
+        set_target(op, replace(target, **{name: text for name, text in options.items() if text is not None}))

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import has_dtype, is_float_dtype
+from relex.dialects.dtypes import array_from_dense, is_float_dtype
 from relex.dialects.relex import (
     ConcatOp,
     ConstantOp,
@@ -24,14 +24,13 @@ from relex.dialects.relex import (
     StridedSliceOp,
     Windows,
 )
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import Shape
+from relex.dialects.relex.types import Shape, shape_of
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.support.constants import erase_constant
+from relex.passes.graph.trim_windows import constant_weight
+from relex.passes.support.constants import erase_unused_constants
 
 
 @dataclass(frozen=True)
@@ -92,16 +91,13 @@ class _Band:
 
 def _split(op: Convolution) -> list[Convolution]:
     """Replace a convolution by some that compute a band each, if it is worth it, and return those."""
-    sizes, weight = tensor_type(op.data.type).get_shape()[2:], op.weight.owner
-    element_type = tensor_type(op.weight.type).element_type
-    if not isinstance(weight, ConstantOp) or DYNAMIC_INDEX in sizes or as_integer(op.groups) != 1:
+    weight = constant_weight(op)
+    if weight is None or as_integer(op.groups) != 1:
         return []
-    if not has_dtype(element_type):
-        return []
-    windows = op.windows(tensor_type(op.weight.type).get_shape())
-    for dimension, size in enumerate(sizes):
+    windows = op.windows(shape_of(op.weight))
+    for dimension, size in enumerate(shape_of(op.data)[2:]):
         bands = _bands(windows, dimension, size)
-        if _is_worth_it(op, dimension, bands) and _is_finite(array := cast(Array, array_of(op.weight))):
+        if _is_worth_it(op, dimension, bands) and _is_finite(array := array_from_dense(weight.value)):
             return _in_bands(op, array, windows, dimension, bands)
     return []
 
@@ -129,8 +125,8 @@ def _bands(windows: Windows, dimension: int, size: int) -> list[_Band]:
 
 
 def _is_worth_it(op: Convolution, dimension: int, bands: list[_Band]) -> bool:
-    images, outputs, *counts = tensor_type(op.result.type).get_shape()
-    _, inputs, *extents = tensor_type(op.weight.type).get_shape()
+    images, outputs, *counts = shape_of(op.result)
+    _, inputs, *extents = shape_of(op.weight)
     all_products = counts[dimension] * extents[dimension]
     spared = all_products - sum(band.products for band in bands)
     if len(bands) < 2 or 2 * spared < all_products:
@@ -157,8 +153,7 @@ def _in_bands(
     Rewriter.insert_op(new, InsertPoint.before(op))
     op.result.replace_all_uses_with(joined.result)
     Rewriter.erase_op(op)
-    if isinstance(constant, ConstantOp) and constant.result.first_use is None:
-        erase_constant(constant)
+    erase_unused_constants([constant])
     return [made for made in new if isinstance(made, Convolution)]
 
 
@@ -168,7 +163,7 @@ def _of_band(op: Convolution, weight: Array, windows: Windows, dimension: int, b
     stride, step, before = windows.strides[dimension], windows.dilation[dimension], windows.before[dimension]
     begin = band.first * stride + band.taps[0] * step - before
     end = (band.end - 1) * stride + band.taps[-1] * step - before + 1
-    if (begin, end) != (0, tensor_type(data.type).get_shape()[axis]):
+    if (begin, end) != (0, shape_of(data)[axis]):
         ops.append(StridedSliceOp(data, [axis], [begin], [end]))
         data = ops[-1].results[0]
     taps = ConstantOp(weight[(slice(None),) * axis + (slice(band.taps.start, band.taps.stop),)])

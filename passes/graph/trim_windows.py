@@ -11,15 +11,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import has_dtype, is_float_dtype
+from relex.dialects.dtypes import array_from_dense, has_dtype, is_float_dtype
 from relex.dialects.relex import ConstantOp, Conv1dOp, Conv2dOp, Conv3dOp, Convolution, Windows
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import Shape
+from relex.dialects.relex.types import Shape, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
-from relex.passes.support.constants import erase_constant
+from relex.passes.support.constants import erase_unused_constants
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,13 @@ class TrimWindowsPass(RelexPass):
 
 def _trim(op: Convolution) -> None:
     """Replace a convolution by one with fewer taps, if there is one."""
-    weight, sizes = op.weight.owner, tensor_type(op.data.type).get_shape()[2:]
-    element_type = tensor_type(op.weight.type).element_type
-    if not isinstance(weight, ConstantOp) or DYNAMIC_INDEX in sizes or not has_dtype(element_type):
+    weight, sizes = constant_weight(op), shape_of(op.data)[2:]
+    if weight is None:
         return
-    windows = op.windows(tensor_type(op.weight.type).get_shape())
+    windows = op.windows(shape_of(op.weight))
     extents, counts = cast(Shape, windows.size), cast(Shape, windows.counts(sizes))
     taps = [_taps(windows, *of_dimension) for of_dimension in enumerate(zip(extents, sizes, counts, strict=True))]
-    if [len(kept) for kept in taps] == [*extents] or (part := _part(cast(Array, array_of(op.weight)), taps)) is None:
+    if [len(kept) for kept in taps] == [*extents] or (part := _part(array_from_dense(weight.value), taps)) is None:
         return
     kept = ConstantOp(part)
     new = _with_taps(op, kept, windows, taps)
@@ -76,8 +73,15 @@ def _trim(op: Convolution) -> None:
     Rewriter.insert_op([kept, new], InsertPoint.before(op))
     op.result.replace_all_uses_with(new.result)
     Rewriter.erase_op(op)
-    if weight.result.first_use is None:
-        erase_constant(weight)
+    erase_unused_constants([weight])
+
+
+def constant_weight(op: Convolution) -> ConstantOp | None:
+    """Return the weight of a convolution if it is a constant of a type that NumPy has, and the sizes of images are
+    known; else None."""
+    weight = op.weight.owner
+    is_known = DYNAMIC_INDEX not in shape_of(op.data)[2:] and has_dtype(tensor_type(op.weight.type).element_type)
+    return weight if isinstance(weight, ConstantOp) and is_known else None
 
 
 def _taps(windows: Windows, dimension: int, sizes: tuple[int, int, int]) -> range:

@@ -34,10 +34,9 @@ from relex.dialects.relex import (
     ReshapeOp,
     StridedSliceOp,
 )
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 
 Make = Callable[[Operation, Sequence[SSAValue], int], Sequence[Operation]]
@@ -86,7 +85,7 @@ def _filled(array: Array, axis: int, size: int) -> Array:
 
 def into_blocks(value: SSAValue, size: int) -> Sequence[Operation]:
     """Return the ops that compute the blocks of a value `[N, C, H, W]`, the last one filled with zeros."""
-    n, channels, *sizes = tensor_type(value.type).get_shape()
+    n, channels, *sizes = shape_of(value)
     missing = -channels % size
     ops: list[Operation] = [PadOp(value, (0, 0, 0, missing, 0, 0, 0, 0))] if missing else []
     ops.append(_reshape(ops[-1].results[0] if ops else value, (n, (channels + missing) // size, size, *sizes)))
@@ -96,7 +95,7 @@ def into_blocks(value: SSAValue, size: int) -> Sequence[Operation]:
 def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
     """Return the ops that compute a value of a shape `[N, C, H, W]` from its blocks, or from those of the mean of its
     channels, `[N, C / b, b]`."""
-    n, blocks, *sizes, size = tensor_type(value.type).get_shape()
+    n, blocks, *sizes, size = shape_of(value)
     # Of one place, the channels are in order already.
     ops: list[Operation] = [] if prod(sizes) == 1 else [PermuteDimsOp(value, (0, 1, 4, 2, 3))]
     ops.append(_reshape(ops[-1].results[0] if ops else value, (n, blocks * size, *shape[2:])))
@@ -113,7 +112,7 @@ def _reshape(value: SSAValue, shape: Sequence[int]) -> Operation:
 def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
     assert isinstance(op, Conv2dOp)
     data, weight = operands[0], cast(Array, array_of(op.weight))
-    block = tensor_type(data.type).get_shape()[4] if rank_of(data) == 5 else 1
+    block = shape_of(data)[4] if rank_of(data) == 5 else 1
     filled = _filled(weight, 0, size)
     before: Sequence[Operation] = ()
     if is_depthwise := _is_depthwise(op):
@@ -132,7 +131,7 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
 def _is_depthwise(op: Conv2dOp) -> bool:
     """Return whether each channel is convolved on its own."""
     groups = as_integer(op.groups)
-    return groups > 1 and (groups, 1) == tensor_type(op.weight.type).get_shape()[:2]
+    return groups > 1 and (groups, 1) == shape_of(op.weight)[:2]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
@@ -145,14 +144,14 @@ def _of_convolution(op: Operation) -> Sequence[int] | None:
 def _of_groups(op: Operation) -> Sequence[int]:
     """Return the output and input channels of a group that has several."""
     assert isinstance(op, Conv2dOp)
-    outputs, channels = tensor_type(op.weight.type).get_shape()[:2]
+    outputs, channels = shape_of(op.weight)[:2]
     groups = as_integer(op.groups)
     return () if groups == 1 or _is_depthwise(op) else (outputs // groups, channels)
 
 
 def _has_short_rows(op: Operation, line: int) -> bool:
     """Return whether rows of results are so short that vectors of them are, which channels always fill."""
-    return tensor_type(op.results[0].type).get_shape()[3] < line
+    return shape_of(op.results[0])[3] < line
 
 
 IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _has_short_rows, _of_groups, slides=True), Conv2dOp)
@@ -178,10 +177,10 @@ def _blocked(op: Operation, size: int) -> TensorType:
 
 def _all_like_the_result(op: Operation) -> Sequence[int] | None:
     """Return the operands that have channels; None if one has others, or blocks of another shape."""
-    channels = tensor_type(op.results[0].type).get_shape()[1]
+    channels = shape_of(op.results[0])[1]
     alike: list[int] = []
     for i, value in enumerate(op.operands):
-        shape = tensor_type(value.type).get_shape()
+        shape = shape_of(value)
         if isinstance(value.owner, ConstantOp) or not shape:
             continue
         if len(shape) != 4 or shape[1] != channels:
@@ -209,8 +208,8 @@ def _joins_whole_blocks(op: Operation, line: int) -> bool:
     """Return whether all operands are whole blocks, and a convolution to such blocks reads them."""
     readers = [use.operation for use in op.results[0].uses]
     convolutions = [r.result for r in readers if isinstance(r, Conv2dOp) and _of_convolution(r) == ()]
-    channels = [tensor_type(value.type).get_shape()[1] % line for value in op.operands]
-    return not any(channels) and any(tensor_type(v.type).get_shape()[1] % line == 0 for v in convolutions)
+    channels = [shape_of(value)[1] % line for value in op.operands]
+    return not any(channels) and any(shape_of(v)[1] % line == 0 for v in convolutions)
 
 
 IN_BLOCKS.add(InBlocks(_concat, _along_channels, _joins_whole_blocks), ConcatOp)
@@ -254,9 +253,9 @@ IN_BLOCKS.add(InBlocks(_pool, lambda op: (0,), slides=True), MaxPool2dOp, AvgPoo
 def _mean(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
     """Take the mean of each channel, which leaves the channels in order."""
     mean = MeanOp(operands[0], (2, 3))
-    n, channels = tensor_type(op.operands[0].type).get_shape()[:2]
+    n, channels = shape_of(op.operands[0])[:2]
     ops = [mean, *from_blocks(mean.result, (n, channels))]
-    shape = tensor_type(op.results[0].type).get_shape()
+    shape = shape_of(op.results[0])
     return ops if len(shape) == 2 else [*ops, _reshape(ops[-1].results[0], shape)]
 
 

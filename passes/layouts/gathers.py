@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.ir import SSAValue
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.index.atoms import Atom, Quotient, Remainder
 from relex.dialects.index.expr import Index, constant_of, terms_of, values_in
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 MAX_LIST = 2**22
 """Maximum number of iterations or elements that are enumerated, as 64-bit integers, for axes that cannot be
@@ -87,8 +85,6 @@ class Gather:
 
     def apply(self, array: Array, target: Array) -> None:
         """Write the target for a source; 0 where nothing is copied."""
-        import numpy as np
-
         axes = [axis for part in self.parts for axis in part.source]
         sizes = [prod(self.source_sizes[axis] for axis in part.source) for part in self.parts]
         array = array.reshape(self.source_sizes).transpose(axes).reshape(sizes)
@@ -153,8 +149,6 @@ def _origin(
 ) -> Array | None:
     """Return the number of the source element for each target element; None if this is unknown, not always the same, or
     too large to enumerate."""
-    import numpy as np
-
     shape, size = tuple(extents.values()), prod(_sizes(target))
     if max(prod(shape), size) > MAX_LIST:
         return None
@@ -177,8 +171,6 @@ def _origin(
 def _numbers(indices: Sequence[AxisIndex], grid: Grid, runs: Array) -> Array | None:
     """Return the row-major number of the element at these indices in each active iteration; None if one is out of
     range."""
-    import numpy as np
-
     numbers = np.zeros(np.count_nonzero(runs), int)
     for index in indices:
         values = np.broadcast_to(_evaluate(index.form, grid), runs.shape)[runs]
@@ -194,8 +186,6 @@ class NotListedError(Exception):
 
 def _evaluate(form: Index, grid: Grid) -> Array:
     """Return the values of an index expression in all iterations."""
-    import numpy as np
-
     total = np.asarray(constant_of(form))
     for atom, factor in terms_of(form).items():
         total = total + factor * _evaluate_atom(atom, grid)
@@ -216,8 +206,6 @@ def _evaluate_atom(atom: Atom, grid: Grid) -> Array:
 
 def _take(array: Array, origin: Array, axis: int) -> Array:
     """Return the elements of an axis with the given numbers; 0 for -1."""
-    import numpy as np
-
     size: int = array.shape[axis]
     if np.array_equal(origin, np.arange(size)):
         return array
@@ -230,8 +218,6 @@ def _take(array: Array, origin: Array, axis: int) -> Array:
 
 def _as_slice(numbers: Array) -> Array | slice:
     """Return consecutive numbers as a slice, which is copied faster and in one go."""
-    import numpy as np
-
     count = len(numbers)
     first = int(numbers[0]) if count else 0
     return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers

@@ -10,19 +10,11 @@ from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import has_dtype
-from relex.dialects.relex import (
-    BatchNormOp,
-    ConcatOp,
-    ConstantOp,
-    Elementwise,
-    LogSoftmaxOp,
-    PermuteDimsOp,
-    SoftmaxOp,
-)
-from relex.dialects.relex.operator import AlongAxis, tensor_type
+from relex.dialects.relex import BatchNormOp, ConcatOp, ConstantOp, Elementwise, LogSoftmaxOp, PermuteDimsOp, SoftmaxOp
+from relex.dialects.relex.operator import AlongAxis
 from relex.dialects.relex.properties import integer
 from relex.dialects.relex.tensors import array_of
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 
 Order = tuple[int, ...]
@@ -110,7 +102,7 @@ class Region:
     def _reorder(self, op: Operation, new: dict[SSAValue, SSAValue]) -> None:
         """Replace an operator by one in the other order, and its uses outside of the region."""
         place = InsertPoint.before(op)
-        indices, properties = _entry(op)(op, self.order)
+        indices, properties = self._reordered(op)
         operands = list(op.operands)
         for i in indices:
             if operands[i] not in new:
@@ -141,7 +133,7 @@ class Region:
             return value.owner.operand
         if not _is_fixed(value, rank):
             made = _permuted(value, inverse(self.order), place.insert_before)
-        elif all(size == 1 for size in tensor_type(value.type).get_shape()) or (array := array_of(value)) is None:
+        elif all(size == 1 for size in shape_of(value)) or (array := array_of(value)) is None:
             return value
         else:
             made = ConstantOp(array.reshape([1] * (rank - array.ndim) + [*array.shape]).transpose(inverse(self.order)))
@@ -160,9 +152,14 @@ class Region:
         yield from (value.owner for value in self._operands(op) if isinstance(value.owner, Operation))
         yield from (use.operation for use in op.results[0].uses if use.index in self._indices(use.operation))
 
+    def _reordered(self, op: Operation) -> tuple[Sequence[int], Mapping[str, Attribute]]:
+        """Return the indices of the operands of an operator that are permuted as its result is, none if it cannot be in
+        a region, and its properties in the other order."""
+        reorder = REORDERS.find(op)
+        return ((), op.properties) if reorder is None else reorder(op, self.order)
+
     def _indices(self, op: Operation) -> Sequence[int]:
-        """Return the indices of the operands of an operator that are permuted as its result is."""
-        return () if REORDERS.find(op) is None else _entry(op)(op, self.order)[0]
+        return self._reordered(op)[0]
 
     def _operands(self, op: Operation) -> list[SSAValue]:
         return [op.operands[i] for i in self._indices(op)]
@@ -193,12 +190,6 @@ class Region:
 
 def _is_unused(op: Operation) -> bool:
     return isinstance(op, PermuteDimsOp | ConstantOp) and op.results[0].first_use is None
-
-
-def _entry(op: Operation) -> Reorder:
-    entry = REORDERS.find(op)
-    assert entry is not None
-    return entry
 
 
 def _is_fixed(value: SSAValue, rank: int) -> bool:

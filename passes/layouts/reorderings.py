@@ -13,8 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from relex.dialects.dtypes import array_from_dense, mapped_dense
 from relex.dialects.errors import PassError
-from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterKindAttr, PrimFuncOp
-from relex.dialects.tir.accesses import Access, accesses
+from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import (
@@ -22,9 +21,10 @@ from relex.passes.analysis.loop_tree import (
     check_conditions,
     comparison_of,
     conditions_of,
-    is_scalar,
+    is_reduction,
     loops_of,
 )
+from relex.passes.analysis.transposed_terms import copied_by
 from relex.passes.editing.loop_edits import erase_empty
 from relex.passes.layouts.gathers import AxisIndex, Gather, Limit
 
@@ -41,11 +41,11 @@ class Reordering:
     @classmethod
     def of(cls, block: BlockOp) -> Reordering | None:
         """Return a block as a reordering, if copying is all it does, and always the same element to the same place."""
-        found = _load_and_store(block)
-        if found is None:
+        found = copied_by(block)
+        if found is None or is_reduction(block):
             return None
         load, store = found
-        argument, buffer = load.buffer, store.buffer.owner
+        argument, buffer = load.memref, store.memref.owner
         if not isinstance(argument, BlockArgument) or not isinstance(buffer, AllocBufferOp):
             return None
         if not _is_filled_by(block, buffer):
@@ -55,7 +55,7 @@ class Reordering:
             of_op = {access.access.op: access for access in block_accesses(block)}
         except PassError:
             return None
-        gather = _gather_of(block, of_op[load.op], of_op[store.op])
+        gather = _gather_of(block, of_op[load], of_op[store])
         return cls(block, argument, buffer, gather) if gather is not None else None
 
     def packed(self, constant: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
@@ -81,17 +81,6 @@ def reorderings(func: PrimFuncOp, source: SSAValue) -> Iterator[Reordering]:
         found = Reordering.of(block) if buffers_read(block) == [source] else None
         if found is not None:
             yield found
-
-
-def _load_and_store(block: BlockOp) -> tuple[Access, Access] | None:
-    """Return the only two accesses of a block that stores what it loads, and does nothing else."""
-    found = list(accesses(block))
-    others = [op for op in block.body.block.ops if not isinstance(op, memref.LoadOp | memref.StoreOp)]
-    if len(found) != 2 or not all(map(is_scalar, others)) or IterKindAttr(IterKind.REDUCE) in block.kinds:
-        return None
-    load, store = found
-    is_copy = not load.is_write and isinstance(store.op, memref.StoreOp) and store.op.value in load.op.results
-    return (load, store) if is_copy else None
 
 
 def _is_filled_by(block: BlockOp, buffer: AllocBufferOp) -> bool:

@@ -20,8 +20,7 @@ from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_n
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_in, only_step
 from relex.passes.analysis.op_patterns import reuses_operands
-from relex.passes.analysis.shared_loops import may_be_one
-from relex.passes.analysis.sharing import has_views, is_spatial, is_understood
+from relex.passes.analysis.sharing import has_views, is_spatial, is_understood, may_be_one
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.cpu.equal_sizes import name_sizes

@@ -19,7 +19,7 @@ from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.cpu.reductions import count
-from relex.passes.schedule.compact_buffer import compact_buffer
+from relex.passes.schedule.buffers import compact_buffer
 from relex.passes.support.remembered import rewrite_once
 
 

@@ -17,7 +17,6 @@ from relex.dialects.errors import PassError
 from relex.dialects.index.expr import terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
-from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.indices import known_size, variable_of
 from relex.passes.analysis.buffers import buffers_written, size_asked
 from relex.passes.analysis.loop_tree import only_step
@@ -95,11 +94,10 @@ def _is_dead(nest: Operation) -> bool:
     """Return whether a nest does nothing but fill local buffers that only it reads."""
     if not isinstance(nest, ForOp | BlockOp) or not is_understood(nest):
         return False
-    written = {access.buffer for access in accesses(nest) if access.is_write}
     return all(
         isinstance(buffer.owner, AllocBufferOp)
         and all(isinstance(use.operation, memref.DimOp) or nest.is_ancestor(use.operation) for use in buffer.uses)
-        for buffer in written
+        for buffer in buffers_written(nest)
     )
 
 

@@ -13,23 +13,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from relex.dialects.tir import (
-    AllocBufferOp,
-    BlockOp,
-    ForOp,
-    IterKind,
-    IterKindAttr,
-    OpPattern,
-    PrimFuncOp,
-    loops_around,
-)
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, OpPattern, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import accesses, is_pure
-from relex.passes.analysis.alias import may_alias
-from relex.passes.analysis.dependence import Element, block_accesses
-from relex.passes.analysis.loop_tree import blocks_in, following, only_step
+from relex.passes.analysis.buffers import buffers_written
+from relex.passes.analysis.dependence import Element, may_alias, statement_accesses
+from relex.passes.analysis.loop_tree import blocks_in, following, is_reduction, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
-from relex.passes.analysis.shared_loops import may_be_one
-from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, packs
+from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_be_one, packs
 from relex.passes.base import RelexPass
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.editing.loop_edits import take_body
@@ -129,18 +119,17 @@ def _shared_loops(
 def _bytes_between(first: ForOp, second: ForOp, loop: ForOp) -> int:
     """Return the size of what an iteration of a loop of the second nest reads of local buffers that the first one
     writes."""
-    written = {access.buffer for access in accesses(first) if access.is_write}
+    written = buffers_written(first)
     read: dict[SSAValue, list[Element]] = {}
-    for block in blocks_in(second):
-        for access in block_accesses(block):
-            if access.buffer in written and not access.is_write:
-                read.setdefault(access.buffer, []).append(access.element)
+    for access in statement_accesses(second):
+        if access.buffer in written and not access.is_write:
+            read.setdefault(access.buffer, []).append(access.element)
     return sum(bytes_used(buffer, elements, loop) for buffer, elements in read.items())
 
 
 def _products(nest: ForOp) -> list[BlockOp]:
     """Return the blocks in a nest that reuse elements of their operands."""
-    reductions = [op for op in nest.walk() if isinstance(op, BlockOp) and IterKindAttr(IterKind.REDUCE) in op.kinds]
+    reductions = [op for op in nest.walk() if isinstance(op, BlockOp) and is_reduction(op)]
     return [block for block in reductions if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
 
 

@@ -29,7 +29,7 @@ from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.editing.index_arithmetic import remove_unused
 from relex.passes.layouts.reorderings import Reordering, reorderings
-from relex.passes.support.constants import erase_constant
+from relex.passes.support.constants import erase_unused_constants
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,7 @@ class RewriteLayoutPass(RelexPass):
         for known in known_calls(op):
             if known.constants:
                 _Rewriting(known, made).run()
-        for constant in constants:
-            if constant.result.first_use is None:
-                erase_constant(constant)
+        erase_unused_constants(constants)
 
 
 class _Copies:

@@ -20,7 +20,7 @@ from relex.dialects.target import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.activity import parts
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
-from relex.passes.analysis.loop_tree import blocks_in, find_block, function_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
 from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.cpu.rule import Plan
@@ -179,7 +179,7 @@ def _schedule_block(
 ) -> tuple[Schedule, Decision]:
     """Return the schedule with the steps for a block added, and the decision."""
     schedule.get_loops(name)  # gives all loops labels
-    block = find_block(schedule.function(name.func), name.name)
+    block = schedule.block_op(name)
     if any(loop.kind.data is not LoopKind.SERIAL for loop in loops_of(block)):
         return schedule, Decision(block, None, "scheduled already", {})
     refusals: dict[str, str] = {}

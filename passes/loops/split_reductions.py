@@ -63,16 +63,12 @@ class SplitReductionsPass(RelexPass):
 
 def _split(function: PrimFuncOp, name: str, processor: Processor) -> PrimFuncOp:
     """Split a reduction if that is worth it, and return the function."""
-    try:
-        reduction = Reduction.of(find_block(function, name))
-        _check_worth_it(reduction, processor)
-    except CompileError:
-        return function
-    schedule = Schedule(ModuleOp([function.clone()]), sizes_are_stated=True)
     block = Block(function.sym_name.data, name)
     try:
+        _check_worth_it(Reduction.of(find_block(function, name)), processor)
+        schedule = Schedule(ModuleOp([function.clone()]), sizes_are_stated=True)
         schedule.get_loops(block)  # gives all loops labels
-        reduction = Reduction.of(find_block(schedule.function(block.func), name))
+        reduction = Reduction.of(schedule.block_op(block))
         loop, parts = _parts(reduction)
         outer, inner = schedule.split(named(loop), [parts, None])
         others = [inner if other is loop else named(other) for other in (*reduction.spatial, *reduction.terms)]

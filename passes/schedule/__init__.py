@@ -1,9 +1,9 @@
 """
 Schedule primitives: legality-checked transformations of the loops of a function, addressed by name.
 
-Each is a function on loops and blocks in a file of its own, registered in one table under its op of the `schedule`
-dialect; `Schedule` and `apply-schedule` look it up there. A primitive that does not apply fails with a reason, and
-leaves the meaning of the program unchanged.
+Each is a function on loops and blocks, in a file with those that it has much in common with, registered in one table
+under its op of the `schedule` dialect; `Schedule` and `apply-schedule` look it up there. A primitive that does not
+apply fails with a reason, and leaves the meaning of the program unchanged.
 """
 
 from importlib import import_module

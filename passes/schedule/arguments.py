@@ -1,4 +1,5 @@
-"""The arguments of primitives: as a schedule says them, as properties of an op, and as a primitive gets them."""
+"""The arguments of primitives: as a schedule says them, as properties of an op, and as a primitive gets them; and the
+names of what it creates."""
 
 from __future__ import annotations
 
@@ -12,12 +13,13 @@ from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, SymbolRefAttr, i64
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from relex.dialects.errors import UnknownNameError
+from relex.dialects.errors import UnknownNameError, fail
+from relex.dialects.names import Names
 from relex.dialects.schedule import BufferRole, BufferRoleAttr
 from relex.dialects.schedule.loops import factors_attr, factors_in
 from relex.dialects.schedule.sequence import names_in, symbols
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
-from relex.passes.analysis.loop_tree import find_block, find_loop
+from relex.passes.analysis.loop_tree import find_block, find_loop, structures_in
 
 
 @dataclass(frozen=True)
@@ -98,3 +100,32 @@ def _role(text: str) -> BufferRole:
     if text not in list(BufferRole):
         raise UnknownNameError(f"expected 'read' or 'write', found '{text}'")
     return BufferRole(text)
+
+
+class NewNames:
+    """The names that a step of a schedule gives to what it creates, or fresh ones if it gives none."""
+
+    def __init__(self, func: PrimFuncOp, given: Sequence[str] = ()):
+        self.taken: list[str] = []
+        """The names in use, those of blocks first."""
+        self._func, self._given = func, given
+
+    def take(self, blocks: Sequence[str] = (), loops: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+        """Return names for new blocks and loops; where none are given, fresh ones made from these."""
+        structures = list(structures_in(self._func))
+        block_names = Names(op.block_name.data for op in structures if type(op) is BlockOp)
+        loop_names = Names(op.label.data for op in structures if type(op) is ForOp and op.label is not None)
+        new_blocks = self._choose(block_names, blocks, self._given[: len(blocks)])
+        new_loops = self._choose(loop_names, loops, self._given[len(blocks) :])
+        self.taken = [*new_blocks, *new_loops]
+        return new_blocks, new_loops
+
+    def _choose(self, in_use: Names, derived: Sequence[str], given: Sequence[str]) -> list[str]:
+        if not given:
+            return [in_use.fresh(name) for name in derived]
+        if len(given) != len(derived):
+            fail(self._func, f"expected {len(derived)} new names, found {len(given)}")
+        for name in given:
+            if in_use.fresh(name) != name:
+                fail(self._func, f"expected new names that are free, found @{name}")
+        return list(given)

@@ -15,21 +15,14 @@ from relex.dialects.schedule.blocks import CacheReadOp, CacheWriteOp
 from relex.dialects.tir import BlockOp
 from relex.dialects.tir.indices import sizes_of
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.buffers import (
-    buffer_name,
-    check_aliases,
-    check_only_writer,
-    pick_buffer,
-    statement_accesses,
-    statement_of,
-)
-from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.buffers import buffer_name, check_aliases, check_only_writer, pick_buffer, statement_of
+from relex.passes.analysis.dependence import block_accesses, statement_accesses
 from relex.passes.analysis.loop_tree import function_of, guard_of, name_of_block, runs_for_all_values
 from relex.passes.editing.buffer_edits import emit_sizes, make_buffer, replace_buffer
 from relex.passes.editing.loop_edits import insert_nest, new_loop, spatial_block
+from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import check_unshared
 from relex.passes.schedule.compute_inline import extent_of_index
-from relex.passes.schedule.new_names import NewNames
 from relex.passes.schedule.table import primitive
 
 

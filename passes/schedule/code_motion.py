@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.atoms import Atom
-from relex.dialects.index.expr import Index, IndexExpr, span_of, terms_of
-from relex.dialects.index.from_ir import index_of, is_below
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, PrimFuncOp
+from relex.dialects.index.expr import span_of
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.buffers import buffers_written, statement_accesses
-from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict
-from relex.passes.analysis.footprints import Interval
+from relex.passes.analysis.buffers import buffers_written
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict, statement_accesses
 from relex.passes.analysis.loop_tree import (
     check_conditions,
     following,
@@ -25,14 +22,9 @@ from relex.passes.analysis.loop_tree import (
     guard_of,
     is_scalar,
     label_of,
-    loops_of,
     may_trap,
     name_of_block,
 )
-from relex.passes.analysis.reductions import order_matters
-from relex.passes.editing.index_arithmetic import Emitter, substitute
-from relex.passes.editing.loop_edits import add_guard, erase_empty, insert_nest, new_loop
-from relex.passes.schedule.new_names import NewNames
 
 
 def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
@@ -40,12 +32,9 @@ def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
     other, or if blocks or conditions lie between."""
     if loop.is_ancestor(block) or block.is_ancestor(loop):
         fail(block, f"expected {name_of_block(block)} to stand outside of {label_of(loop)}")
-    around: list[Operation] = [loop]
-    while (scope := around[-1].parent_op()) is not None:
-        around.append(scope)
-    branch: Operation = block
-    while (scope := branch.parent_op()) is not None and scope not in around:
-        branch = scope
+    around = [loop, *ancestors(loop)]
+    branch = next(op for op in (block, *ancestors(block)) if op.parent_op() in around)
+    scope = branch.parent_op()
     assert scope is not None
     other = around[around.index(scope) - 1]
     for op in around[: around.index(scope) + 1]:
@@ -63,11 +52,6 @@ def accesses_from(first: Operation, last: Operation) -> Iterator[BlockAccess]:
             yield from statement_accesses(op)
         if op is last:
             return
-
-
-def stands_before(first: Operation, second: Operation) -> bool:
-    """Return whether the first of two ops comes before the second in a block."""
-    return any(op is second for op in following(first))
 
 
 def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Sequence[SSAValue] = ()) -> None:
@@ -114,19 +98,6 @@ def check_unshared(buffer: SSAValue, block: BlockOp) -> None:
                     f"{name_of(buffer)} that it has not written before")  # fmt: skip
 
 
-def check_reduces_in_order(block: BlockOp) -> None:
-    """Fail if the loops of a block's reduction are not in the order of its variables, and the order matters."""
-    expected: list[Atom] = []
-    for v in block.iter_vars:
-        if v.kind is IterKind.REDUCE:
-            terms = sorted(terms_of(index_of(v.binding)).items(), key=lambda term: -term[1])
-            expected += [atom for atom, _ in terms]
-    found = [loop.variable for loop in loops_of(block) if loop.variable in expected]
-    if found != expected and (reason := order_matters(block)) is not None:
-        fail(block, f"expected the loops of the reduction {name_of_block(block)} in the order of its variables, as "
-                    f"{reason}")  # fmt: skip
-
-
 def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
     """Return the ops that must move before `place` so that the block can: computations of sizes, constants and buffers,
     in order of definition. Fail if the block needs anything else that is computed after `place`."""
@@ -149,10 +120,11 @@ def find_late_values(block: BlockOp, place: Operation) -> list[Operation]:
     return list(late)
 
 
-def is_available(op: Operation, place: Operation) -> bool:
-    """Return whether an op comes before `place`, or before an op around it."""
-    beside = next((scope for scope in (place, *ancestors(place)) if scope.parent is op.parent), None)
-    return beside is not None and stands_before(op, beside)
+def is_available(owner: Operation | Block, place: Operation) -> bool:
+    """Return whether an op comes before `place`, or before an op around it, or is a block around it."""
+    home = owner if isinstance(owner, Block) else owner.parent
+    beside = next((scope for scope in (place, *ancestors(place)) if scope.parent is home), None)
+    return beside is not None and (isinstance(owner, Block) or owner.is_before_in_block(beside))
 
 
 def move_before(ops: Sequence[Operation], place: Operation) -> None:
@@ -160,50 +132,3 @@ def move_before(ops: Sequence[Operation], place: Operation) -> None:
     for op in ops:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(place))
-
-
-@dataclass(frozen=True)
-class Placement:
-    """The destination of a block: a loop, and the interval that each of its variables runs through; None for all."""
-
-    block: BlockOp
-    loop: ForOp
-    ranges: Sequence[Interval | None]
-
-    def labels(self, names: NewNames) -> list[str]:
-        """Return labels for the new loops: `ax0`, `ax1`, ..."""
-        count = sum(interval is None or interval.extent != 1 for interval in self.ranges)
-        return names.take(loops=[f"ax{i}" for i in range(count)])[1]
-
-    def move(self, at: InsertPoint, labels: Sequence[str]) -> None:
-        """Move the block into new loops, and erase the loops that it leaves empty."""
-        block = self.block
-        left = block.parent_op()
-        block.detach()
-        erase_empty(left)
-        forms: list[Index] = []
-        loops: list[ForOp] = []
-        for v, interval in zip(block.iter_vars, self.ranges, strict=True):
-            if interval is not None and interval.extent == 1:
-                forms.append(interval.base)
-                continue
-            extent = v.extent if interval is None else interval.extent
-            loops.append(new_loop(extent, labels[len(loops)], block))
-            variable = IndexExpr.of(loops[-1].variable)
-            forms.append(variable if interval is None else interval.base + variable)
-        insert_nest(loops, block, at)
-        emitter = Emitter(block)
-        for i, form in enumerate(forms):
-            block.operands[i] = emitter.emit(form)
-        self._guard(forms)
-        substitute(self.loop)
-
-    def _guard(self, forms: Sequence[Index]) -> None:
-        """Guard the block where an interval exceeds the range of a variable."""
-        for v, form, interval in zip(self.block.iter_vars, forms, self.ranges, strict=True):
-            if interval is None:
-                continue
-            if span_of(form).low < 0:
-                add_guard(self.block, form, 0, "sge")
-            if not is_below(form, v.extent):
-                add_guard(self.block, form, v.extent)

@@ -1,4 +1,5 @@
-"""`compute_inline`: compute a block where its result is read."""
+"""`compute_inline` and `reverse_compute_inline`: compute a block where its result is read, or fold it into the producer
+of its input."""
 
 from __future__ import annotations
 
@@ -13,25 +14,35 @@ from xdsl.traits import ConstantLike
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
-from relex.dialects.schedule.blocks import ComputeInlineOp
+from relex.dialects.index.expr import IndexExpr, terms_of
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.schedule.blocks import ComputeInlineOp, ReverseComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.indices import known_size, sizes_of, variable_of
-from relex.passes.analysis.alias import may_alias
 from relex.passes.analysis.buffers import (
+    accesses_in,
     buffers_read,
+    buffers_written,
     check_only_writer,
     local_buffer,
     outermost_block,
     size_asked,
     statement_of,
 )
-from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.dependence import block_accesses, may_alias
 from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, name_of_block
 from relex.passes.analysis.sharing import is_understood
 from relex.passes.editing.buffer_edits import remove_buffer
 from relex.passes.editing.index_arithmetic import constant
 from relex.passes.editing.loop_edits import erase_empty
-from relex.passes.schedule.code_motion import is_available, stands_before
+from relex.passes.schedule.code_motion import (
+    accesses_from,
+    check_independent,
+    check_runs_anywhere,
+    find_late_values,
+    is_available,
+    move_before,
+)
 from relex.passes.schedule.table import primitive
 
 
@@ -43,14 +54,14 @@ def compute_inline(block: BlockOp) -> None:
         fail(block, f"expected {name_of_block(block)} to stand in no other block")
     alloc = local_buffer(store.memref, block)
     loads = _loads_alone(block, store)
-    check_whole_buffer(block, store, alloc)
+    _check_whole_buffer(block, store, alloc)
     _check_inputs_last(block, loads)
     places = [(same, _missing_at(same[0], block)) for same in alike(loads)]
     for same, missing in places:
         value = _compute_at(same[0], block, store, missing)
         for load in same:
             Rewriter.replace_op(load, [], [value])
-    remove_block(block, alloc)
+    _remove_block(block, alloc)
 
 
 def alike(loads: Iterable[memref.LoadOp]) -> list[list[memref.LoadOp]]:
@@ -101,7 +112,7 @@ def _loads_alone(block: BlockOp, store: memref.StoreOp) -> list[memref.LoadOp]:
     return [op for op in uses if isinstance(op, memref.LoadOp)]
 
 
-def check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBufferOp) -> None:
+def _check_whole_buffer(block: BlockOp, store: memref.StoreOp, alloc: AllocBufferOp) -> None:
     """Fail unless a block is known to write every element of its buffer."""
     check_conditions(block)
     if guard_of(block) is not None:
@@ -137,7 +148,7 @@ def _may_run_between(op: Operation, start: Operation, ends: Sequence[Operation])
     next iteration."""
     statement = statement_of(op)
     return statement in (start, *ends) or (
-        stands_before(start, statement) and any(stands_before(statement, end) for end in ends)
+        start.is_before_in_block(statement) and any(map(statement.is_before_in_block, ends))
     )
 
 
@@ -169,9 +180,64 @@ def _compute_at(load: memref.LoadOp, block: BlockOp, store: memref.StoreOp, miss
     return values.get(store.value, store.value)
 
 
-def remove_block(block: BlockOp, alloc: AllocBufferOp) -> None:
+def _remove_block(block: BlockOp, alloc: AllocBufferOp) -> None:
     """Remove a block, the loops that hold nothing else, and its buffer, which must be unused but for its sizes."""
     scope = block.parent_op()
     Rewriter.erase_op(block)
     erase_empty(scope)
     remove_buffer(alloc)
+
+
+@primitive(ReverseComputeInlineOp)
+def reverse_compute_inline(block: BlockOp) -> None:
+    """Let the elementwise producer of a block's input do the work of the block as well, and remove the block and the
+    buffer between them."""
+    func = function_of(block)
+    elementwise_store(block)
+    for written in buffers_written(block):
+        check_only_writer(func, written, block)
+    check_runs_anywhere(block)
+    producer, load = _producer(block)
+    store = elementwise_store(producer)
+    _check_whole_buffer(producer, store, local_buffer(store.memref, block))
+    _check_reads_all(block, load, producer, store)
+    place, statement = statement_of(producer), statement_of(block)
+    if place is not statement and not place.is_before_in_block(statement):
+        fail(block, f"expected {name_of_block(producer)} to stand before {name_of_block(block)}")
+    check_independent(block, list(accesses_from(place, statement)), exempt=[store.memref])
+
+    move_before(find_late_values(block, place), place)
+    values: dict[SSAValue, SSAValue] = {load.res: store.value}
+    values.update(zip(load.indices, store.indices, strict=True))
+    for op in block.body.block.ops:
+        if op is not load:
+            producer.body.block.insert_op_before(op.clone(values), store)
+    alloc = local_buffer(store.memref, block)
+    Rewriter.erase_op(store)
+    _remove_block(block, alloc)
+
+
+def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
+    """Return the block that computes the one element of a local buffer that only `block` reads, and the load of it."""
+    func = function_of(block)
+    for buffer in buffers_read(block):
+        accesses = list(accesses_in(func, buffer))
+        writers = {access.block for access in accesses if access.is_write}
+        loads = [access for access in accesses if access.block not in writers]
+        if len(writers) != 1 or len(loads) != 1 or loads[0].block is not block:
+            continue
+        load = loads[0].access.op
+        if isinstance(load, memref.LoadOp) and load.parent_op() is block:
+            return writers.pop(), load
+    fail(block, f"expected {name_of_block(block)} to read one element of a buffer that one block computes for it alone")
+
+
+def _check_reads_all(block: BlockOp, load: memref.LoadOp, producer: BlockOp, store: memref.StoreOp) -> None:
+    """Fail unless a block reads each element that its producer writes exactly once, at its own variables."""
+    variables = [index for index in load.indices if terms_of(index_of(index))]
+    own = set(map(IndexExpr.of, block.body.block.args))
+    if own != set(map(index_of, variables)) or len(variables) != len(block.kinds):
+        fail(block, f"expected the variables of {name_of_block(block)} as indices of {name_of(load.memref)}, each once")
+    for read, written in zip(load.indices, store.indices, strict=True):
+        if extent_of_index(read, block) != extent_of_index(written, producer):
+            fail(block, f"expected {name_of_block(block)} to read all of {name_of(load.memref)}")

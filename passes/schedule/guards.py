@@ -1,35 +1,144 @@
-"""Conditions of blocks: what has to hold for a block to run without its guard."""
+"""`unguard` and `zero_fill`: remove the guard of a block, or store zeros where it does not hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects import scf
-from xdsl.ir import BlockArgument, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import span_of, values_in
+from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.schedule.blocks import UnguardOp, ZeroFillOp
 from relex.dialects.tir import BlockOp, IterKind, IterVar
+from relex.dialects.tir.accesses import variables_in
+from relex.dialects.upstream.attributes import number_attr
+from relex.dialects.walks import reachable
 from relex.passes.analysis.buffers import accesses_in
 from relex.passes.analysis.dependence import BlockAccess, Element, block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import (
     check_conditions,
+    comparison_of,
+    conditions_of,
     function_of,
     guard_of,
+    is_reduction,
     label_of,
     loops_of,
+    may_trap,
     name_of_block,
     variables_of_kind,
 )
-from relex.passes.editing.index_arithmetic import substitute
+from relex.passes.editing.index_arithmetic import Emitter, substitute
 from relex.passes.schedule.code_motion import check_unshared_outputs
-from relex.passes.schedule.rebind import is_bound_to_loops
+from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
+from relex.passes.schedule.table import primitive
 
 
-def check_guard(block: BlockOp) -> scf.IfOp:
+@primitive(UnguardOp)
+def unguard(block: BlockOp) -> None:
+    """Remove the guard of a block whose additional iterations stay in bounds, and write elements of their own.
+
+    No other block writes the additional elements, so they had no defined contents.
+    """
+    guard = _check_guard(block)
+    guarded = variables_in(guard.cond, function_of(block))
+    if variables_of_kind(block, IterKind.REDUCE) & guarded:
+        fail(block, f"expected a condition around {name_of_block(block)} that does not depend on its reduction")
+    # If the guard holds in some iteration, accesses that do not depend on its variables are made anyway.
+    holds_at_first = all(map(_holds_at_zero, conditions_of(block)))
+    changes = guarded if holds_at_first else {loop.variable for loop in loops_of(block)}
+    beyond = _variables_beyond(block, changes)
+    _check_bounds(block, block_accesses(block), changes)
+    if any(may_trap(op) for op in block.walk()):
+        fail(block, f"expected {name_of_block(block)} to run without its condition, found a division")
+    _check_own_elements(block)
+    if beyond:
+        block, _ = bind_to_loops(block, beyond)
+    _take_out(block, guard)
+
+
+def _holds_at_zero(condition: SSAValue) -> bool:
+    """Return whether a condition holds in the first iteration of all loops."""
+    match comparison_of(condition):
+        case "slt", difference:
+            return constant_of(difference) < 0 and all(isinstance(atom, BlockArgument) for atom in terms_of(difference))
+        case _:
+            return False
+
+
+@primitive(ZeroFillOp)
+def zero_fill(block: BlockOp) -> None:
+    """Let a block store zeros, in place of what it computes, where its guard does not hold.
+
+    No other block writes the additional elements, so they had no defined contents.
+    """
+    guard = _check_guard(block)
+    if is_reduction(block):
+        fail(block, f"expected {name_of_block(block)} not to be a reduction")
+    store = _only_store(block)
+    comparisons = [part.owner for part in conditions_of(block)]
+    loops = {loop.variable for loop in loops_of(block)}
+    replaced = _variables_beyond(block, loops)
+    _check_bounds(block, [access for access in block_accesses(block) if access.is_write], loops)
+    _check_own_elements(block)
+    sums = [v.variable for v in block.iter_vars if not isinstance(v.binding, BlockArgument)]
+    replaced += [v for v in sums if v not in replaced and is_bound_to_loops(block, [v])]
+    block, variables = bind_to_loops(block, replaced)
+    emitter = Emitter(store)
+    holds: list[SSAValue] = []
+    for op in comparisons:
+        if not isinstance(op, arith.CmpiOp) or not isinstance(op.lhs.type, IndexType):
+            fail(guard, f"expected comparisons of indices around {name_of_block(block)}")
+        left, right = (index_of(side, lambda value: variables.get(value)) for side in (op.lhs, op.rhs))
+        if not loops.isdisjoint([*values_in(left), *values_in(right)]):
+            fail(guard, f"expected the condition around {name_of_block(block)} to depend on its variables only")
+        comparison = arith.CmpiOp(emitter.emit(left), emitter.emit(right), op.predicate.value.data)
+        holds.append(emitter.add(comparison))
+    condition, *others = holds
+    for other in others:
+        condition = emitter.add(arith.AndIOp(condition, other))
+    _choose(store, condition)
+    _take_out(block, guard)
+
+
+def _only_store(block: BlockOp) -> memref.StoreOp:
+    """Return the store that a block ends with; fail if it is not the only one."""
+    stores = [op for op in block.walk() if isinstance(op, memref.StoreOp)]
+    last = block.body.block.last_op
+    if len(stores) != 1 or stores[0] is not last:
+        fail(block, f"expected {name_of_block(block)} to store one element, at its end")
+    return stores[0]
+
+
+def _choose(store: memref.StoreOp, condition: SSAValue) -> None:
+    """Compute what is stored, with all loads, if a condition holds; else store zero."""
+    body, kind = store.parent_block(), store.value.type
+    assert body is not None
+    outside = {op for value in (condition, *store.indices) for op in reachable(value.owner, _operands_of)}
+    then, otherwise = Block(), Block()
+    for op in [op for op in body.ops if op is not store and op not in outside]:
+        op.detach()
+        then.add_op(op)
+    zero = arith.ConstantOp(number_attr(0, kind))
+    then.add_op(scf.YieldOp(store.value))
+    otherwise.add_ops([zero, scf.YieldOp(zero)])
+    chosen = scf.IfOp(condition, [kind], [then], [otherwise])
+    chosen.location = zero.location = store.location
+    body.insert_op_before(chosen, store)
+    store.operands[0] = chosen.results[0]
+
+
+def _operands_of(op: Operation | Block) -> Sequence[Operation | Block]:
+    """Return the ops that compute the operands of an op."""
+    return [operand.owner for operand in op.operands] if isinstance(op, Operation) else []
+
+
+def _check_guard(block: BlockOp) -> scf.IfOp:
     """Return the guard of a block. Fail if there is none, or if elements beyond it may have defined contents, because
     other blocks write them, or an input has them."""
     guard = guard_of(block) or fail(block, f"expected a condition around {name_of_block(block)}, found none")
@@ -54,7 +163,7 @@ def _may_meet(one: Element, other: Element) -> bool:
     return all(span_of(i).meets(span_of(j)) for i, j in zip(one, other, strict=True))
 
 
-def variables_beyond(block: BlockOp, changes: AbstractSet[SSAValue]) -> list[BlockArgument]:
+def _variables_beyond(block: BlockOp, changes: AbstractSet[SSAValue]) -> list[BlockArgument]:
     """Return the variables of a block that leave their range when the loops of `changes` run beyond the guard. Fail
     unless variables of loops can replace them."""
     beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v, changes)]
@@ -72,7 +181,7 @@ def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue]) -> bool:
     return 0 <= span.low and isinstance(v.extent, int) and span.high < v.extent
 
 
-def check_bounds(block: BlockOp, accesses: Sequence[BlockAccess], changes: AbstractSet[SSAValue]) -> None:
+def _check_bounds(block: BlockOp, accesses: Sequence[BlockAccess], changes: AbstractSet[SSAValue]) -> None:
     """Fail unless accesses stay in bounds when the loops of `changes` run beyond the guard."""
     for access in accesses:
         for form, size in zip(access.element, access.access.shape, strict=True):
@@ -81,7 +190,7 @@ def check_bounds(block: BlockOp, accesses: Sequence[BlockAccess], changes: Abstr
                             "condition")  # fmt: skip
 
 
-def check_own_elements(block: BlockOp) -> None:
+def _check_own_elements(block: BlockOp) -> None:
     """Fail if two iterations of the spatial loops may write the same element."""
     reduce = variables_of_kind(block, IterKind.REDUCE)
     loops = loops_of(block)
@@ -98,11 +207,9 @@ def check_own_elements(block: BlockOp) -> None:
                             f"{label_of(loop)}")  # fmt: skip
 
 
-def take_out(block: BlockOp, guard: scf.IfOp) -> None:
+def _take_out(block: BlockOp, guard: scf.IfOp) -> None:
     """Put a block in the place of its guard."""
     block.detach()
-    holder = guard.parent_block()
-    assert holder is not None
-    holder.insert_op_before(block, guard)
+    Rewriter.insert_op(block, InsertPoint.before(guard))
     Rewriter.erase_op(guard)
     substitute(loops_of(block)[-1])

@@ -1,16 +1,19 @@
-"""`parallel`, `vectorize` and `unroll`: change the kind of a loop."""
+"""`parallel`, `vectorize`, `unroll` and `label_loops`: change the kind of a loop, or give it a label."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from xdsl.dialects.builtin import StringAttr
+
 from relex.dialects.errors import fail, name_of
-from relex.dialects.schedule.loops import ParallelOp, UnrollOp, VectorizeOp
-from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr
+from relex.dialects.schedule.loops import LabelLoopsOp, ParallelOp, UnrollOp, VectorizeOp
+from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr, PrimFuncOp
 from relex.passes.analysis.dependence import dependences
 from relex.passes.analysis.loop_tree import check_serial, check_structure, label_of, name_of_block
 from relex.passes.analysis.reductions import order_matters
 from relex.passes.cpu import cost
+from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.table import primitive
 
 
@@ -62,3 +65,12 @@ def _check_independent(loop: ForOp, except_for: Callable[[BlockOp], bool] = lamb
         who = name_of_block(a.block) if a.block is b.block else f"{name_of_block(a.block)} and {name_of_block(b.block)}"
         fail(loop, f"expected iterations of {label_of(loop)} that do not depend on each other, found elements of "
                    f"{name_of(a.buffer)} that {who} may touch in several")  # fmt: skip
+
+
+@primitive(LabelLoopsOp)
+def label_loops(func: PrimFuncOp, names: NewNames) -> None:
+    """Give a label to each loop that has none, in program order."""
+    loops = [op for op in func.walk() if isinstance(op, ForOp) and op.label is None]
+    _, labels = names.take(loops=[f"loop{i}" for i in range(len(loops))])
+    for loop, label in zip(loops, labels, strict=True):
+        loop.label = StringAttr(label)

@@ -9,7 +9,7 @@ from math import gcd
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
@@ -21,8 +21,8 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, loops_around
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_accesses, statement_of
-from relex.passes.analysis.dependence import BlockAccess, may_conflict
+from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_of
+from relex.passes.analysis.dependence import BlockAccess, may_conflict, statement_accesses
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
@@ -38,8 +38,8 @@ from relex.passes.analysis.loop_tree import (
 from relex.passes.editing.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
 from relex.passes.editing.index_arithmetic import Emitter
 from relex.passes.editing.loop_edits import set_extent
-from relex.passes.schedule.code_motion import stands_before
-from relex.passes.schedule.new_names import NewNames
+from relex.passes.schedule.arguments import NewNames
+from relex.passes.schedule.code_motion import is_available
 from relex.passes.schedule.rebind import with_variables
 from relex.passes.schedule.table import primitive
 
@@ -71,7 +71,7 @@ def dispatch(loops: Sequence[ForOp], loop: ForOp, least: int, names: NewNames) -
     group, extent = _Group.of(loops), loop.extent
     if isinstance(extent, int):
         fail(loop, f"expected an extent of {label_of(loop)} that is only known at run time, found {extent}")
-    if not _is_known_at(extent, group.nests[0]):
+    if not is_available(extent.owner, group.nests[0]):
         fail(loop, f"expected the extent of {label_of(loop)} to be known before the loops of the first nest")
     return group.divide(lambda group: group.all_or_none(extent, least), names)
 
@@ -245,13 +245,6 @@ def _check_follows(before: Operation, after: Operation) -> None:
         if not is_scalar(op) and not isinstance(op, AllocBufferOp | memref.DimOp):
             fail(op, "expected nests that follow each other")
     fail(before, "expected nests that follow each other, in their order")
-
-
-def _is_known_at(value: SSAValue, op: Operation) -> bool:
-    """Return whether a value is defined before an op, in its block or around it."""
-    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    place = next((around for around in (op, *ancestors(op)) if around.parent is home), None)
-    return place is not None and (isinstance(value.owner, Block) or stands_before(value.owner, place))
 
 
 def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp, nest: Operation) -> None:

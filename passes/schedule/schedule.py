@@ -12,7 +12,7 @@ from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.schedule.loops import LabelLoopsOp
 from relex.dialects.symbols import named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
-from relex.passes.analysis.loop_tree import find_block, loops_of, structures_in
+from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of, structures_in
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule.arguments import Block, Loop
 from relex.passes.schedule.steps import Steps
@@ -68,15 +68,16 @@ class Schedule(Steps):
         names = [func] if func is not None else self._functions_with(name)
         if len(names) != 1:
             raise UnknownNameError(f"expected one function with a block '{name}', found {', '.join(names) or 'none'}")
-        find_block(self.function(names[0]), name)
-        return Block(names[0], name)
+        found = Block(names[0], name)
+        self.block_op(found)
+        return found
 
     def get_loops(self, block: Block) -> list[Loop]:
         """Return the loops around a block, outermost first. Unlabelled loops of the function are given labels."""
         func = self.function(block.func)
         if any(type(op) is ForOp and op.label is None for op in structures_in(func)):
             self.apply(block.func, LabelLoopsOp())
-        loops = loops_of(find_block(func, block.name))
+        loops = loops_of(self.block_op(block))
         return [Loop(block.func, loop.label.data) for loop in loops if loop.label is not None]
 
     def function(self, name: str) -> PrimFuncOp:
@@ -85,6 +86,14 @@ class Schedule(Steps):
         if type(found) is not PrimFuncOp:
             raise UnknownNameError(f"expected a loop function, found no '{name}'")
         return found
+
+    def block_op(self, block: Block) -> BlockOp:
+        """Return a block of the module, in its current state."""
+        return find_block(self.function(block.func), block.name)
+
+    def loop_op(self, loop: Loop) -> ForOp:
+        """Return a loop of the module, in its current state."""
+        return find_loop(self.function(loop.func), loop.label)
 
     def _functions_with(self, block: str) -> list[str]:
         return [

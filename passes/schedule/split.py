@@ -1,4 +1,4 @@
-"""`split`: split a loop into several."""
+"""`split` and `pad`: split a loop into several, or round up its extent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule.loops import SplitOp
+from relex.dialects.schedule.loops import PadOp, SplitOp
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.loop_tree import base_name, blocks_in, check_serial, check_structure, label_of
 from relex.passes.editing.index_arithmetic import Emitter, constant, substitute
 from relex.passes.editing.loop_edits import add_guard, insert_nest, new_loop, take_body
-from relex.passes.schedule.new_names import NewNames
+from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.table import primitive
 
 
@@ -82,3 +82,19 @@ def _dynamic_extent(loop: ForOp, factors: Sequence[int | None]) -> SSAValue:
     if _is_exact(loop, factors, factors):
         return Emitter(loop).emit(index_of(loop.extent) // given)
     return Emitter(loop).add(arith.CeilDivSIOp(loop.extent, constant(given, loop)))
+
+
+@primitive(PadOp)
+def pad(loop: ForOp, multiple: int) -> None:
+    """Round up the extent of a loop to a multiple of a number, and guard the blocks inside."""
+    check_serial(loop)
+    check_structure(loop)
+    padded = new_loop(_round_up(loop, multiple), base_name(loop), loop)
+    replace_loop(loop, [padded], IndexExpr.of(padded.variable), exact=padded.extent == loop.extent)
+
+
+def _round_up(loop: ForOp, multiple: int) -> int | SSAValue:
+    if isinstance(loop.extent, int):
+        return -(-loop.extent // multiple) * multiple
+    emitter, factor = Emitter(loop), constant(multiple, loop)
+    return emitter.add(arith.MuliOp(emitter.add(arith.CeilDivSIOp(loop.extent, factor)), factor))

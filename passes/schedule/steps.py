@@ -12,8 +12,7 @@ from typing import Any, cast
 
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.schedule import PrimitiveOp
-from relex.passes.schedule.arguments import KINDS, Block, Loop, annotation_of, parameters_of
-from relex.passes.schedule.new_names import NewNames
+from relex.passes.schedule.arguments import KINDS, Block, Loop, NewNames, annotation_of, parameters_of
 
 
 class Steps:

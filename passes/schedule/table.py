@@ -11,8 +11,7 @@ from relex.dialects.errors import PassError, diagnose, fail
 from relex.dialects.schedule import NamingOp, PrimitiveOp
 from relex.dialects.table import Table
 from relex.dialects.tir import PrimFuncOp
-from relex.passes.schedule.arguments import KINDS, annotation_of, parameters_of
-from relex.passes.schedule.new_names import NewNames
+from relex.passes.schedule.arguments import KINDS, NewNames, annotation_of, parameters_of
 from relex.passes.schedule.steps import add_method
 from relex.passes.schedule.watching import recording
 

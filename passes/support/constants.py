@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.ir import SSAValue
 
 from relex.dialects.dtypes import dense_bytes, record_of, repeats
@@ -26,3 +28,10 @@ def erase_constant(constant: ConstantOp) -> None:
     constant.detach()
     constant.erase()
     constant.properties.clear()
+
+
+def erase_unused_constants(candidates: Iterable[object]) -> None:
+    """Erase those of some ops that are constants without users. Each is given once."""
+    for op in candidates:
+        if isinstance(op, ConstantOp) and op.result.first_use is None:
+            erase_constant(op)

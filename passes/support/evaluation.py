@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense, dense_from_array, filled_dense, is_float_dtype, numpy_dtype
 from relex.dialects.relex import ConstantOp, Elementwise, Exactness, Operator
-from relex.dialects.relex.operator import tensor_type
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
+from relex.dialects.relex.types import shape_of, tensor_type
 
 SLAB = 2**18
 """The approximate number of elements that elementwise operators compute at a time, to bound intermediate results."""
@@ -42,8 +39,6 @@ class _UnknownResult(Exception):
 
 def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_bits: bool) -> None:
     """Compute an elementwise operator slab by slab."""
-    import numpy as np
-
     whole = [np.broadcast_to(operand, elements.shape) for operand in operands]
     for slab in _slabs(elements.shape):
         parts = [operand[slab] for operand in whole]
@@ -53,14 +48,12 @@ def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_b
 def _results(op: Operator, operands: Sequence[Array], *, same_bits: bool) -> Iterator[Array]:
     """Yield the results for arrays, checked against the result types."""
     for number, result in enumerate(op.evaluate_results(*operands)):
-        shape = tensor_type(op.results[number].type).get_shape()
+        shape = shape_of(op.results[number])
         yield _checked(op, result, number, shape, same_bits=same_bits)
 
 
 def _checked(op: Operator, computed: Array, number: int, shape: Sequence[int], *, same_bits: bool) -> Array:
     """Return what was computed for a result, or for a part of it, if it has this shape and the type of the result."""
-    import numpy as np
-
     result = np.asarray(computed)
     dtype = numpy_dtype(tensor_type(op.results[number].type).element_type)
     if result.shape != tuple(shape) or result.dtype != dtype:

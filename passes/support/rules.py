@@ -156,12 +156,7 @@ class Rule(RewritePattern):
 
 
 def rule(
-    pattern: Pattern,
-    replacement: Replacement,
-    *,
-    where: Condition = lambda m: True,
-    benefit: int = 1,
-    name: str = "",
+    pattern: Pattern, replacement: Replacement, *, where: Condition = lambda m: True, benefit: int = 1, name: str = ""
 ) -> Rule:
     """
     Return the rule that puts `replacement` in the place of what `pattern` describes.

@@ -89,14 +89,10 @@ def applying(rule: str, *ops: Operation) -> Generator[Callable[..., None]]:
     `made` takes the new ops.
     """
     if (trace := _current.get()) is None:
-        yield _ignore
+        yield lambda *_: None
         return
     with trace.applying(rule, ops) as made:
         yield made
-
-
-def _ignore(*_: Operation) -> None:
-    pass
 
 
 def matched(ops: Sequence[Operation]) -> None:

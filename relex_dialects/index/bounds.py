@@ -7,7 +7,7 @@ constants, are exact; everything else is over-approximated.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from xdsl.ir import SSAValue
@@ -81,9 +81,9 @@ def _range_of_atom(atom: Atom, known: dict[Atom, Range | None]) -> Range | None:
             return _remainder(inner, divisor) if inner is not None else None
         case Extreme(which=which, operands=operands):
             left, right = (_range(operand, known) for operand in operands)
-            return (
-                _clamp(left, right, min if which == "min" else max) if left is not None and right is not None else None
-            )
+            if left is None or right is None:
+                return None
+            return _clamp(left, right, min if which == "min" else max)
         case _:
             return variable_range(atom)
 
@@ -121,14 +121,11 @@ def _monotone(argument: Range, function: Callable[[int], int]) -> Range:
 
 def _remainder(dividend: Range, divisor: int) -> Range:
     if dividend.empty or dividend.low // divisor == dividend.high // divisor:
-        return _moved(dividend, -(dividend.low // divisor) * divisor)
+        start = dividend.low // divisor * divisor
+        return replace(dividend, low=dividend.low - start, high=dividend.high - start)
     if dividend.full and dividend.high - dividend.low + 1 >= divisor:
         return Range(0, divisor - 1)
     return Range(0, divisor - 1, False, None)
-
-
-def _moved(found: Range, by: int) -> Range:
-    return Range(found.low + by, found.high + by, found.exact, found.full)
 
 
 def _clamp(left: Range, right: Range, function: Callable[[int, int], int]) -> Range:

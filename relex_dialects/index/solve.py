@@ -66,11 +66,7 @@ class _Search:
         return None
 
     def _branch(
-        self,
-        inequalities: Sequence[Constraint],
-        bounds: Bounds,
-        values: Point,
-        replacements: Sequence[Replacement],
+        self, inequalities: Sequence[Constraint], bounds: Bounds, values: Point, replacements: Sequence[Replacement]
     ) -> Point | None:
         """Try other values of a variable on which the bounds of another depend, as these contain no integer."""
         _, lower, upper = bounds

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, IterKind
+from relex.dialects.tir import BlockOp
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import (
-    bits_of,
-    check_at_least,
-    count,
-    is_side_by_side,
-    loops_alone,
-    named,
-    uses,
-)
+from relex.passes.cpu.reductions import bits_of, check_at_least, count, is_side_by_side, named, spatial_loops, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.short_rows import conditions_in, depends
 from relex.passes.schedule import Loop, Schedule
@@ -38,9 +30,7 @@ def bordered_rows(block: BlockOp, processor: Processor) -> Plan:
     """
     if not processor.stores_parts:
         fail(block, "expected a CPU that stores parts of vectors as fast as whole ones")
-    loops = loops_alone(block)
-    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
-        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    loops = spatial_loops(block)
     check_at_least(block, cost.MIN_ELEMENTS_IN_PIECES, count(loops), "elements")
     row = loops[-1]
     accesses = block_accesses(block)

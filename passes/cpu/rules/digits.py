@@ -8,11 +8,11 @@ from relex.dialects.errors import fail
 from relex.dialects.index.atoms import Quotient, Remainder
 from relex.dialects.index.expr import IndexExpr, atoms_in
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, loops_alone, named, position_of
+from relex.passes.cpu.reductions import check_at_least, count, named, position_of, spatial_loops
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 
@@ -31,9 +31,7 @@ def digits(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    loops = loops_alone(block)
-    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
-        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    loops = spatial_loops(block)
     check_at_least(block, cost.MIN_STEPS, count(loops), "elements")
     factors = {named(loop): found for loop in loops if (found := _factors(block, loop))}
     if not factors:

@@ -8,17 +8,16 @@ from itertools import product
 from math import inf, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.passes.analysis.dependence import BlockAccess
-from relex.passes.analysis.loop_tree import find_block, label_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import has_constant_panels
-from relex.passes.cpu.reductions import Reduction, bits_of, block_named, check_at_least, count, divisors, named, uses
+from relex.passes.cpu.reductions import Reduction, block_named, bytes_of, check_at_least, count, divisors, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.steps import move_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
@@ -126,8 +125,8 @@ class DotKernel:
 
 def _size(access: BlockAccess) -> float:
     """Return the size of a buffer in bytes; infinity if it is unknown."""
-    shape, bits = access.access.shape, bits_of(access.buffer)
-    return inf if DYNAMIC_INDEX in shape else prod(shape) * bits // 8
+    size = bytes_of(access.buffer)
+    return inf if size is None else size
 
 
 @dataclass(frozen=True)
@@ -224,6 +223,5 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
 
 
 def _serial_loops(schedule: Schedule, block: Block) -> list[Loop]:
-    func = schedule.function(block.func)
-    loops = loops_of(find_block(func, block.name))
+    loops = loops_of(schedule.block_op(block))
     return [named(loop) for loop in loops if loop.kind.data is LoopKind.SERIAL]

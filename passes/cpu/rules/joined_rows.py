@@ -9,15 +9,14 @@ from xdsl.dialects.builtin import IndexType
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import is_access
 from relex.passes.analysis.dependence import BlockAccess, Place, block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, loops_alone, named, position_of
+from relex.passes.cpu.reductions import check_at_least, count, named, position_of, spatial_loops
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.short_rows import check_alone, short_row
-from relex.passes.schedule import Loop, Schedule
 
 
 def joined_rows(block: BlockOp, processor: Processor) -> Plan:
@@ -34,9 +33,7 @@ def joined_rows(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    loops = loops_alone(block)
-    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
-        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    loops = spatial_loops(block)
     check_at_least(block, cost.MIN_STEPS, count(loops), "elements")
     check_alone(block)
     row = short_row(loops)
@@ -45,11 +42,7 @@ def joined_rows(block: BlockOp, processor: Processor) -> Plan:
         fail(block, f"expected {name_of_block(block)} to access rows along {label_of(row)} that follow one another")
     _check_accesses_alone(block, joined)
     names = [named(loop) for loop in joined]
-    return Plan(f"one loop of {', '.join(map(label_of, joined))}", lambda schedule: _schedule(schedule, names))
-
-
-def _schedule(schedule: Schedule, loops: Sequence[Loop]) -> None:
-    schedule.fuse(*loops)
+    return Plan(f"one loop of {', '.join(map(label_of, joined))}", lambda schedule: schedule.fuse(*names))
 
 
 def _steps(access: BlockAccess, loops: Sequence[ForOp]) -> list[int]:

@@ -6,7 +6,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import accesses_in, buffers_written
-from relex.passes.analysis.loop_tree import find_block, name_of_block
+from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
@@ -57,8 +57,8 @@ def _schedule(schedule: Schedule, reduction: Reduction) -> None:
     partial = schedule.rfactor(block_named(reduction.block), last, first)
     if not _is_short(reduction):
         return
-    function = schedule.function(partial.func)
-    (row,) = buffers_written(find_block(function, partial.name))
-    writers = {access.block: None for access in accesses_in(function, row) if access.is_write}
+    (row,) = buffers_written(schedule.block_op(partial))
+    accesses = accesses_in(schedule.function(partial.func), row)
+    writers = {access.block: None for access in accesses if access.is_write}
     for block in map(block_named, writers):
         schedule.vectorize(schedule.get_loops(block)[-1])

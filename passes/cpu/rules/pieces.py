@@ -10,11 +10,11 @@ from xdsl.dialects import arith
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import constant_of, terms_of
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.dependence import Place
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, loops_alone, named
+from relex.passes.cpu.reductions import check_at_least, count, named, spatial_loops
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 
@@ -33,9 +33,7 @@ def pieces(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    loops = loops_alone(block)
-    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
-        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    loops = spatial_loops(block)
     check_at_least(block, cost.MIN_ELEMENTS_IN_PIECES, count(loops), "elements")
     for loop in loops:
         changes = sorted(set(_changes(block, loop)))

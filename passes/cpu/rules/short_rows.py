@@ -9,11 +9,11 @@ from xdsl.dialects import arith
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import values_in
 from relex.dialects.processors import Processor
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.passes.analysis.dependence import Place, block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, is_side_by_side, loops_alone, named, uses
+from relex.passes.cpu.reductions import check_at_least, count, is_side_by_side, named, spatial_loops, uses
 from relex.passes.cpu.rule import Plan
 
 
@@ -32,9 +32,7 @@ def short_rows(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    loops = loops_alone(block)
-    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
-        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    loops = spatial_loops(block)
     if any(isinstance(op, AllocBufferOp) for op in block.walk()):
         fail(block, f"expected {name_of_block(block)} to have no memory of its own, which a vector has only once")
     check_at_least(block, cost.MIN_STEPS, count(loops), "elements")

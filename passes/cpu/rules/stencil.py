@@ -15,8 +15,8 @@ from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.extremes import is_extreme_without_instruction
-from relex.passes.cpu.steps import move_consumer, part
-from relex.passes.schedule import Block, Loop, Schedule
+from relex.passes.cpu.steps import Nest, move_consumer, parts
+from relex.passes.schedule import Loop, Schedule
 
 
 def stencil(block: BlockOp, processor: Processor) -> Plan:
@@ -57,10 +57,10 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     if rows > cost.MAX_TERMS_AT_ONCE:
         fail(block, f"expected {cost.MAX_TERMS_AT_ONCE} rows or less that are read at the same time, found {rows}")
     check_at_least(block, cost.MIN_COLUMNS_OF_A_STENCIL, count([loop]), "columns")
-    parts = _parts(loop, processor.lanes(reduction.bits))
+    vectors = _vectors(loop, processor.lanes(reduction.bits))
     together = f" of {' and '.join(map(str, tile.heights))} rows" if tile.heights != (1,) else ""
-    summary = f"{at_once} terms{together} at a time, in vectors of {' and '.join(map(str, parts))} elements"
-    return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, parts, tile, as_integers))
+    summary = f"{at_once} terms{together} at a time, in vectors of {' and '.join(map(str, vectors))} elements"
+    return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, vectors, tile, as_integers))
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,12 @@ class _Tile:
 
 
 @dataclass(frozen=True)
-class _Nest:
+class _Nest(Nest):
     """A block, and the loops around it by their role."""
 
-    block: Block
     outer: Sequence[Loop]
     columns: Loop
     terms: Sequence[Loop]
-
-    def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
-        """Return the nest of a copy of the block in copies of its loops."""
-        outer, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.terms))
-        return _Nest(block, outer, copies[self.columns], terms)
 
 
 def _is_across(access: BlockAccess, loop: ForOp, bits: int) -> bool:
@@ -121,7 +115,7 @@ def _heights(rows: int, most: int) -> Sequence[int]:
     return (height, rows % height)
 
 
-def _parts(loop: ForOp, lanes: int) -> list[int]:
+def _vectors(loop: ForOp, lanes: int) -> list[int]:
     """Return the lengths of vectors, longest first, that together fill a row without a mask."""
     if not isinstance(loop.extent, int):
         return [lanes, 1]
@@ -130,7 +124,7 @@ def _parts(loop: ForOp, lanes: int) -> list[int]:
 
 
 def _schedule(
-    schedule: Schedule, reduction: Reduction, loop: ForOp, parts: Sequence[int], tile: _Tile, as_integers: bool
+    schedule: Schedule, reduction: Reduction, loop: ForOp, vectors: Sequence[int], tile: _Tile, as_integers: bool
 ) -> None:
     block = block_named(reduction.block)
     outer = [named(other) for other in reduction.spatial if other is not loop]
@@ -138,22 +132,10 @@ def _schedule(
         if not isinstance(reduction.result.owner, AllocBufferOp):
             schedule.cache_write(block, 0)
         schedule.order_as_integers(block)
-    nest = _Nest(block, outer, named(loop), list(map(named, reduction.terms)))
-    *first, last = parts
-    for lanes in first:
-        rest = nest.copied_to(*part(schedule, nest.block, nest.columns, lanes))
-        _schedule_rows(schedule, nest, lanes, tile)
-        nest = rest
-    _schedule_rows(schedule, nest, last, tile)
-
-
-def _schedule_rows(schedule: Schedule, nest: _Nest, lanes: int, tile: _Tile) -> None:
-    *first, last = tile.heights
-    for height in first:
-        rest = nest.copied_to(*part(schedule, nest.block, nest.outer[-1], height))
-        _schedule_part(schedule, nest, lanes, height, tile)
-        nest = rest
-    _schedule_part(schedule, nest, lanes, last, tile)
+    whole = _Nest(block, outer, named(loop), list(map(named, reduction.terms)))
+    for columns, lanes in parts(schedule, whole, lambda nest: nest.columns, vectors):
+        for rows, height in parts(schedule, columns, lambda nest: nest.outer[-1], tile.heights):
+            _schedule_part(schedule, rows, lanes, height, tile)
 
 
 def _schedule_part(schedule: Schedule, nest: _Nest, lanes: int, height: int, tile: _Tile) -> None:

@@ -12,7 +12,7 @@ from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import find_block, loops_of
+from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
@@ -20,14 +20,7 @@ from relex.passes.cpu.reductions import block_named, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.steps import (
-    dispatch,
-    follows_rows,
-    move_consumer,
-    part,
-    split_reader,
-    unroll_in_tile,
-)
+from relex.passes.cpu.steps import Nest, can_follow, dispatch, move_consumer, part, parts, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -107,22 +100,15 @@ class _Tiling:
 
 
 @dataclass(frozen=True)
-class _Nest:
+class _Nest(Nest):
     """A block, and the loops around it by their role."""
 
-    block: Block
     outer: Sequence[Loop]
     rows: Loop
     inside: Sequence[Loop]
     panels: Loop
     columns: Loop
     terms: Sequence[Loop]
-
-    def copied_to(self, block: Block, copies: dict[Loop, Loop]) -> _Nest:
-        """Return the nest of a copy of the block in copies of its loops."""
-        outer, inside, terms = ([copies[loop] for loop in loops] for loops in (self.outer, self.inside, self.terms))
-        rows, panels, columns = (copies[loop] for loop in (self.rows, self.panels, self.columns))
-        return _Nest(block, outer, rows, inside, panels, columns, terms)
 
 
 def _tile(schedule: Schedule, tiling: _Tiling) -> None:
@@ -143,17 +129,17 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
     """Tile a nest for the columns that fill panels, whose number is known only at run time, and then, if they are
     contiguous, for those that are left over, in narrower tiles, the narrowest ones with a guard."""
     axes, tile = tiling.axes, tiling.tile
-    rest = nest.copied_to(*part(schedule, nest.block, nest.columns, tile.columns))
+    rest = part(schedule, nest, nest.columns, tile.columns)
     if axes.is_unit_stride:
         low = tile.heights(axes.row_count, axes.step)[-2:]
         narrower = cost.VECTORS_OF_A_NARROW_TILE
         for vectors in (narrower, 1) if tile.vectors > narrower else (1,):
             edge, narrow = rest, replace(tile, vectors=vectors)
             if vectors > 1:
-                rest = edge.copied_to(*part(schedule, edge.block, edge.columns, narrow.columns))
+                rest = part(schedule, edge, edge.columns, narrow.columns)
             _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
         _tile_few_rows(schedule, nest, tiling)
-    if axes.is_unit_stride and axes.is_packed(tile) and follows_rows(schedule, nest.block, nest.rows):
+    if axes.is_unit_stride and axes.is_packed(tile) and can_follow(schedule, nest.block, nest.rows):
         _tile_panels(schedule, nest, tiling)
     else:
         _tile_columns(schedule, nest, tiling)
@@ -166,19 +152,19 @@ def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     if axes.row_count is not None:
         return
     least = cost.TILES_TO_PACK_A_PANEL * tiling.tile.rows // axes.step
-    few = nest.copied_to(*dispatch(schedule, nest.block, nest.columns, nest.rows, least))
+    few = dispatch(schedule, nest, nest.columns, nest.rows, least)
     low = replace(tiling, heights=tiling.heights[-2:], blocks=RowBlocks(), has_few_rows=True)
     if axes.has_known_columns:
         _tile_columns(schedule, few, low)
         return
     *higher, last = low.heights
     for height in higher:
-        rest = few.copied_to(*part(schedule, few.block, few.rows, height // axes.step))
+        rest = part(schedule, few, few.rows, height // axes.step)
         _tile_columns(schedule, few, replace(low, heights=[height]))
         few = rest
     wide = replace(tiling.tile, rows=last, vectors=cost.MAX_VECTORS)
     if wide.fits(tiling.registers):
-        rest = few.copied_to(*part(schedule, few.block, few.columns, wide.columns))
+        rest = part(schedule, few, few.columns, wide.columns)
         _tile_columns(schedule, few, replace(low, tile=wide, heights=[last]))
         few = rest
     _tile_columns(schedule, few, replace(low, heights=[last]))
@@ -186,10 +172,10 @@ def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 
 def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest whose columns are one loop, in parts for the rows that fill tiles of each height."""
-    axes, tile, blocks = tiling.axes, tiling.tile, tiling.blocks
+    axes, tile = tiling.axes, tiling.tile
     is_packed = tiling.is_packed and axes.has_known_columns
-    by_panel = is_packed and axes.packs_panels(tile) and not blocks.tiles
-    if by_panel and follows_rows(schedule, nest.block, nest.rows):
+    by_panel = is_packed and axes.packs_panels(tile) and not tiling.blocks.tiles
+    if by_panel and can_follow(schedule, nest.block, nest.rows):
         if axes.is_unit_stride:
             _tile_few_rows(schedule, nest, tiling)
         _tile_panels(schedule, nest, tiling)
@@ -200,17 +186,16 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         # The columns would be packed again for rows that are left over: these stay as they are.
         height, *lower = tiling.heights
         if lower:
-            part(schedule, nest.block, nest.rows, height // axes.step)
+            part(schedule, nest, nest.rows, height // axes.step)
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height), blocks=RowBlocks()))
         return
     if is_packed:
         pack_columns(schedule, nest.block, axes, tile, tiling.processor)
     *first, last = tiling.heights
     for height in first:
-        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // axes.step * max(1, blocks.tiles)))
+        rest = part(schedule, nest, nest.rows, height // axes.step * max(1, tiling.blocks.tiles))
         _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=height)))
         tiling, nest = replace(tiling, blocks=RowBlocks()), rest
-        blocks = tiling.blocks
     _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=last)))
 
 
@@ -227,12 +212,8 @@ def _tile_panels(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     move_consumer(schedule, nest.block, nest.panels)
     schedule.compact_buffer(nest.block, 0)
     pack_panels(schedule, nest.block, axes, tiling.tile, tiling.processor, groups, together)
-    *first, last = tiling.heights
-    for height in first:
-        rest = nest.copied_to(*part(schedule, nest.block, nest.rows, height // tiling.axes.step))
-        _tile_in_panel(schedule, nest, replace(tiling, tile=replace(tiling.tile, rows=height)))
-        nest = rest
-    _tile_in_panel(schedule, nest, replace(tiling, tile=replace(tiling.tile, rows=last)))
+    for rows, height in parts(schedule, nest, lambda nest: nest.rows, tiling.heights, axes.step):
+        _tile_in_panel(schedule, rows, replace(tiling, tile=replace(tiling.tile, rows=height)))
 
 
 def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
@@ -249,7 +230,9 @@ def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     axes, tile = tiling.axes, tiling.tile
-    blocks, row_tile, row = _split_rows(schedule, nest, tiling)
+    height = tile.rows // axes.step
+    sizes = [None, tiling.blocks.tiles, height] if tiling.blocks.tiles else [None, height]
+    *blocks, row_tile, row = schedule.split(nest.rows, sizes)
     panels, *inner = [nest.panels]
     if (at_once := axes.panels_at_once(tile, tiling.registers)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, at_once])
@@ -271,20 +254,9 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         _use_registers(schedule, user, nest, row_tile, tile.lanes)
 
 
-def _split_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[Sequence[Loop], Loop, Loop]:
-    """Split the rows of a nest; return the loops of their blocks, if any, of the tiles, and of the rows in them."""
-    height = tiling.tile.rows // tiling.axes.step
-    if not tiling.blocks.tiles:
-        tile, row = schedule.split(nest.rows, [None, height])
-        return [], tile, row
-    block, tile, row = schedule.split(nest.rows, [None, tiling.blocks.tiles, height])
-    return [block], tile, row
-
-
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
     """Change the layout of the sums of a tile so that those of neighbouring columns are contiguous."""
-    op = find_block(schedule.function(block.func), block.name)
-    rank = len(element_written(op))
+    rank = len(element_written(schedule.block_op(block)))
     indices = list(map(AffineExpr.dimension, range(rank)))
     indices.append(indices.pop(dimension))
     schedule.transform_layout(block, ("write", 0), AffineMap(rank, 0, tuple(indices)))
@@ -292,9 +264,8 @@ def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
 
 def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_loop: Loop) -> None:
     """Make the loop along the columns the innermost loop of the block that consumes the sums of a tile."""
-    func = schedule.function(block.func)
-    reader = find_block(func, follower.name)
-    (sums,) = buffers_written(find_block(func, block.name))
+    reader = schedule.block_op(follower)
+    (sums,) = buffers_written(schedule.block_op(block))
     index = next(access.element[-1] for access in block_accesses(reader, sums))
     loops = schedule.get_loops(follower)
     inside = loops[loops.index(tile_loop) + 1 :]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
-from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
-from relex.passes.analysis.loop_tree import find_loop, label_of, name_of_block
+from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import bits_of, check_at_least, count, is_side_by_side, loops_alone, named, uses
+from relex.passes.cpu.reductions import bits_of, check_at_least, count, is_side_by_side, named, spatial_loops, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 
@@ -27,9 +27,7 @@ def transpose(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    loops = loops_alone(block)
-    if any(v.kind is not IterKind.SPATIAL for v in block.iter_vars):
-        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    loops = spatial_loops(block)
     accesses = block_accesses(block)
     writes = [access for access in accesses if access.is_write]
     written = _loop_along(writes, loops)
@@ -68,7 +66,7 @@ def _side(loop: ForOp, most: int) -> int:
 
 def _schedule(schedule: Schedule, read: Loop, written: Loop, outer: list[Loop], rows: int, lanes: int) -> None:
     for loop, side in ((read, rows), (written, lanes)):
-        extent = find_loop(schedule.function(loop.func), loop.label).extent
+        extent = schedule.loop_op(loop).extent
         if not isinstance(extent, int) or extent % side:
             schedule.partition([loop], side)  # What fills no whole tile stays as it is.
     blocks = [schedule.split(loop, [None, side]) for loop, side in ((read, rows), (written, lanes))]

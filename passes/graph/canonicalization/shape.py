@@ -16,8 +16,8 @@ from relex.dialects.relex import (
     SqueezeOp,
     StridedSliceOp,
 )
-from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import as_integers
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.passes.graph.canonicalization.table import simplifies
 
 _RESHAPES = (ExpandDimsOp, ReshapeOp, SqueezeOp)
@@ -41,7 +41,7 @@ def permutation(op: PermuteDimsOp) -> SSAValue | Operator | None:
 @simplifies(ReshapeOp)
 def reshape_to_the_same(op: ReshapeOp) -> SSAValue | None:
     """Fold a reshape to the same type. One unknown size follows from the number of elements, unless that is 0."""
-    shape = _type(op.operand).get_shape()
+    shape = shape_of(op.operand)
     unknown = shape.count(DYNAMIC_INDEX)
     return op.operand if not unknown or (unknown == 1 and 0 not in shape) else None
 
@@ -49,7 +49,7 @@ def reshape_to_the_same(op: ReshapeOp) -> SSAValue | None:
 @simplifies(ExpandDimsOp, SqueezeOp)
 def no_dimensions(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
     """Fold an operator that adds or removes no dimensions."""
-    return op.operand if len(_type(op.operand).get_shape()) == len(_type(op.result).get_shape()) else None
+    return op.operand if rank_of(op.operand) == rank_of(op.result) else None
 
 
 @simplifies(*_RESHAPES)
@@ -59,8 +59,8 @@ def reshape_of_reshape(op: ExpandDimsOp | ReshapeOp | SqueezeOp) -> SSAValue | O
         return None
     if not _type(op.result).has_static_shape():
         return None
-    shape = _type(op.result).get_shape()
-    return inner.operand if _type(inner.operand).get_shape() == shape else ReshapeOp(inner.operand, shape)
+    shape = shape_of(op.result)
+    return inner.operand if shape_of(inner.operand) == shape else ReshapeOp(inner.operand, shape)
 
 
 @simplifies(ExpandDimsOp, SqueezeOp)
@@ -71,7 +71,7 @@ def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
         return None
     if inner.axis is None or op.axis is None:
         return None
-    rank = max(len(_type(value).get_shape()) for value in (op.operand, op.result))
+    rank = max(rank_of(value) for value in (op.operand, op.result))
     changed, restored = ({axis % rank for axis in as_integers(axes)} for axes in (inner.axis, op.axis))
     return inner.operand if changed == restored else None
 
@@ -90,7 +90,7 @@ def broadcast_of_broadcast(op: BroadcastToOp) -> Operator | None:
         return None
     if not _type(op.result).has_static_shape():
         return None
-    return BroadcastToOp(inner.operand, _type(op.result).get_shape())
+    return BroadcastToOp(inner.operand, shape_of(op.result))
 
 
 @simplifies(StridedSliceOp)
@@ -98,7 +98,7 @@ def all_elements(op: StridedSliceOp) -> SSAValue | None:
     """Fold a slice of all elements in their order."""
     if not op.is_static:
         return None
-    shape = _type(op.operand).get_shape()
+    shape = shape_of(op.operand)
     parts = zip(op.slices, shape, strict=True)
     whole = all(part == slice(None) or (size >= 0 and range(size)[part] == range(size)) for part, size in parts)
     return op.operand if whole else None
@@ -107,7 +107,7 @@ def all_elements(op: StridedSliceOp) -> SSAValue | None:
 @simplifies(ConcatOp)
 def join_those_that_are_not_empty(op: ConcatOp) -> SSAValue | Operator | None:
     """Drop empty operands of a concatenation, and fold the concatenation of a single tensor."""
-    kept = [value for value in op.tensors if _type(value).get_shape()[op.normal_axis] != 0] or list(op.tensors[:1])
+    kept = [value for value in op.tensors if shape_of(value)[op.normal_axis] != 0] or list(op.tensors[:1])
     if len(kept) == 1:
         return kept[0]
     return ConcatOp(*kept, axis=op.normal_axis) if len(kept) < len(op.tensors) else None

@@ -1,9 +1,10 @@
-"""`transform_layout`: change the layout of a local buffer."""
+"""`compact_buffer` and `transform_layout`: shrink a local buffer to the footprint of its uses, or change its layout."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -21,14 +22,116 @@ from relex.dialects.index.atoms import Quotient, Remainder
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.span import ANYTHING, Span
-from relex.dialects.schedule.blocks import TransformLayoutOp
-from relex.dialects.tir import BlockOp, IterKind
+from relex.dialects.index.values import replace_atoms
+from relex.dialects.schedule.blocks import CompactBufferOp, TransformLayoutOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
+from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
-from relex.passes.analysis.dependence import block_accesses, equal_atoms
-from relex.passes.analysis.loop_tree import function_of
+from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying, equal_atoms
+from relex.passes.analysis.footprints import region_of
+from relex.passes.analysis.loop_tree import (
+    function_of,
+    label_of,
+    loops_of,
+    name_of_block,
+    runs_for_all_values,
+    steps_in,
+)
 from relex.passes.editing.buffer_edits import make_buffer, remove_buffer
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
 from relex.passes.schedule.table import primitive
+
+
+@primitive(CompactBufferOp)
+def compact_buffer(block: BlockOp, index: int) -> None:
+    """
+    Move a local buffer that a block writes into the innermost loop around all its uses, and shrink it to the footprint
+    of one iteration. Blocks that index the buffer by values that vary outside of the loop are rebound, with one
+    variable per loop.
+    """
+    buffer = pick_buffer(block, "write", index)
+    alloc = local_buffer(buffer, block)
+    accesses = list(accesses_in(function_of(block), buffer))
+    loop = _innermost_loop(accesses, alloc, block)
+    _check_private(accesses, loop, alloc, block)
+    footprint = _footprint(accesses, loop, alloc)
+    bases = [base for base, _ in footprint]
+    changed = {access.block: _variables_shifted(access.block, buffer, bases) for access in accesses}
+    for user, variables in changed.items():
+        if not is_bound_to_loops(user, variables):
+            fail(user, f"expected variables of {name_of_block(user)} that are sums of loops")
+
+    sizes = [size for _, size in footprint]
+    first = next(op for op in loop.body.block.ops if any(op.is_ancestor(user) for user in changed))
+    at = InsertPoint.before(first)
+    local = make_buffer(alloc.buffer.type.element_type, sizes, buffer.name_hint or "buffer", at, alloc)
+    for user, variables in changed.items():
+        _shift(user, variables, buffer, local, bases)
+    remove_buffer(alloc)
+
+
+def _innermost_loop(accesses: Sequence[BlockAccess], alloc: AllocBufferOp, block: BlockOp) -> ForOp:
+    """Return the innermost loop around all accesses."""
+    around = loops_of(block)
+    shared = [loop for loop in around if all(loop.is_ancestor(access.block) for access in accesses)]
+    if not shared or shared[-1].is_ancestor(alloc):
+        fail(block, f"expected all uses of {name_of(alloc.buffer)} in one loop, inside of its scope")
+    return shared[-1]
+
+
+def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> None:
+    """Fail if elements are carried from one iteration to another."""
+    around = [outer for outer in loops_of(block) if outer.is_ancestor(loop) and not outer.is_ancestor(alloc)]
+    for write in (access for access in accesses if access.is_write):
+        for read in (access for access in accesses if not access.is_write):
+            carried = carrying(around, write, read)
+            if carried and not any(_is_computed_anew(read, again) for again in accesses if again.is_write):
+                fail(block, f"expected {name_of(alloc.buffer)} to hand on nothing from one iteration of "
+                            f"{label_of(carried[-1])} to another")  # fmt: skip
+
+
+def _is_computed_anew(read: BlockAccess, write: BlockAccess) -> bool:
+    """Return whether a write precedes a read in every iteration of the innermost loop around both, and covers all
+    elements that are read there."""
+    loop = [around for around in loops_of(write.block) if around.is_ancestor(read.block)][-1]
+    steps = list(steps_in(loop))
+    if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
+        return False
+    if write.in_init or any(isinstance(op, scf.IfOp) for op in walk(write.block)):
+        return False
+    wanted, given = region_of([read.element], loop), region_of([write.element], loop)
+    return all(w is not None and g is not None and g.holds(w) for w, g in zip(wanted, given, strict=True))
+
+
+def _footprint(
+    accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp
+) -> list[tuple[Index, int | SSAValue]]:
+    """Return where the footprint of one iteration begins and its size, by dimension; all of a dimension where no bounds
+    are known."""
+    region = region_of([access.element for access in accesses], loop)
+    return [
+        (0, size) if interval is None else (interval.base, interval.extent)
+        for interval, size in zip(region, allocated_sizes(alloc), strict=True)
+    ]
+
+
+def _variables_shifted(block: BlockOp, buffer: SSAValue, bases: Sequence[Index]) -> list[BlockArgument]:
+    """Return the variables of a block that appear in indices to be shifted."""
+    found: dict[BlockArgument, None] = {}
+    for access in block_accesses(block, buffer):
+        for index, base in zip(access.access.indices, bases, strict=True):
+            if terms_of(base):
+                found.update(dict.fromkeys(v for v in values_in(index_of(index)) if isinstance(v, BlockArgument)))
+    return [v for v in found if v.owner is block.body.block]
+
+
+def _shift(
+    block: BlockOp, variables: Sequence[BlockArgument], old: SSAValue, new: SSAValue, bases: Sequence[Index]
+) -> None:
+    """Redirect the accesses of a block to the new buffer, with indices relative to `bases`."""
+    block, loops = bind_to_loops(block, variables)
+    starts = [replace_atoms(base, lambda atom: loops.get(atom)) for base in bases]  # In variables of the block.
+    redirect(block, old, new, lambda indices: [index - start for index, start in zip(indices, starts, strict=True)])
 
 
 @primitive(TransformLayoutOp)
@@ -76,13 +179,13 @@ def _new_sizes(
     # A dummy block models all indices of the buffer: its variables range over them.
     everything = BlockOp("all", [IterKind.SPATIAL] * len(shape), shape, [])
     variables = everything.body.block.args
-    places = apply_map(index_map, [IndexExpr.of(variable) for variable in variables], block)
+    places = _apply_map(index_map, [IndexExpr.of(variable) for variable in variables], block)
     same = equal_atoms([(place, place) for place in places], everything)
     if any(size > 1 and variable not in same for size, variable in zip(shape, variables, strict=True)):
         fail(block, f"expected a map that puts each element of {name} at a place of its own")
     # These range over all integers, so that no remainder is taken for its dividend.
     extents = dict(zip(Block(arg_types=[IndexType()] * len(shape)).args, shape, strict=True))
-    spans = [_room(place, extents) for place in apply_map(index_map, [*map(IndexExpr.of, extents)], block)]
+    spans = [_room(place, extents) for place in _apply_map(index_map, [*map(IndexExpr.of, extents)], block)]
     if any(span.low < 0 for span in spans):
         fail(block, f"expected a map to places from 0 on, found {int(min(span.low for span in spans))}")
     sizes = list[int | SSAValue](int(span.high) + 1 for span in spans)
@@ -118,7 +221,7 @@ def _room(place: Index, extents: Mapping[BlockArgument, int]) -> Span:
     return room
 
 
-def apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> list[Index]:
+def _apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> list[Index]:
     """Apply a map to indices. Fail at `op` if it has anything but sums, quotients and remainders."""
 
     def apply(expr: AffineExpr) -> Index:
@@ -150,20 +253,20 @@ def apply_map(index_map: AffineMap, indices: Sequence[Index], op: Operation) -> 
 
 def _use_layout(block: BlockOp, old: SSAValue, new: SSAValue, index_map: AffineMap) -> None:
     """Redirect the accesses of a block to the new buffer, at the places where the map sends the old elements."""
-    variables = _variables_to_bind(block, old, index_map)
+    variables = _variables_divided(block, old, index_map)
     if variables and is_bound_to_loops(block, variables):
         block, _ = bind_to_loops(block, variables)
-    redirect(block, old, new, lambda indices: apply_map(index_map, indices, block))
+    redirect(block, old, new, lambda indices: _apply_map(index_map, indices, block))
 
 
-def _variables_to_bind(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -> list[BlockArgument]:
+def _variables_divided(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -> list[BlockArgument]:
     """Return the variables in quotients and remainders that disappear when there is one variable per loop."""
     found: dict[SSAValue, None] = {}
     for access in block_accesses(block):
         if access.buffer is not buffer:
             continue
-        by_variable = apply_map(index_map, [index_of(index) for index in access.access.indices], block)
-        by_loop = apply_map(index_map, access.element, block)
+        by_variable = _apply_map(index_map, [index_of(index) for index in access.access.indices], block)
+        by_loop = _apply_map(index_map, access.element, block)
         if len(_divided(by_loop)) < len(_divided(by_variable)):
             found.update(dict.fromkeys(value for atom in _divided(by_variable) for value in values_in(atom.dividend)))
     return [variable for variable in block.body.block.args if variable in found]
