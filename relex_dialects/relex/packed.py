@@ -15,9 +15,9 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.convolution import Convolution
 from relex.dialects.relex.linear import MatmulOp
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
-from relex.dialects.relex.properties import IntegerConstr, as_integer
-from relex.dialects.relex.types import SizedType, expect_element_type, normalize_axis
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
+from relex.dialects.relex.properties import IntegerConstr
+from relex.dialects.relex.types import SizedType, expect_element_type
 
 BYTES = 4
 """The number of bytes in a word."""
@@ -41,19 +41,14 @@ class PackBytesOp(AlongAxis):
     data = tensor_operand_def()
     axis = prop_def(IntegerConstr)
 
-    if TYPE_CHECKING:
-
-        def __init__(self, data: Operand, axis: int): ...
-    else:
-
-        def __init__(self, data: Operand, axis: int):
-            super().__init__(data, properties={"axis": axis})
+    def __init__(self, data: Operand, axis: int):
+        super().__init__(data, properties={"axis": axis})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         expect_element_type(operands[0], (i8, ui8), "data")
         shape = list(operands[0].get_shape())
-        axis = normalize_axis(as_integer(properties["axis"]), len(shape))
+        axis = axis_of(properties, shape)
         shape[axis] = (shape[axis] + BYTES - 1) // BYTES
         return SizedType(i32, shape)
 
