@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -32,6 +33,7 @@ from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.table import Table, find
+from relex.passes.base import RelexPass
 from relex.passes.tracing import current_trace
 from relex.passes.tracing.trace import Trace
 
@@ -319,3 +321,13 @@ def _problems(visit: Callable[[Operation], None], ops: Iterable[Operation]) -> l
         except PassError as e:
             problems += e.diagnostics
     return problems
+
+
+class ConversionPass(RelexPass, ABC):
+    """Converts the ops that its table has rules for, and leaves all others as they are."""
+
+    table: ClassVar[ConversionTable]
+    types: ClassVar[TypeConverter]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, self.table, self.types)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects import arith, cf, scf
-from xdsl.dialects.builtin import DenseArrayBase, i1, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i1, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import BlockInsertPoint, Rewriter
-from xdsl.transforms.convert_scf_to_cf import IfLowering, SwitchLowering
+from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf, IfLowering, SwitchLowering
 
 from relex.dialects.upstream.attributes import integer_attr
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION
+from relex.dialects.walks import walk
 
 
 def lower_to_branches(ops: Sequence[Operation]) -> None:
@@ -119,3 +122,15 @@ PATTERNS: dict[type[Operation], RewritePattern] = {
 def _place(op: Operation, new: Operation, block: Block) -> None:
     new.location = op.location
     block.add_op(new)
+
+
+_LOWERED = {scf.ForOp, scf.IfOp, scf.IndexSwitchOp}
+
+
+@dataclass(frozen=True)
+class ConvertScfToCfPass(ConvertScfToCf):
+    """xDSL's pass, which is named in pipelines, without its walk, which asks each op of a program several times: it
+    lowers the same ops to the same branches."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lower_to_branches([inner for inner in walk(op) if type(inner) in _LOWERED])
