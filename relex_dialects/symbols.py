@@ -139,12 +139,10 @@ def _named_in(attr: Attribute) -> Iterator[str]:
         case SymbolRefAttr():
             yield attr.root_reference.data
             return
-        case ArrayAttr(data=parts):
+        case ArrayAttr(data=parts) | ParametrizedAttribute(parameters=parts):
             inner = parts
         case DictionaryAttr(data=named):
             inner = named.values()
-        case ParametrizedAttribute(parameters=parts):
-            inner = parts
         case _:
             return
     for part in inner:
