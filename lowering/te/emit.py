@@ -19,7 +19,7 @@ from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.lowering.support.size_values import SizeValues, Sources
+from relex.lowering.support.size_values import SizeValues
 from relex.lowering.te.expressions import (
     Axis,
     Call,
@@ -67,13 +67,14 @@ def emit_prim_func(
         visibility="private",
         noalias=True,
     )
-    sources = _state_sizes(func, [*inputs, *outputs], requirements)
+    stated = FunctionSizes(tuple(tensor.shape for tensor in (*inputs, *outputs)), (), tuple(requirements))
+    annotate(func, stated)
     buffers: dict[Tensor, SSAValue] = {}
     for tensor, arg in zip([*inputs, *outputs], func.args, strict=True):
         name_value(arg, tensor.name)
         buffers[tensor] = arg
     names = Names()
-    sizes = SizeValues(func.body.block, sources)
+    sizes = SizeValues.of(func.body.block, stated)
     builder = Builder(InsertPoint.at_end(func.body.block))
     for tensor in _in_order(outputs):
         stage = Stage(builder, tensor, buffers, sizes, names, strict)
@@ -86,13 +87,6 @@ def emit_prim_func(
 def buffer_type(tensor: Tensor) -> MemRefType:
     """The memref type of a tensor, with dynamic sizes for names."""
     return MemRefType(storage_of(tensor.type), without_names(tensor.shape))
-
-
-def _state_sizes(func: PrimFuncOp, tensors: Sequence[Tensor], requirements: Sequence[Requirement]) -> Sources:
-    """Annotate a function with the sizes of its arguments. Return an argument for every named size, inputs first."""
-    sizes = FunctionSizes(tuple(tensor.shape for tensor in tensors), (), tuple(requirements))
-    annotate(func, sizes)
-    return {name: (func.args[argument], dimension) for name, (argument, dimension) in sizes.sources.items()}
 
 
 def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
