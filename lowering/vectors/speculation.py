@@ -45,8 +45,11 @@ def _is_unrolled(atom: Atom) -> bool:
 
 def _decides(load: memref.LoadOp) -> bool:
     """Return whether what runs, or which element is accessed, depends on a loaded value."""
-    dependent = reachable(load, lambda op: [use.operation for use in _uses(op)])
-    return any(_is_decided_by(use) for op in dependent for use in _uses(op))
+    return any(_is_decided_by(use) for op in reachable(load, _users) for use in _uses(op))
+
+
+def _users(op: Operation) -> list[Operation]:
+    return [use.operation for use in _uses(op)]
 
 
 def _uses(op: Operation) -> list[Use]:
