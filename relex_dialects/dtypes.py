@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from io import BytesIO
 from math import prod
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
@@ -41,9 +41,15 @@ from xdsl.irdl import (
 )
 from xdsl.utils.hints import isa
 
-from relex.dialects.arrays import Array, np
+from relex.dialects.arrays import np
 from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.dialects.exceptions import DTypeError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
 
 MAPPED_BYTES = 2**16
 """The size of a constant from which on it is worth pages of its own."""
