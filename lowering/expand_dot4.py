@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -102,39 +103,27 @@ Multiply = Callable[[_Emitter, SSAValue, SSAValue, SSAValue], SSAValue]
 """Emits the sum of a number and the products of four unsigned bytes with four signed ones."""
 
 
-def _at_once(intrinsic: str) -> Multiply:
+def _at_once(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Multiply by one instruction, which adds to a sum."""
-
-    def multiply(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return out.call(intrinsic, total, out.narrow(lhs, i8), out.narrow(rhs, i8), like=total)
-
-    return multiply
+    return out.call(intrinsic, total, out.narrow(lhs, i8), out.narrow(rhs, i8), like=total)
 
 
-def _even_then_odd(intrinsic: str) -> Multiply:
+def _even_then_odd(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Multiply by an instruction that adds up the products of two neighbours of 16 bits."""
-
-    def multiply(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        a, b = out.narrow(lhs, i16), out.narrow(rhs, i16)
-        even = out.apply(arith.AndIOp, a, 0xFF), out.apply(arith.ShRSIOp, out.apply(arith.ShLIOp, b, 8), 8)
-        odd = out.apply(arith.ShRUIOp, a, 8), out.apply(arith.ShRSIOp, b, 8)
-        for pair in (even, odd):
-            total = out.add(arith.AddiOp(total, out.call(intrinsic, *pair, like=total)))
-        return total
-
-    return multiply
+    a, b = out.narrow(lhs, i16), out.narrow(rhs, i16)
+    even = out.apply(arith.AndIOp, a, 0xFF), out.apply(arith.ShRSIOp, out.apply(arith.ShLIOp, b, 8), 8)
+    odd = out.apply(arith.ShRUIOp, a, 8), out.apply(arith.ShRSIOp, b, 8)
+    for pair in (even, odd):
+        total = out.add(arith.AddiOp(total, out.call(intrinsic, *pair, like=total)))
+    return total
 
 
-def _of_signed(intrinsic: str) -> Multiply:
+def _of_signed(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Multiply by an instruction for signed bytes: the left ones minus 128, and -128, which is subtracted again."""
-
-    def multiply(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        a, b = out.narrow(lhs, i8), out.narrow(rhs, i8)
-        lowest, zero = out.constant(-128, a.type), out.constant(0, total.type)
-        added = out.call(intrinsic, total, out.add(arith.XOrIOp(a, lowest)), b, like=total)
-        return out.add(arith.SubiOp(added, out.call(intrinsic, zero, lowest, b, like=total)))
-
-    return multiply
+    a, b = out.narrow(lhs, i8), out.narrow(rhs, i8)
+    lowest, zero = out.constant(-128, a.type), out.constant(0, total.type)
+    added = out.call(intrinsic, total, out.add(arith.XOrIOp(a, lowest)), b, like=total)
+    return out.add(arith.SubiOp(added, out.call(intrinsic, zero, lowest, b, like=total)))
 
 
 def _byte_by_byte(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -157,16 +146,16 @@ class _Instruction:
 
 
 _INSTRUCTIONS = (
-    _Instruction("x86_64", ("avx512vnni",), 16, _at_once("llvm.x86.avx512.vpdpbusd.512")),
-    _Instruction("x86_64", ("avx512vnni", "avx512vl"), 8, _at_once("llvm.x86.avx512.vpdpbusd.256")),
-    _Instruction("x86_64", ("avx512vnni", "avx512vl"), 4, _at_once("llvm.x86.avx512.vpdpbusd.128")),
-    _Instruction("x86_64", ("avxvnni",), 8, _at_once("llvm.x86.avx512.vpdpbusd.256")),
-    _Instruction("x86_64", ("avxvnni",), 4, _at_once("llvm.x86.avx512.vpdpbusd.128")),
-    _Instruction("x86_64", ("avx512bw",), 16, _even_then_odd("llvm.x86.avx512.pmaddw.d.512")),
-    _Instruction("x86_64", ("avx2",), 8, _even_then_odd("llvm.x86.avx2.pmadd.wd")),
-    _Instruction("x86_64", (), 4, _even_then_odd("llvm.x86.sse2.pmadd.wd")),
-    _Instruction("aarch64", ("i8mm",), 4, _at_once("llvm.aarch64.neon.usdot.v4i32.v16i8")),
-    _Instruction("aarch64", ("dotprod",), 4, _of_signed("llvm.aarch64.neon.sdot.v4i32.v16i8")),
+    _Instruction("x86_64", ("avx512vnni",), 16, partial(_at_once, "llvm.x86.avx512.vpdpbusd.512")),
+    _Instruction("x86_64", ("avx512vnni", "avx512vl"), 8, partial(_at_once, "llvm.x86.avx512.vpdpbusd.256")),
+    _Instruction("x86_64", ("avx512vnni", "avx512vl"), 4, partial(_at_once, "llvm.x86.avx512.vpdpbusd.128")),
+    _Instruction("x86_64", ("avxvnni",), 8, partial(_at_once, "llvm.x86.avx512.vpdpbusd.256")),
+    _Instruction("x86_64", ("avxvnni",), 4, partial(_at_once, "llvm.x86.avx512.vpdpbusd.128")),
+    _Instruction("x86_64", ("avx512bw",), 16, partial(_even_then_odd, "llvm.x86.avx512.pmaddw.d.512")),
+    _Instruction("x86_64", ("avx2",), 8, partial(_even_then_odd, "llvm.x86.avx2.pmadd.wd")),
+    _Instruction("x86_64", (), 4, partial(_even_then_odd, "llvm.x86.sse2.pmadd.wd")),
+    _Instruction("aarch64", ("i8mm",), 4, partial(_at_once, "llvm.aarch64.neon.usdot.v4i32.v16i8")),
+    _Instruction("aarch64", ("dotprod",), 4, partial(_of_signed, "llvm.aarch64.neon.sdot.v4i32.v16i8")),
 )
 """The best ones first."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import math
 from xdsl.ir import Operation
@@ -11,7 +12,6 @@ from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import ELEMENT_TYPES, record_of
 from relex.dialects.element_types import ElementType
-from relex.dialects.table import Table
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.formulas import erf, exp, log, tanh
 from relex.lowering.math_approximations.numbers import F32, F64, Floats
@@ -21,8 +21,8 @@ from relex.lowering.math_approximations.trigonometry import cos, sin, tan
 EXPANSIONS = ConversionTable("expand-math")
 """Conversion rules for the ops of `math` that have a formula."""
 
-FORMULAS = Table[type[Operation], Mapping[ElementType, Callable[..., Floats]]]("math formulas")
-"""Formulas by op and element type."""
+Formulas = Mapping[ElementType, Callable[..., Floats]]
+"""Formulas of an op, by element type."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +56,23 @@ class ExpandMathPass(ConversionPass):
     types = TypeConverter("expand-math types")
 
 
-def expand(op: Operation, conversion: Conversion) -> None:
+def expand(formulas: Formulas, op: Operation, conversion: Conversion) -> None:
     """Replace an op by its formula, if there is one for its element type."""
     element_type = get_element_type_or_self(op.results[0].type)
-    formula = (FORMULAS.find(op) or {}).get(record_of(element_type)) if element_type in ELEMENT_TYPES else None
+    formula = formulas.get(record_of(element_type)) if element_type in ELEMENT_TYPES else None
     if formula is not None:
         operands = (Floats(conversion.value(operand), conversion) for operand in op.operands)
         conversion.replace(formula(*operands).value)
 
 
-def add_formulas(kind: type[Operation], formulas: Mapping[ElementType, Callable[..., Floats]]) -> None:
-    """Register the formulas of an op, by element type."""
-    FORMULAS.add(formulas, kind)
-    EXPANSIONS.add(expand, kind)
-
-
-add_formulas(math.CosOp, {F32: cos})
-add_formulas(math.ErfOp, {F32: erf})
-add_formulas(math.ExpOp, {F32: exp, F64: exp})
-add_formulas(math.LogOp, {F32: log, F64: log})
-add_formulas(math.PowFOp, {F32: power})
-add_formulas(math.SinOp, {F32: sin})
-add_formulas(math.TanOp, {F32: tan})
-add_formulas(math.TanhOp, {F32: tanh, F64: tanh})
+for _kind, _formulas in {
+    math.CosOp: {F32: cos},
+    math.ErfOp: {F32: erf},
+    math.ExpOp: {F32: exp, F64: exp},
+    math.LogOp: {F32: log, F64: log},
+    math.PowFOp: {F32: power},
+    math.SinOp: {F32: sin},
+    math.TanOp: {F32: tan},
+    math.TanhOp: {F32: tanh, F64: tanh},
+}.items():
+    EXPANSIONS.add(partial(expand, _formulas), _kind)

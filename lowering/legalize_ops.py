@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
-from relex.dialects.errors import Diagnostic, PassError, diagnose
+from relex.dialects.errors import PassError, diagnose
 from relex.dialects.names import Names
 from relex.dialects.relex import CallDpsPackedOp, CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
@@ -73,7 +73,9 @@ class LegalizeOpsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         table = {**LEGALIZATIONS, **read_overrides(self.overrides or {})}
-        problems = [d for o in walk(op) if isinstance(o, Operator) and (d := _refuse(o, table)) is not None]
+        missing = [o for o in walk(op) if isinstance(o, Operator) and find(table, o) is None]
+        reason = "has no entry in the legalization table; add one with '@legalizes'"
+        problems = [diagnose(o, reason) for o in missing]
         sizes = None
         try:
             sizes = infer_sizes(op)
@@ -156,10 +158,3 @@ def _parameters(function: Legalization, count: int) -> list[str]:
         more = names.pop()
         names += [f"{more}{i}" for i in range(count - len(names))]
     return names
-
-
-def _refuse(op: Operator, table: Mapping[type[Operation], Legalization | str]) -> Diagnostic | None:
-    """Return the reason why an operator cannot be lowered, or None."""
-    if find(table, op) is None:
-        return diagnose(op, "has no entry in the legalization table; add one with '@legalizes'")
-    return None

@@ -324,14 +324,11 @@ def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
     return op.sizes[first : first + unknown[result.index]]
 
 
-def _needs_destinations(op: Operation) -> bool:
-    """Return whether an op calls a function that returns tensors of dynamic sizes."""
-    return isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))
-
-
 def _pass_destinations(module: ModuleOp) -> None:
     """Let callers allocate results whose sizes follow from those of the arguments, and pass them as destinations."""
-    calls = [op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and _needs_destinations(op)]
+    calls = [
+        op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))
+    ]
     sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}

@@ -23,7 +23,7 @@ from relex.lowering.lower_call_tir import LowerCallTirPass
 from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass
 from relex.lowering.plan_memory import PlanMemoryPass
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
-from relex.lowering.support.scf_to_cf import ConvertScfToCfPass
+from relex.lowering.support.branches import ConvertScfToCfPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateOpPatternPass,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects as get_all_xdsl_dialects
@@ -45,22 +46,10 @@ class LazyContext(Context):
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
     """Return relex's dialects by name; each is imported on first use."""
 
-    def get_relex():
-        from relex.dialects.relex import Relex
+    def imported(name: str) -> Dialect:
+        return getattr(import_module(f"relex.dialects.{name}"), name.capitalize())
 
-        return Relex
-
-    def get_tir():
-        from relex.dialects.tir import Tir
-
-        return Tir
-
-    def get_schedule():
-        from relex.dialects.schedule import Schedule
-
-        return Schedule
-
-    return {"relex": get_relex, "tir": get_tir, "schedule": get_schedule}
+    return {name: partial(imported, name) for name in ("relex", "tir", "schedule")}
 
 
 def make_context() -> Context:

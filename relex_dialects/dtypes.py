@@ -41,11 +41,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import np
 from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.dialects.exceptions import DTypeError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
@@ -183,8 +183,6 @@ def element_type_of(dtype: np.dtype[Any]) -> Attribute:
 def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
     """Return a dense attribute with the elements of an array, in row-major order. An array that is a view of a whole
     `bytes` object, as `array_from_dense` returns, shares its bytes with the attribute."""
-    import numpy as np
-
     element_type = element_type_of(array.dtype)
     if element_type == i1:
         # A bool array that views other memory may hold any byte.
@@ -207,8 +205,6 @@ def filled_dense(
 ) -> DenseIntOrFPElementsAttr:
     """Return a dense attribute with the elements that `fill` writes into an array of the given shape, which it must not
     keep. There is only one copy of the elements at any time, which matters for hundreds of megabytes."""
-    import numpy as np
-
     dtype = numpy_dtype(element_type).newbyteorder("<")
     # `getvalue` returns its bytes without a copy.
     buffer = BytesIO(bytes(prod(shape) * dtype.itemsize))
@@ -222,8 +218,6 @@ def mapped_dense(
 ) -> DenseIntOrFPElementsAttr:
     """Do what `filled_dense` does, in pages of memory: the loader, which aligns constants, need not copy them. Their
     bytes are a read-only view, which xDSL takes for `bytes`."""
-    import numpy as np
-
     dtype = numpy_dtype(element_type).newbyteorder("<")
     size = prod(shape) * dtype.itemsize
     if size < MAPPED_BYTES or element_type in SUB_BYTE or element_type == i1:
@@ -275,8 +269,6 @@ def dense_type(element_type: Attribute, shape: Sequence[int]) -> TensorType[AnyD
 def _viewed_bytes(array: Array) -> bytes | None:
     """Return the bytes of a dense attribute that consist of exactly the array's elements in row-major order, if the
     array views such."""
-    import numpy as np
-
     owner: object = array
     while isinstance(owner, np.ndarray):
         owner = cast(object, owner.base)
@@ -292,8 +284,6 @@ def _viewed_bytes(array: Array) -> bytes | None:
 
 def array_from_dense(dense: DenseIntOrFPElementsAttr) -> Array:
     """Return the elements of a dense attribute as a read-only array, a view of its bytes."""
-    import numpy as np
-
     dtype = numpy_dtype(dense.get_element_type())
     return np.frombuffer(dense_bytes(dense), dtype=dtype.newbyteorder("<")).reshape(dense.get_shape())
 

@@ -22,6 +22,7 @@ from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.errors import WrongOp
 from relex.dialects.table import is_own
 from relex.dialects.walks import ancestors, walk
 
@@ -73,6 +74,15 @@ def resolve(op: Operation, symbol: SymbolRefAttr, kind: type[OpT]) -> OpT:
     if not isinstance(callee, kind):
         raise VerifyException(f"expected {symbol} to be a '{kind.name}', found a '{callee.name}'")
     return callee
+
+
+def verify_unique(what: str, names: Iterable[tuple[Operation, StringAttr]]) -> None:
+    """Raise `VerifyException` at the first op that has the name of an earlier one."""
+    seen: set[str] = set()
+    for op, name in names:
+        if name.data in seen:
+            raise WrongOp(op, f"expected a {what}, found @{name.data} again")
+        seen.add(name.data)
 
 
 def symbols_used(op: Operation) -> Counter[str]:
@@ -129,12 +139,10 @@ def _named_in(attr: Attribute) -> Iterator[str]:
         case SymbolRefAttr():
             yield attr.root_reference.data
             return
-        case ArrayAttr(data=parts):
+        case ArrayAttr(data=parts) | ParametrizedAttribute(parameters=parts):
             inner = parts
         case DictionaryAttr(data=named):
             inner = named.values()
-        case ParametrizedAttribute(parameters=parts):
-            inner = parts
         case _:
             return
     for part in inner:

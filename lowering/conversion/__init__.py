@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from relex.lazy import listed
-from relex.lowering.conversion.conversion_pass import ConversionPass as ConversionPass
 from relex.lowering.conversion.driver import Conversion as Conversion
+from relex.lowering.conversion.driver import ConversionPass as ConversionPass
 from relex.lowering.conversion.driver import ConversionTable as ConversionTable
 from relex.lowering.conversion.driver import OpT as OpT
 from relex.lowering.conversion.driver import Parts as Parts

@@ -23,14 +23,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.table import Table, find
+from relex.passes.base import RelexPass
 from relex.passes.tracing import current_trace
 from relex.passes.tracing.trace import Trace
 
@@ -124,21 +127,13 @@ class Conversion:
 
     def add_after(self, value: SSAValue, new: OpT) -> OpT:
         """Insert a new op directly after the definition of `value`."""
-        if isinstance(value, OpResult):
-            block = value.op.parent
-            assert block is not None
-            block.insert_op_after(new, value.op)
-            new.location = value.op.location
-            return new
-        block = value.owner
-        assert isinstance(block, Block)
-        if block.first_op is None:
-            block.add_op(new)
+        if isinstance(value.owner, Operation):
+            place, source = InsertPoint.after(value.owner), value.owner
         else:
-            block.insert_op_before(new, block.first_op)
-        parent = block.parent_op()
-        assert parent is not None
-        new.location = parent.location
+            place, source = InsertPoint.at_start(value.owner), value.owner.parent_op()
+            assert source is not None
+        Rewriter.insert_op(new, place)
+        new.location = source.location
         return new
 
     def declare(self, name: str, make: Callable[[], Operation], *, at_end: bool = False) -> None:
@@ -154,10 +149,7 @@ class Conversion:
         for op in declaration.walk():
             op.location = self._op.location
         block = self.module.body.block
-        if at_end or block.first_op is None:
-            block.add_op(declaration)
-        else:
-            block.insert_op_before(declaration, block.first_op)
+        Rewriter.insert_op(declaration, InsertPoint.at_end(block) if at_end else InsertPoint.at_start(block))
 
     def replace(self, *new: Replacement) -> None:
         """Replace the op that is being converted: one replacement for each of its results."""
@@ -329,3 +321,13 @@ def _problems(visit: Callable[[Operation], None], ops: Iterable[Operation]) -> l
         except PassError as e:
             problems += e.diagnostics
     return problems
+
+
+class ConversionPass(RelexPass, ABC):
+    """Converts the ops that its table has rules for, and leaves all others as they are."""
+
+    table: ClassVar[ConversionTable]
+    types: ClassVar[TypeConverter]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, self.table, self.types)

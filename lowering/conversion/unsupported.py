@@ -24,7 +24,7 @@ from relex.dialects.functions import SIGNATURE_ATTR
 from relex.dialects.relex import AllocTensorOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used
-from relex.lowering.conversion.conversion_pass import ConversionPass
+from relex.lowering.conversion.driver import ConversionPass
 from relex.lowering.llvm.convert_to_llvm import REFUSED, goes_with_parent, removed_by
 
 

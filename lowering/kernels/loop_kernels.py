@@ -24,7 +24,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
-from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
+from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of, set_body
 from relex.lowering.kernels.sketches import Sketches, needed_sketches
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
@@ -152,7 +152,7 @@ class LoopKernels:
             self._roots[described] = recipe
             if (found := self.recall(recipe)) is not None:
                 self._stubs.add(recipe)
-                _set_body(function, Region(Block(arg_types=function.function_type.inputs)))
+                set_body(function, Region(Block(arg_types=function.function_type.inputs)))
                 CompiledAs("", (), in_place=found.in_place).mark(function)
         self._expect_none(name for function in module.ops for name in needed_sketches(function))
 
@@ -184,7 +184,7 @@ class LoopKernels:
             elif found.packing:
                 known = parsed_function(found.packing.decode())
                 if known is not None and known.function_type == function.function_type:
-                    _set_body(function, known.clone().detach_region(0))
+                    set_body(function, known.clone().detach_region(0))
                 else:
                     self._expect_none([recipe])
 
@@ -193,7 +193,7 @@ class LoopKernels:
         known = [(recipe, f) for recipe, f in _loop_functions(module) if CompiledAs.of(f) is not None]
         self._expect_none(recipe for recipe, f in known if any(isinstance(op, AllocBufferOp) for op in f.body.ops))
         for _, function in known:
-            _set_body(function, Region(Block(arg_types=function.function_type.inputs)))
+            set_body(function, Region(Block(arg_types=function.function_type.inputs)))
         for recipe, packing in self._packing:
             if packing is not None and packing.is_done:
                 self.learned[recipe] = LoopFunction(packing=packing.text())
@@ -280,11 +280,6 @@ def _may_be_known(function: PrimFuncOp, *, is_made_of_operators: bool) -> bool:
     if SCHEDULED_ATTR in function.attributes or any(map(has_unknown, function.function_type.inputs)):
         return False
     return is_made_of_operators or not symbols_used(function)
-
-
-def _set_body(function: PrimFuncOp, body: Region) -> None:
-    function.detach_region(function.body).drop_all_references()
-    function.add_region(body)
 
 
 def _outermost(block: BlockOp, function: PrimFuncOp) -> Operation:

@@ -147,7 +147,7 @@ def mark_kernels(module: ModuleOp, find: Callable[[str], tuple[str, CompiledAs |
             function.attributes[KEY_ATTR] = StringAttr(key)
         else:
             known.mark(function)
-            _empty(function)
+            set_body(function, Region(Block([func.ReturnOp()], arg_types=function.body.blocks[0].arg_types)))
             unneeded += (op for op in part.values() if not _is_declaration(op))
     erase_unused(module, unneeded)
     return keys
@@ -161,10 +161,7 @@ def _is_declaration(op: Operation) -> bool:
     return isinstance(op, func.FuncOp) and op.is_declaration
 
 
-def _empty(function: func.FuncOp) -> None:
-    """Replace the body of a function by one that does nothing."""
-    old = function.detach_region(function.body)
-    arguments = old.block.args if len(old.blocks) == 1 else old.blocks[0].args
-    block = Block([func.ReturnOp()], arg_types=[value.type for value in arguments])
-    function.add_region(Region(block))
-    old.drop_all_references()
+def set_body(function: Operation, body: Region) -> None:
+    """Replace the body of a function."""
+    function.detach_region(function.regions[0]).drop_all_references()
+    function.add_region(body)

@@ -6,25 +6,20 @@ import operator
 from functools import partial
 from typing import Any
 
-from relex.dialects.relex import BinaryFunction, Comparison, EwiseFMAOp, Formula, UnaryFunction, WhereOp
+from relex.dialects.relex import BinaryFunction, EwiseFMAOp, Formula, UnaryFunction, WhereOp
 from relex.lowering.legalizations.broadcasting import elementwise
 from relex.lowering.legalizations.table import legalizes
-from relex.lowering.te import Tensor, bitcast, call, cast, compare, equal, not_equal, select
+from relex.lowering.te import Tensor, bitcast, call, cast, compare, select
+
+_FUNCTIONS = {"abs": abs, "bitcast": bitcast, "cast": cast, "negative": operator.neg, "select": select}
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
 class _ScalarFunctions:
     """The functions of formulas: those of `relex.lowering.te`, by their names."""
 
-    abs = staticmethod(abs)
-    bitcast = staticmethod(bitcast)
-    cast = staticmethod(cast)
-    equal = staticmethod(equal)
-    negative = staticmethod(operator.neg)
-    not_equal = staticmethod(not_equal)
-    select = staticmethod(select)
-
     def __getattr__(self, name: str) -> Any:
-        return partial(call, name)
+        return _FUNCTIONS.get(name) or partial(compare if name in _COMPARISONS else call, name)
 
 
 def _computed(op: Formula, *operands: Tensor) -> Tensor:
@@ -42,13 +37,6 @@ def unary(op: UnaryFunction, x: Tensor) -> Tensor:
 def binary(op: BinaryFunction, a: Tensor, b: Tensor) -> Tensor:
     """Legalize a function of two numbers to its formula."""
     return _computed(op, a, b)
-
-
-@legalizes(Comparison)
-def comparison(op: Comparison, a: Tensor, b: Tensor) -> Tensor:
-    """Legalize a comparison to the scalar comparison of the same name."""
-    name = op.name.rpartition(".")[2]
-    return elementwise(name, lambda *e: compare(name, *e), a, b)
 
 
 @legalizes(EwiseFMAOp)

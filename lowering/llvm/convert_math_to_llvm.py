@@ -93,34 +93,20 @@ def convert_roundeven(op: math.RoundEvenOp, conversion: Conversion) -> None:
     conversion.replace(add_intrinsic(conversion, intrinsic, [conversion.value(op.operand)], llvm_flags(op)))
 
 
-@MATH_TO_LLVM.rule(math.RsqrtOp)
-def convert_rsqrt(op: math.RsqrtOp, conversion: Conversion) -> None:
-    """Convert to `1 / sqrt(x)`."""
-    operand, one = _operand_and_one(op, conversion)
-    root = add_intrinsic(conversion, "llvm.sqrt", [operand], llvm_flags(op))
-    conversion.replace(conversion.add(llvm.FDivOp(one, root, llvm_flags(op))).res)
-
-
-@MATH_TO_LLVM.rule(math.ExpM1Op)
-def convert_expm1(op: math.ExpM1Op, conversion: Conversion) -> None:
-    """Convert to `exp(x) - 1`."""
-    operand, one = _operand_and_one(op, conversion)
-    power = add_intrinsic(conversion, "llvm.exp", [operand], llvm_flags(op))
-    conversion.replace(conversion.add(llvm.FSubOp(power, one, llvm_flags(op))).res)
-
-
-@MATH_TO_LLVM.rule(math.Log1pOp)
-def convert_log1p(op: math.Log1pOp, conversion: Conversion) -> None:
-    """Convert to `log(1 + x)`."""
-    operand, one = _operand_and_one(op, conversion)
-    argument = conversion.add(llvm.FAddOp(one, operand, llvm_flags(op))).res
-    conversion.replace(add_intrinsic(conversion, "llvm.log", [argument], llvm_flags(op)))
-
-
-def _operand_and_one(op: math.RsqrtOp | math.ExpM1Op | math.Log1pOp, conversion: Conversion) -> tuple[SSAValue, ...]:
+@MATH_TO_LLVM.rule(math.RsqrtOp, math.ExpM1Op, math.Log1pOp)
+def convert_function_and_one(op: math.RsqrtOp | math.ExpM1Op | math.Log1pOp, conversion: Conversion) -> None:
+    """Convert to `1 / sqrt(x)`, `exp(x) - 1` and `log(1 + x)`."""
     require_native_floats(op, conversion)
-    kind = convert_type(op, op.result.type)
-    return conversion.value(op.operand), float_constant(conversion, 1.0, kind)
+    kind, flags = convert_type(op, op.result.type), llvm_flags(op)
+    x, one = conversion.value(op.operand), float_constant(conversion, 1.0, kind)
+    match op:
+        case math.RsqrtOp():
+            result = conversion.add(llvm.FDivOp(one, add_intrinsic(conversion, "llvm.sqrt", [x], flags), flags)).res
+        case math.ExpM1Op():
+            result = conversion.add(llvm.FSubOp(add_intrinsic(conversion, "llvm.exp", [x], flags), one, flags)).res
+        case math.Log1pOp():
+            result = add_intrinsic(conversion, "llvm.log", [conversion.add(llvm.FAddOp(one, x, flags)).res], flags)
+    conversion.replace(result)
 
 
 # Powers with integer exponents: LLVM's intrinsic calls a runtime function that not every process has.

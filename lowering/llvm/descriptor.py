@@ -7,7 +7,8 @@ needed: for a block argument, a return value, or an op that is not converted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i64
@@ -53,23 +54,17 @@ def field_name(name: str | None, position: Position) -> str | None:
     return "_".join([name, kind + "".join(map(str, position[1:]))])
 
 
+@dataclass(eq=False)
 class Descriptor(Parts):
     """The descriptor that replaces the memref value `old`.
 
     It consists of `fields` (ints if known at compile time), or of the struct `joined`, or of both.
     """
 
-    def __init__(
-        self,
-        conversion: Conversion,
-        old: SSAValue,
-        fields: Mapping[Position, SSAValue | int],
-        joined: SSAValue | None = None,
-    ):
-        self._conversion = conversion
-        self._old = old
-        self._fields = dict(fields)
-        self._joined = joined
+    conversion: Conversion
+    old: SSAValue
+    fields: dict[Position, SSAValue | int]
+    joined: SSAValue | None = None
 
     @classmethod
     def made_of(cls, conversion: Conversion, old: SSAValue, fields: Iterable[SSAValue | int]) -> Descriptor:
@@ -90,36 +85,36 @@ class Descriptor(Parts):
 
     def field(self, position: Position) -> SSAValue:
         """Return the value of a field, usable at the op that is being converted."""
-        value = self._fields.get(position)
+        value = self.fields.get(position)
         if isinstance(value, int):
-            return constant(self._conversion, value)
+            return constant(self.conversion, value)
         if value is None:
-            value = self._fields[position] = self._extract(position)
+            value = self.fields[position] = self._extract(position)
         return value
 
     def known(self, position: Position) -> SSAValue | int:
         """Return a field like `field`, but as an int if it is known at compile time."""
-        value = self._fields.get(position)
+        value = self.fields.get(position)
         return value if isinstance(value, int) else self.field(position)
 
     def as_type(self, old: SSAValue) -> Descriptor:
         """Return a descriptor with the same fields for another memref value."""
-        return Descriptor(self._conversion, old, self._fields, self._joined)
+        return replace(self, old=old, fields=dict(self.fields))
 
     def join(self) -> SSAValue:
-        if self._joined is None:
-            self._joined = self._build()
-        return self._joined
+        if self.joined is None:
+            self.joined = self._build()
+        return self.joined
 
     def _extract(self, position: Position) -> SSAValue:
-        assert self._joined is not None
-        extract = llvm.ExtractValueOp(DenseArrayBase.from_list(i64, position), self._joined, field_type(position))
-        return self._conversion.add_after(self._joined, extract).res
+        assert self.joined is not None
+        extract = llvm.ExtractValueOp(DenseArrayBase.from_list(i64, position), self.joined, field_type(position))
+        return self.conversion.add_after(self.joined, extract).res
 
     def _build(self) -> SSAValue:
-        add_after = self._conversion.add_after
-        struct = add_after(self._old, llvm.UndefOp(LLVM_TYPES.convert(self._old.type))).res
-        for position, field in self._fields.items():
+        add_after = self.conversion.add_after
+        struct = add_after(self.old, llvm.UndefOp(LLVM_TYPES.convert(self.old.type))).res
+        for position, field in self.fields.items():
             value, last = field, struct
             if isinstance(value, int):
                 value = last = add_after(struct, llvm.ConstantOp(IntegerAttr(value, i64), i64)).result
@@ -127,9 +122,9 @@ class Descriptor(Parts):
         return struct
 
 
-def _inserted_fields(struct: SSAValue) -> dict[Position, SSAValue]:
+def _inserted_fields(struct: SSAValue) -> dict[Position, SSAValue | int]:
     """The fields that `llvm.insertvalue` inserted into `struct` one by one."""
-    fields: dict[Position, SSAValue] = {}
+    fields: dict[Position, SSAValue | int] = {}
     while isinstance(insert := struct.owner, llvm.InsertValueOp):
         position = tuple(insert.position.get_values())
         if position in ((3,), (4,)):

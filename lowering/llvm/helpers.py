@@ -13,7 +13,6 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, SSAValue
 
-from relex.dialects.context import make_context
 from relex.dialects.parser import parse_module
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.c_interface import call, declaration
@@ -155,8 +154,7 @@ def call_library(
 
 
 def _parse(text: str) -> llvm.FuncOp:
-    module = parse_module(text, context=make_context())
-    function = module.body.block.first_op
+    function = parse_module(text).body.block.first_op
     assert isinstance(function, llvm.FuncOp)
     function.detach()
     return function

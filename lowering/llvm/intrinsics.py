@@ -19,8 +19,6 @@ from relex.dialects.fast_math import fast_math_flags
 from relex.lowering.conversion import Conversion
 from relex.lowering.te.scalars import build_constant
 
-NO_FLAGS = llvm.FastMathAttr(None)
-
 
 def mangled(name: str, kind: Attribute) -> str:
     """Return the name of an overloaded intrinsic for a type: `llvm.fma` and `vector<4xf32>` give `llvm.fma.v4f32`."""

@@ -37,7 +37,7 @@ def compile_module(
     `RelexError` for another level.
     """
     with _compiled(module, opt_level, embed_constants, names) as compiled:
-        return compiled.object_code()
+        return object_code(emit(compiled.module, compiled.machine), compiled.target, compiled.constants)
 
 
 def compile_to_assembly(module: ModuleOp, *, opt_level: int = DEFAULT_LEVEL, embed_constants: bool = True) -> str:
@@ -54,9 +54,6 @@ class _Compiled:
     machine: llvm.TargetMachine
     target: Target
     constants: Mapping[str, bytes]
-
-    def object_code(self) -> ObjectCode:
-        return object_code(emit(self.module, self.machine), self.target, self.constants)
 
 
 def object_code(emitted: Emitted, target: Target, constants: Mapping[str, bytes]) -> ObjectCode:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     CompileTimeFixedBitwidthType,
-    Float8E4M3FNType,
-    Float8E4M3FNUZType,
-    Float8E5M2FNUZType,
-    Float8E5M2Type,
     Float32Type,
     Float64Type,
     IndexType,
@@ -25,7 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
-from relex.dialects.dtypes import integer_splat, is_emulated
+from relex.dialects.dtypes import ELEMENT_TYPES, integer_splat, is_emulated
 from relex.dialects.errors import fail
 from relex.dialects.features import module_target, provides
 from relex.dialects.processors import baseline_of
@@ -34,15 +29,7 @@ from relex.lowering.conversion import Conversion, TypeConverter
 
 PTR = llvm.LLVMPointerType()
 
-EQ, NE, SGT, SLT = (
-    IntegerAttr(flag.to_int(), i64)
-    for flag in (
-        llvm.ICmpPredicateFlag.EQ,
-        llvm.ICmpPredicateFlag.NE,
-        llvm.ICmpPredicateFlag.SGT,
-        llvm.ICmpPredicateFlag.SLT,
-    )
-)
+EQ, NE, SGT, SLT = (IntegerAttr(llvm.ICmpPredicateFlag(name).to_int(), i64) for name in ("eq", "ne", "sgt", "slt"))
 """Predicates of `llvm.icmp`."""
 
 LLVM_TYPES = TypeConverter("LLVM types")
@@ -54,7 +41,7 @@ def _index(_: IndexType) -> Attribute:
     return i64
 
 
-@LLVM_TYPES.rule(BFloat16Type, Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type, Float8E5M2FNUZType)
+@LLVM_TYPES.rule(*(type(t) for t in ELEMENT_TYPES if is_emulated(t) and t != f16))
 def _emulated(old: CompileTimeFixedBitwidthType) -> Attribute:
     return IntegerType(8 * old.compile_time_size)  # Its bits: nothing is computed with it.
 

@@ -62,22 +62,21 @@ def _subnormal(x: Floats, element: ElementType) -> Bits:
 def round_to_odd(x: Floats) -> Floats:
     """Return an f64 as the f32 towards zero, with its last bit set unless it is exact. Rounded once more, to at most 22
     digits, the result is that of rounding the f64 directly."""
-    nearest = Floats(x.conversion.add(arith.TruncFOp(x.value, f32)).result, x.conversion)
-    back = Floats(x.conversion.add(arith.ExtFOp(nearest.value, f64)).result, x.conversion)
-    wanted, found = ((number.bits << 1) >> 1 for number in (x, back))
+    nearest = x.to(f32)
+    wanted, found = ((number.bits << 1) >> 1 for number in (x, nearest.to(f64)))
     is_larger, is_smaller = _narrow((wanted - found).negative), _narrow((found - wanted).negative)
     return ((nearest.bits + is_larger) | ((is_larger | is_smaller) & 1)).as_floats(f32)
 
 
 def _narrow(mask: Bits) -> Bits:
-    return Bits(mask.conversion.add(arith.TruncIOp(mask.value, i32)).result, mask.conversion)
+    return mask.new(arith.TruncIOp(mask.value, i32))
 
 
 def loaded(x: Floats) -> Bits:
     """Return the bits of a narrow float as an i32."""
-    return Bits(x.conversion.add(arith.ExtUIOp(x.bits.value, i32)).result, x.conversion)
+    return x.bits.new(arith.ExtUIOp(x.bits.value, i32))
 
 
 def stored(bits: Bits, element: ElementType) -> Bits:
     """Return the low bits of an i32, as many as a narrow float has."""
-    return Bits(bits.conversion.add(arith.TruncIOp(bits.value, IntegerType(element.bits))).result, bits.conversion)
+    return bits.new(arith.TruncIOp(bits.value, IntegerType(element.bits)))

@@ -9,6 +9,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
+from relex.dialects.walks import reachable
 from relex.lowering.lower_call_tir import ALIGNMENT
 
 _TOUCH = frozenset(
@@ -88,16 +89,16 @@ def _lifetime(alloc: memref.AllocOp, block: Block, positions: dict[Operation, in
 def uses_of_memory(buffer: SSAValue) -> Sequence[Use] | None:
     """Return the uses of a buffer and of everything that may alias it; None if it may escape."""
     found: list[Use] = []
-    pending, seen = [buffer], {buffer}
-    while pending:
-        for use in pending.pop().uses:
-            if _may_keep(use):
-                return None
-            found.append(use)
-            aliases = [value for value in _results(use.operation) if isinstance(value.type, MemRefType)]
-            pending += (new := [value for value in aliases if value not in seen])
-            seen.update(new)
+    for alias in reachable(buffer, _aliases):
+        if any(map(_may_keep, alias.uses)):
+            return None
+        found += alias.uses
     return found
+
+
+def _aliases(buffer: SSAValue) -> list[SSAValue]:
+    """Return what may alias a buffer by a use of it."""
+    return [v for use in buffer.uses for v in _results(use.operation) if isinstance(v.type, MemRefType)]
 
 
 def _may_keep(use: Use) -> bool:

@@ -14,7 +14,7 @@ from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
 from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
-from relex.dialects.walks import walk
+from relex.dialects.walks import reachable, walk
 from relex.lowering.kernels.marks import CompiledAs
 
 
@@ -86,13 +86,8 @@ class MemoryNeeds:
 
     def _is_recursive(self, caller: func.FuncOp, call: func.CallOp) -> bool:
         """Return whether a call leads back to its caller."""
-        pending = [call.callee.root_reference.data]
-        reached = set(pending)
-        while pending:
-            new = self._callees.get(pending.pop(), set()) - reached
-            reached |= new
-            pending += new
-        return caller.sym_name.data in reached
+        name = call.callee.root_reference.data
+        return caller.sym_name.data in reachable(name, lambda name: self._callees.get(name, ()))
 
     def _sizes_in(self, function: func.FuncOp) -> BufferSizes:
         """Return the sizes of buffers in a function. Many functions allocate nothing: nobody asks for theirs."""

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import IndexExpr
@@ -99,13 +100,8 @@ class SizeValues(IndexBuilder):
         return self._dimensions[key]
 
     def insert(self, op: Operation) -> None:
-        first = self._block.first_op
-        if self._last is not None:
-            self._block.insert_op_after(op, self._last)
-        elif first is not None:
-            self._block.insert_op_before(op, first)
-        else:
-            self._block.add_op(op)
+        at = InsertPoint.at_start(self._block) if self._last is None else InsertPoint.after(self._last)
+        Rewriter.insert_op(op, at)
         self._last = op
         parent = self._block.parent_op()
         if parent is not None:

@@ -19,7 +19,7 @@ from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.lowering.support.size_values import SizeValues, Sources
+from relex.lowering.support.size_values import SizeValues
 from relex.lowering.te.expressions import (
     Axis,
     Call,
@@ -67,33 +67,26 @@ def emit_prim_func(
         visibility="private",
         noalias=True,
     )
-    sources = _state_sizes(func, [*inputs, *outputs], requirements)
+    stated = FunctionSizes(tuple(tensor.shape for tensor in (*inputs, *outputs)), (), tuple(requirements))
+    annotate(func, stated)
     buffers: dict[Tensor, SSAValue] = {}
     for tensor, arg in zip([*inputs, *outputs], func.args, strict=True):
         name_value(arg, tensor.name)
         buffers[tensor] = arg
     names = Names()
-    sizes = SizeValues(func.body.block, sources)
+    sizes = SizeValues.of(func.body.block, stated)
     builder = Builder(InsertPoint.at_end(func.body.block))
     for tensor in _in_order(outputs):
+        stage = Stage(builder, tensor, buffers, sizes, names, strict)
         if tensor not in buffers:
-            unknown = [sizes.emit(size) for size in tensor.shape if isinstance(size, IndexExpr)]
-            buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
-            name_value(buffers[tensor], tensor.name)
-        Stage(builder, tensor, buffers, sizes, names, strict).emit()
+            stage.allocate(builder, tensor)
+        stage.emit()
     return func
 
 
 def buffer_type(tensor: Tensor) -> MemRefType:
     """The memref type of a tensor, with dynamic sizes for names."""
     return MemRefType(storage_of(tensor.type), without_names(tensor.shape))
-
-
-def _state_sizes(func: PrimFuncOp, tensors: Sequence[Tensor], requirements: Sequence[Requirement]) -> Sources:
-    """Annotate a function with the sizes of its arguments. Return an argument for every named size, inputs first."""
-    sizes = FunctionSizes(tuple(tensor.shape for tensor in tensors), (), tuple(requirements))
-    annotate(func, sizes)
-    return {name: (func.args[argument], dimension) for name, (argument, dimension) in sizes.sources.items()}
 
 
 def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
@@ -147,43 +140,35 @@ class Stage:
         else:
             self._store(builder, self.value(builder, body), indices)
 
+    def allocate(self, builder: Builder, tensor: Tensor) -> None:
+        """Allocate the buffer of a tensor."""
+        unknown = [self.sizes.emit(size) for size in tensor.shape if isinstance(size, IndexExpr)]
+        self.buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
+        name_value(self.buffers[tensor], tensor.name)
+
     def open_nest(self, axes: Sequence[Axis], name: str) -> Builder:
         """Open a loop for each axis and a block within them, and return a builder for its body."""
-        block = self._open_block(self._open_loops(axes), axes, name)
+        at = self.outer
+        for axis in axes:
+            at = self.open_loop(at, axis)
+        variables = [self.values[axis] for axis in axes]
+        extents = [self.extent(axis) for axis in axes]
+        block = at.insert(BlockOp(self.names.fresh(name), [axis.kind for axis in axes], extents, variables))
+        for axis, variable in zip(axes, block.body.block.args, strict=True):
+            name_value(variable, f"v{axis.name}")
+            self.values[axis] = variable
         return Builder(InsertPoint.at_end(block.body.block))
 
     def open_loop(self, builder: Builder, axis: Axis) -> Builder:
-        """Open a loop inside a block, and return a builder for its body."""
+        """Open a loop, and return a builder for its body."""
         loop = builder.insert(ForOp(self.extent(axis), label=self.names.fresh(axis.name)))
-        loop.variable.name_hint = axis.name
+        name_value(loop.variable, axis.name)
         self.values[axis] = loop.variable
         return Builder(InsertPoint.at_end(loop.body.block))
-
-    def _open_loops(self, axes: Sequence[Axis]) -> list[ForOp]:
-        loops: list[ForOp] = []
-        for axis in axes:
-            loop = ForOp(self.extent(axis), label=self.names.fresh(axis.name))
-            name_value(loop.variable, axis.name)
-            at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self.outer
-            loops.append(at.insert(loop))
-        return loops
 
     def extent(self, axis: Axis) -> int | SSAValue:
         """Return the extent of an axis, a number or a value."""
         return self.sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
-
-    def _open_block(self, loops: Sequence[ForOp], axes: Sequence[Axis], name: str) -> BlockOp:
-        block = BlockOp(
-            self.names.fresh(name),
-            [axis.kind for axis in axes],
-            [self.extent(axis) for axis in axes],
-            [loop.variable for loop in loops],
-        )
-        for axis, variable in zip(axes, block.body.block.args, strict=True):
-            name_value(variable, f"v{axis.name}")
-            self.values[axis] = variable
-        at = Builder(InsertPoint.at_end(loops[-1].body.block)) if loops else self.outer
-        return at.insert(block)
 
     def _reduce(self, builder: Builder, reduction: Reduction, indices: Sequence[SSAValue]) -> None:
         init = builder.insert(InitOp(Region(Block())))

@@ -29,35 +29,56 @@ Number = int | float | IndexExpr
 """A number; an `IndexExpr` is a dynamic size."""
 
 
+Method = Callable[["Expr", "Expr | Number"], "Expr"]
+
+
+def _binary(function: str) -> Method:
+    """Return the method that applies a scalar function to an expression and another one."""
+    return lambda expr, other: call(function, expr, other)
+
+
+def _reflected(function: str) -> Method:
+    """Return the method that applies a scalar function to a number and an expression."""
+    return lambda expr, other: call(function, other, expr)
+
+
+def _comparison(function: str) -> Method:
+    return lambda expr, other: compare(function, expr, other)
+
+
+def _of_indices(function: str) -> Method:
+    def method(expr: Expr, other: Expr | Number) -> Expr:
+        if expr.type != IndexType():
+            raise ValueError(f"expected indices for '{function}', found {expr.type}")
+        return call(function, expr, other)
+
+    return method
+
+
 @dataclass(frozen=True, eq=False)
 class Expr:
     """A scalar expression. `type` is its element type, or `index`."""
 
     type: Attribute
 
-    def __add__(self, other: Expr | Number) -> Expr:
-        return call("add", self, other)
-
-    def __radd__(self, other: Number) -> Expr:
-        return call("add", other, self)
-
-    def __sub__(self, other: Expr | Number) -> Expr:
-        return call("subtract", self, other)
-
-    def __rsub__(self, other: Number) -> Expr:
-        return call("subtract", other, self)
-
-    def __mul__(self, other: Expr | Number) -> Expr:
-        return call("multiply", self, other)
-
-    def __rmul__(self, other: Number) -> Expr:
-        return call("multiply", other, self)
-
-    def __truediv__(self, other: Expr | Number) -> Expr:
-        return call("divide", self, other)
-
-    def __rtruediv__(self, other: Number) -> Expr:
-        return call("divide", other, self)
+    __add__ = _binary("add")
+    __radd__ = _reflected("add")
+    __sub__ = _binary("subtract")
+    __rsub__ = _reflected("subtract")
+    __mul__ = _binary("multiply")
+    __rmul__ = _reflected("multiply")
+    __truediv__ = _binary("divide")
+    __rtruediv__ = _reflected("divide")
+    __and__ = _binary("and")
+    __or__ = _binary("or")
+    __lt__ = _comparison("less")
+    __le__ = _comparison("less_equal")
+    __gt__ = _comparison("greater")
+    __ge__ = _comparison("greater_equal")
+    __floordiv__ = _of_indices("floor_divide")
+    """Divide two indices, which must not be negative."""
+    __mod__ = _of_indices("remainder")
+    """Return the remainder of two indices, which must not be negative."""
 
     def __neg__(self) -> Expr:
         return call("negative", self) if isinstance(self.type, AnyFloat) else 0 - self
@@ -66,32 +87,6 @@ class Expr:
         if self.type == i1 or is_unsigned(self.type):
             return self
         return call("abs", self) if isinstance(self.type, AnyFloat) else maximum(self, -self)
-
-    def __floordiv__(self, other: Expr | Number) -> Expr:
-        """Divide two indices, which must not be negative."""
-        return _of_indices("floor_divide", self, other)
-
-    def __mod__(self, other: Expr | Number) -> Expr:
-        """Return the remainder of two indices, which must not be negative."""
-        return _of_indices("remainder", self, other)
-
-    def __lt__(self, other: Expr | Number) -> Expr:
-        return compare("less", self, other)
-
-    def __le__(self, other: Expr | Number) -> Expr:
-        return compare("less_equal", self, other)
-
-    def __gt__(self, other: Expr | Number) -> Expr:
-        return compare("greater", self, other)
-
-    def __ge__(self, other: Expr | Number) -> Expr:
-        return compare("greater_equal", self, other)
-
-    def __and__(self, other: Expr) -> Expr:
-        return call("and", self, other)
-
-    def __or__(self, other: Expr) -> Expr:
-        return call("or", self, other)
 
     def __bool__(self) -> bool:
         raise TypeError("an expression has no truth value yet; use 'if_then_else', '&' and '|'")
@@ -211,12 +206,6 @@ def quotient(value: Expr, divisor: Expr) -> Expr:
 def compare(function: str, lhs: Expr | Number, rhs: Expr | Number) -> Expr:
     """Apply a scalar function that gives an i1. On NaN only `not_equal` holds."""
     return Call(i1, function, _of_one_type(function, lhs, rhs))
-
-
-def _of_indices(function: str, lhs: Expr, rhs: Expr | Number) -> Expr:
-    if lhs.type != IndexType():
-        raise ValueError(f"expected indices for '{function}', found {lhs.type}")
-    return call(function, lhs, rhs)
 
 
 def equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:

@@ -59,6 +59,13 @@ def _comparison(on_float: str, on_integer: str, on_unsigned: str) -> Scalar:
     return Scalar(partial(arith.CmpfOp, arg=on_float), signed, unsigned, unsigned)
 
 
+_FLOAT_FUNCTIONS = (
+    *(math.CopySignOp, math.FloorOp, math.CeilOp, math.TruncOp, math.SqrtOp, math.ExpOp, math.LogOp, math.ErfOp),
+    *(math.SinOp, math.CosOp, math.TanOp, math.AsinOp, math.AcosOp, math.AtanOp),
+    *(math.SinhOp, math.CoshOp, math.TanhOp, math.AsinhOp, math.AcoshOp, math.AtanhOp),
+)
+"""The functions of floats that have the names of their ops."""
+
 SCALARS = Table[str, Scalar]("scalars")
 """Scalar functions by name; other packages add theirs. On i1 they are NumPy's: `add` is or, `multiply` is and."""
 
@@ -91,28 +98,9 @@ SCALARS.update(
         "select": Scalar(arith.SelectOp, arith.SelectOp, arith.SelectOp),
         "negative": Scalar(arith.NegfOp),
         "abs": Scalar(math.AbsFOp),
-        "copysign": Scalar(math.CopySignOp),
-        "floor": Scalar(math.FloorOp),
-        "ceil": Scalar(math.CeilOp),
-        "trunc": Scalar(math.TruncOp),
         "round": Scalar(math.RoundEvenOp),
-        "sqrt": Scalar(math.SqrtOp),
-        "exp": Scalar(math.ExpOp),
-        "log": Scalar(math.LogOp),
-        "tanh": Scalar(math.TanhOp),
-        "erf": Scalar(math.ErfOp),
         "power": Scalar(math.PowFOp, math.IPowIOp),
-        "sin": Scalar(math.SinOp),
-        "cos": Scalar(math.CosOp),
-        "tan": Scalar(math.TanOp),
-        "asin": Scalar(math.AsinOp),
-        "acos": Scalar(math.AcosOp),
-        "atan": Scalar(math.AtanOp),
-        "sinh": Scalar(math.SinhOp),
-        "cosh": Scalar(math.CoshOp),
-        "asinh": Scalar(math.AsinhOp),
-        "acosh": Scalar(math.AcoshOp),
-        "atanh": Scalar(math.AtanhOp),
+        **{op.name.removeprefix("math."): Scalar(op) for op in _FLOAT_FUNCTIONS},
     }
 )
 

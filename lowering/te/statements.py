@@ -21,14 +21,12 @@ from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
-from relex.dialects.dtypes import storage_of
-from relex.dialects.relex.types import without_names
-from relex.dialects.sizes import IndexExpr, Size
-from relex.dialects.tir import AllocBufferOp, IterKind
+from relex.dialects.sizes import Size
+from relex.dialects.tir import IterKind
 from relex.lowering.te.expressions import Axis, Expr, Number, as_expr
 from relex.lowering.te.tensors import Tensor
 
@@ -88,10 +86,7 @@ class Code:
     def buffer(self, shape: Sequence[Size], type: Attribute, name: str) -> Tensor:
         """Allocate a buffer for the rest of the block."""
         tensor = Tensor(name, tuple(shape), type)
-        unknown = [self.stage.sizes.emit(size) for size in shape if isinstance(size, IndexExpr)]
-        allocated = self.builder.insert(AllocBufferOp(MemRefType(storage_of(type), without_names(shape)), unknown))
-        allocated.buffer.name_hint = name
-        self.stage.buffers[tensor] = allocated.buffer
+        self.stage.allocate(self.builder, tensor)
         return tensor
 
     def variable(self, type: Attribute, value: Expr | Number, name: str = "variable") -> Tensor:

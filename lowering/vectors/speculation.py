@@ -13,7 +13,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.index.expr import Atom, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
-from relex.dialects.walks import ancestors
+from relex.dialects.walks import ancestors, reachable
 
 
 def is_safe(load: memref.LoadOp) -> bool:
@@ -45,16 +45,15 @@ def _is_unrolled(atom: Atom) -> bool:
 
 def _decides(load: memref.LoadOp) -> bool:
     """Return whether what runs, or which element is accessed, depends on a loaded value."""
-    found: dict[Operation, None] = {load: None}
-    pending: list[Operation] = [load]
-    while pending:
-        uses = [use for result in pending.pop().results for use in result.uses]
-        if any(map(_is_decided_by, uses)):
-            return True
-        new = [use.operation for use in uses if use.operation not in found]
-        found.update(dict.fromkeys(new))
-        pending += new
-    return False
+    return any(_is_decided_by(use) for op in reachable(load, _users) for use in _uses(op))
+
+
+def _users(op: Operation) -> list[Operation]:
+    return [use.operation for use in _uses(op)]
+
+
+def _uses(op: Operation) -> list[Use]:
+    return [use for result in op.results for use in result.uses]
 
 
 def _is_decided_by(use: Use) -> bool:

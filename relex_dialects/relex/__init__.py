@@ -131,7 +131,6 @@ if TYPE_CHECKING:
     from relex.dialects.relex.shape import PermuteDimsOp as PermuteDimsOp
     from relex.dialects.relex.shape import ReshapeOp as ReshapeOp
     from relex.dialects.relex.shape import SqueezeOp as SqueezeOp
-    from relex.dialects.relex.sliding import SlidingWindows as SlidingWindows
     from relex.dialects.relex.structure import DataflowOp as DataflowOp
     from relex.dialects.relex.structure import OutputOp as OutputOp
     from relex.dialects.relex.tensors import AllocTensorOp as AllocTensorOp
@@ -164,6 +163,7 @@ if TYPE_CHECKING:
     from relex.dialects.relex.unary import SiluOp as SiluOp
     from relex.dialects.relex.unary import SqrtOp as SqrtOp
     from relex.dialects.relex.unary import TanhOp as TanhOp
+    from relex.dialects.relex.windows import SlidingWindows as SlidingWindows
     from relex.dialects.relex.windows import Windows as Windows
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

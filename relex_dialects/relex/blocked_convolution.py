@@ -15,7 +15,6 @@ from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, integer
-from relex.dialects.relex.sliding import SlidingWindows, contract, expect_rank
 from relex.dialects.relex.types import (
     SizedType,
     expect_element_type,
@@ -24,7 +23,7 @@ from relex.dialects.relex.types import (
     same_element_type,
     shape_str,
 )
-from relex.dialects.relex.windows import Windows
+from relex.dialects.relex.windows import SlidingWindows, Windows, contract, expect_rank
 from relex.dialects.sizes import Size, equal
 
 

@@ -16,7 +16,6 @@ from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
-from relex.dialects.relex.sliding import SlidingWindows, contract, expect_rank
 from relex.dialects.relex.types import (
     Shape,
     SizedType,
@@ -25,7 +24,7 @@ from relex.dialects.relex.types import (
     expect_integers,
     same_element_type,
 )
-from relex.dialects.relex.windows import Windows
+from relex.dialects.relex.windows import SlidingWindows, Windows, contract, expect_rank
 from relex.dialects.sizes import Size, Sizes, at_most, equal
 
 _SPATIAL = "xyz"

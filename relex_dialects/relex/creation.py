@@ -12,9 +12,9 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, ElementConstr, numpy_dtype, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Exactness, Operand, Operator
-from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, TextsConstr, as_integer, as_integers, integer
+from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, TextsConstr, as_integer, integer
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, shape_for
-from relex.dialects.relex.types import SizedType, expect_integers, normalize_axis
+from relex.dialects.relex.types import SizedType, normalize_axis
 
 
 @irdl_op_definition
@@ -54,8 +54,7 @@ class IotaOp(Operator):
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         if (dtype := properties["dtype"]) not in NUMBERS:
             raise InferenceError(f"expected a dtype of numbers, found {dtype}")
-        shape = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
-        sizes = open_shape(properties, shape, names_of_sizes(operands, first=0))
+        sizes = open_shape(properties, names_of_sizes(operands, first=0))
         if -1 in sizes:
             raise InferenceError("expected an expression in 'sizes' for each size of -1")
         normalize_axis(as_integer(properties["axis"]), len(sizes))

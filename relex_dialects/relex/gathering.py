@@ -14,15 +14,13 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.indexing import as_places
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr, StringConstr, as_integer, integer
 from relex.dialects.relex.types import (
     SizedType,
     expect_element_type,
     expect_equal,
     expect_integers,
-    normalize_axis,
-    rank_of,
     same_element_type,
     shape_str,
 )
@@ -94,7 +92,7 @@ class GatherElementsOp(AlongAxis):
         data, indices = operands
         expect_element_type(indices, INTEGERS, "indices")
         shape, result = data.get_shape(), indices.get_shape()
-        axis = normalize_axis(as_integer(properties["axis"]), len(shape))
+        axis = axis_of(properties, shape)
         _expect_within(result, shape, axis)
         _expect_elements(result, [shape[axis]], shape)
         return SizedType(data.element_type, result)
@@ -207,7 +205,7 @@ class Scatter(Operator, ABC):
 
 
 @irdl_op_definition
-class ScatterElementsOp(Scatter):
+class ScatterElementsOp(Scatter, AlongAxis):
     """
     The data, in which each element of `updates` has been stored at its own place, but at the index of the same place in
     `indices` along one dimension, by default the first. Instead of storing it, `reduction` can combine it with the
@@ -230,17 +228,12 @@ class ScatterElementsOp(Scatter):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         element_type, shape, indices, updates = cls.read(operands, properties)
-        _expect_within(indices, shape, normalize_axis(as_integer(properties["axis"]), len(shape)))
+        _expect_within(indices, shape, axis_of(properties, shape))
         if len(updates) != len(indices):
             raise InferenceError(f"expected updates of rank {len(indices)}, as the indices, found {shape_str(updates)}")
         for size, other in zip(indices, updates, strict=True):
             expect_equal(size, other, "sizes of indices and updates")
         return SizedType(element_type, shape)
-
-    @property
-    def normal_axis(self) -> int:
-        """The dimension, counted from the front."""
-        return normalize_axis(as_integer(self.axis), rank_of(self.data))
 
     def evaluate(self, x: Array, indices: Array, updates: Array) -> Array:
         return self.scattered(x, _places(x.shape, indices, self.normal_axis), updates)

@@ -11,13 +11,12 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import AlongAxis, Movement, Operand, tensor_type
+from relex.dialects.relex.operator import AlongAxis, Movement, Operand, axis_of, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
     ScalarConstr,
     TextsConstr,
-    as_integer,
     as_integers,
     expect_scalar,
     integer,
@@ -32,7 +31,6 @@ from relex.dialects.relex.types import (
     expect_integers,
     merge,
     normalize_axes,
-    normalize_axis,
     same_element_type,
     shape_str,
 )
@@ -68,7 +66,7 @@ class ConcatOp(Movement, AlongAxis):
         shapes = [t.get_shape() for t in operands]
         if len({len(shape) for shape in shapes}) > 1:
             raise InferenceError(f"expected tensors of one rank, found {' and '.join(map(shape_str, shapes))}")
-        axis = normalize_axis(as_integer(properties["axis"]), len(shapes[0]))
+        axis = axis_of(properties, shapes[0])
         result = list(shapes[0])
         for shape in shapes[1:]:
             for place, size in enumerate(shape):
@@ -200,7 +198,7 @@ def _clipped(place: Size, size: Size, low: Size, high: Size) -> Size:
 
 
 @irdl_op_definition
-class TakeOp(Movement):
+class TakeOp(Movement, AlongAxis):
     """
     The elements at the given positions along a dimension; the dimensions of `indices` replace that dimension. Without
     `axis` the operand has one dimension. Indices are clipped to the valid range, as in NumPy's mode `clip`: no index
@@ -226,16 +224,11 @@ class TakeOp(Movement):
         operand, indices = operands
         expect_element_type(indices, INTEGERS, "indices")
         shape, places = operand.get_shape(), indices.get_shape()
-        axis = only_axis(properties, shape)
+        axis = axis_of(properties, shape)
         result = (*shape[:axis], *places, *shape[axis + 1 :])
         if not at_most(count(result), count(result) * shape[axis]):
             raise InferenceError(f"expected elements to take from, found none in {shape_str(shape)}")
         return SizedType(operand.element_type, result)
-
-    @property
-    def normal_axis(self) -> int:
-        """The axis, counted from the front."""
-        return only_axis(self.properties, self.operand.type.get_shape())
 
     def evaluate(self, x: Array, indices: Array) -> Array:
         axis = self.normal_axis
@@ -250,15 +243,6 @@ def as_places(indices: Array) -> Array:
     """Return indices as integers of 64 bits; those that are too large are the largest of these, beyond any size."""
     largest = min(np.iinfo(indices.dtype).max, np.iinfo(np.int64).max)
     return np.minimum(indices, largest).astype(np.int64)
-
-
-def only_axis(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:
-    """Return the dimension in the property `axis`, counted from the front; without it, there must be only one."""
-    if (axis := properties.get("axis")) is not None:
-        return normalize_axis(as_integer(axis), len(shape))
-    if len(shape) != 1:
-        raise InferenceError(f"expected an axis, or a tensor of rank 1, found {shape_str(shape)}")
-    return 0
 
 
 @irdl_op_definition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -53,18 +54,8 @@ class DenseOp(Operator):
         return data @ weight.T
 
 
-@irdl_op_definition
-class MatmulOp(Operator):
-    """
-    The matrix product, as NumPy's `@`: the last two dimensions are multiplied, the leading ones broadcast, and an
-    operand of rank 1 is a row on the left and a column on the right.
-
-    ```mlir
-    %c = relex.matmul %a, %b : (tensor<8x3x4xf32>, tensor<4x5xf32>) -> tensor<8x3x5xf32>
-    ```
-    """
-
-    name = "relex.matmul"
+class MatrixProduct(Operator, ABC):
+    """A matrix product, as NumPy's `@`."""
 
     lhs = tensor_operand_def()
     rhs = tensor_operand_def()
@@ -86,6 +77,20 @@ class MatmulOp(Operator):
     @property
     def terms(self) -> int:
         return self.lhs.type.get_shape()[-1]
+
+
+@irdl_op_definition
+class MatmulOp(MatrixProduct):
+    """
+    The matrix product, as NumPy's `@`: the last two dimensions are multiplied, the leading ones broadcast, and an
+    operand of rank 1 is a row on the left and a column on the right.
+
+    ```mlir
+    %c = relex.matmul %a, %b : (tensor<8x3x4xf32>, tensor<4x5xf32>) -> tensor<8x3x5xf32>
+    ```
+    """
+
+    name = "relex.matmul"
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return lhs @ rhs

@@ -14,12 +14,11 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.operator import AlongAxis, Operand, Operator
+from relex.dialects.relex.operator import AlongAxis, Operand, Operator, axis_of
 from relex.dialects.relex.properties import (
     Float64Constr,
     IntegerConstr,
     IntegersConstr,
-    as_integer,
     as_integers,
     integer,
     integers,
@@ -30,7 +29,6 @@ from relex.dialects.relex.types import (
     expect_element_type,
     expect_equal,
     normalize_axes,
-    normalize_axis,
     rank_of,
     same_element_type,
     shape_str,
@@ -55,7 +53,7 @@ class _Softmax(AlongAxis, ABC):
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (data,) = operands
         expect_element_type(data, FLOATS, "operands")
-        normalize_axis(as_integer(properties["axis"]), len(data.get_shape()))
+        axis_of(properties, data.get_shape())
         return data
 
 
@@ -194,7 +192,7 @@ class BatchNormOp(AlongAxis):
         same_element_type(*operands)
         expect_element_type(data, FLOATS, "operands")
         shape = data.get_shape()
-        axis = normalize_axis(as_integer(properties["axis"]), len(shape))
+        axis = axis_of(properties, shape)
         for name, parameter in zip(("gamma", "beta", "moving_mean", "moving_var"), parameters, strict=True):
             _expect_shape(parameter, [shape[axis]], name)
         return data

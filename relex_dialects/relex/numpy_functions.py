@@ -53,16 +53,11 @@ def power(x: Array, y: Array) -> Array:
     return np.where(y < 0, reciprocal, np.power(x, np.maximum(y, 0)))
 
 
+_OWN = {function.__name__: function for function in (bitcast, cast, erf, maximum, minimum, power, trunc_divide)}
+
+
 class NumPyFunctions:
     """Functions by their names: those above, else NumPy's."""
 
-    bitcast = staticmethod(bitcast)
-    cast = staticmethod(cast)
-    erf = staticmethod(erf)
-    maximum = staticmethod(maximum)
-    minimum = staticmethod(minimum)
-    power = staticmethod(power)
-    trunc_divide = staticmethod(trunc_divide)
-
     def __getattr__(self, name: str) -> Any:
-        return getattr(np, {"select": "where"}.get(name, name))
+        return _OWN.get(name) or getattr(np, {"select": "where"}.get(name, name))

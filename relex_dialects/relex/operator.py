@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from xdsl.dialects.builtin import NoneAttr, TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OpDef, OptPropertyDef, ParsePropInAttrDict, VarOperandDef, result_def, traits_def
+from xdsl.irdl import IRDLOperation, OptPropertyDef, ParsePropInAttrDict, VarOperandDef, result_def, traits_def
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
@@ -23,9 +23,9 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import SUB_BYTE, TensorConstr, is_emulated, numpy_dtype
 from relex.dialects.errors import ArityError, InferenceError, expect_kind
 from relex.dialects.relex.properties import FlagConstr, as_integer, as_property, check_given
-from relex.dialects.relex.types import SizedType, normalize_axis, rank_of, without_names
+from relex.dialects.relex.types import SizedType, normalize_axis, shape_of, shape_str, without_names
 from relex.dialects.relex.types import tensor_type as tensor_type
-from relex.dialects.sizes import MAX_SIZE
+from relex.dialects.sizes import MAX_SIZE, Size
 
 if TYPE_CHECKING:
     from xdsl.parser import Parser
@@ -141,8 +141,25 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
 
     @classmethod
     def syntax(cls) -> str:
-        """Return the assembly format that follows from the declarations."""
-        return _syntax(cls.get_irdl_definition(), cls)
+        """Return the assembly format that follows from the declarations: `$x, $y (axis = $axis)? attr-dict :
+        functional-type(...)`."""
+        definition = cls.get_irdl_definition()
+        # Classes declare more than the classes that they derive from, in this order.
+        fields = list(dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base)))
+        operands = sorted((name for name, _ in definition.operands), key=fields.index)
+        kinds = dict(definition.operands)
+        more = operands[-1] if len(operands) > 1 and isinstance(kinds[operands[-1]], VarOperandDef) else None
+        parts = [" `,` ".join(f"${name}" for name in operands if name != more)]
+        parts += [f"(`like` `(` ${more}^ `)`)?"] if more else []
+        for name in sorted(definition.properties, key=fields.index):
+            declared = definition.properties[name]
+            if declared.constr == FlagConstr:
+                parts.append(f"(`{name}` ${name}^)?")
+            elif isinstance(declared, OptPropertyDef) or declared.default_value is not None:
+                parts.append(f"(`{name}` `=` ${name}^)?")
+            else:
+                parts.append(f"`{name}` `=` ${name}")
+        return " ".join([*parts, "attr-dict `:` functional-type(operands, results)"])
 
     @classmethod
     def _fixed(cls) -> int:
@@ -281,12 +298,22 @@ class Movement(Operator, ABC):
 
 
 class AlongAxis(Operator, ABC):
-    """An operator along one dimension of its first operand, the property `axis`."""
+    """An operator along one dimension of its first operand, the property `axis`; without it, the operand has only
+    one."""
 
     @property
     def normal_axis(self) -> int:
         """The dimension, counted from the front."""
-        return normalize_axis(as_integer(self.properties["axis"]), rank_of(self.operands[0]))
+        return axis_of(self.properties, shape_of(self.operands[0]))
+
+
+def axis_of(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:
+    """Return the dimension in the property `axis`, counted from the front; without it, there must be only one."""
+    if (axis := properties.get("axis")) is not None:
+        return normalize_axis(as_integer(axis), len(shape))
+    if len(shape) != 1:
+        raise InferenceError(f"expected an axis, or a tensor of rank 1, found {shape_str(shape)}")
+    return 0
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -305,23 +332,3 @@ def _parse(cls: type[Operator], parser: Parser) -> Operator:
 
 def _print(self: Operator, printer: Printer) -> None:
     _format(type(self)).print(printer, self)
-
-
-def _syntax(definition: OpDef, cls: type[Operator]) -> str:
-    """Return the assembly format of an operator: `$x, $y (axis = $axis)? attr-dict : functional-type(...)`."""
-    # Classes declare more than the classes that they derive from, in this order.
-    fields = list(dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base)))
-    operands = sorted((name for name, _ in definition.operands), key=fields.index)
-    kinds = dict(definition.operands)
-    more = operands[-1] if len(operands) > 1 and isinstance(kinds[operands[-1]], VarOperandDef) else None
-    parts = [" `,` ".join(f"${name}" for name in operands if name != more)]
-    parts += [f"(`like` `(` ${more}^ `)`)?"] if more else []
-    for name in sorted(definition.properties, key=fields.index):
-        declared = definition.properties[name]
-        if declared.constr == FlagConstr:
-            parts.append(f"(`{name}` ${name}^)?")
-        elif isinstance(declared, OptPropertyDef) or declared.default_value is not None:
-            parts.append(f"(`{name}` `=` ${name}^)?")
-        else:
-            parts.append(f"`{name}` `=` ${name}")
-    return " ".join([*parts, "attr-dict `:` functional-type(operands, results)"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 from xdsl.ir import Attribute
@@ -14,10 +14,10 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.convolution import Convolution
-from relex.dialects.relex.linear import MatmulOp
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator
-from relex.dialects.relex.properties import IntegerConstr, as_integer
-from relex.dialects.relex.types import SizedType, expect_element_type, normalize_axis
+from relex.dialects.relex.linear import MatrixProduct
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
+from relex.dialects.relex.properties import IntegerConstr
+from relex.dialects.relex.types import SizedType, expect_element_type
 
 BYTES = 4
 """The number of bytes in a word."""
@@ -41,19 +41,14 @@ class PackBytesOp(AlongAxis):
     data = tensor_operand_def()
     axis = prop_def(IntegerConstr)
 
-    if TYPE_CHECKING:
-
-        def __init__(self, data: Operand, axis: int): ...
-    else:
-
-        def __init__(self, data: Operand, axis: int):
-            super().__init__(data, properties={"axis": axis})
+    def __init__(self, data: Operand, axis: int):
+        super().__init__(data, properties={"axis": axis})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         expect_element_type(operands[0], (i8, ui8), "data")
         shape = list(operands[0].get_shape())
-        axis = normalize_axis(as_integer(properties["axis"]), len(shape))
+        axis = axis_of(properties, shape)
         shape[axis] = (shape[axis] + BYTES - 1) // BYTES
         return SizedType(i32, shape)
 
@@ -81,7 +76,7 @@ class PackedProduct(Operator, ABC):
 
 
 @irdl_op_definition
-class MatmulPackedOp(PackedProduct):
+class MatmulPackedOp(PackedProduct, MatrixProduct):
     """
     The matrix product, as `relex.matmul`, of unsigned bytes with signed ones, each packed along the dimension that is
     summed.
@@ -93,21 +88,10 @@ class MatmulPackedOp(PackedProduct):
 
     name = "relex.matmul_packed"
 
-    lhs = tensor_operand_def()
-    rhs = tensor_operand_def()
-
-    if TYPE_CHECKING:
-
-        def __init__(self, lhs: Operand, rhs: Operand): ...
-
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         expect_element_type(operands[0], (i32,), "operands")
-        return MatmulOp.infer(operands, properties)
-
-    @property
-    def terms(self) -> int:
-        return self.lhs.type.get_shape()[-1]
+        return super().infer(operands, properties)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return unpacked(lhs, -1, np.uint8) @ unpacked(rhs, max(rhs.ndim - 2, 0), np.int8)

@@ -12,13 +12,12 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
-from relex.dialects.relex.indexing import only_axis
-from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, tensor_type
-from relex.dialects.relex.properties import IntegerConstr, as_integer, integer
-from relex.dialects.relex.types import SizedType, expect_element_type, normalize_axis
+from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, axis_of
+from relex.dialects.relex.properties import IntegerConstr, integer
+from relex.dialects.relex.types import SizedType, expect_element_type
 
 
-class Scan(Operator, ABC):
+class Scan(AlongAxis, ABC):
     """The combination of all elements up to each one, along a dimension."""
 
     operand = tensor_operand_def()
@@ -36,13 +35,8 @@ class Scan(Operator, ABC):
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
         expect_element_type(operand, NUMBERS, "operands")
-        only_axis(properties, operand.get_shape())
+        axis_of(properties, operand.get_shape())
         return operand
-
-    @property
-    def normal_axis(self) -> int:
-        """The axis, counted from the front."""
-        return only_axis(self.properties, tensor_type(self.operand.type).get_shape())
 
     @staticmethod
     @abstractmethod
@@ -113,7 +107,7 @@ class Sorting(AlongAxis, ABC):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (operand,) = operands
-        normalize_axis(as_integer(properties["axis"]), len(operand.get_shape()))
+        axis_of(properties, operand.get_shape())
         return operand
 
     @property

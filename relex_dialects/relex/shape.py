@@ -97,8 +97,7 @@ class ReshapeOp(ToShape):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         operand, *_ = operands
-        shape = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
-        shape = open_shape(properties, shape, names_of_sizes(operands))
+        shape = open_shape(properties, names_of_sizes(operands))
         return SizedType(operand.element_type, _reshaped(operand.get_shape(), shape))
 
     def evaluate(self, *operands: Array) -> Array:
@@ -211,8 +210,7 @@ class BroadcastToOp(ToShape):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         operand, *_ = operands
-        wanted = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
-        wanted = open_shape(properties, wanted, names_of_sizes(operands))
+        wanted = open_shape(properties, names_of_sizes(operands))
         return SizedType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
 
     def evaluate(self, *operands: Array) -> Array:

@@ -18,7 +18,8 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.index.atoms import factors_of
 from relex.dialects.index.expr import combination, constant_of, terms_of
 from relex.dialects.relex.operator import Operator
-from relex.dialects.relex.types import SizedType, tensor_type
+from relex.dialects.relex.properties import as_integers
+from relex.dialects.relex.types import SizedType, expect_integers, tensor_type
 from relex.dialects.sizes import Size, at_most, evaluate, names_in, parse_index, substitute
 
 OPEN = {"shape": "sizes", "begin": "begin_sizes", "end": "end_sizes"}
@@ -63,9 +64,10 @@ def parse_size(text: str, names: Mapping[str, Size]) -> Size:
     return substitute(index, names)
 
 
-def open_shape(properties: Mapping[str, Attribute], shape: Sequence[int], names: Mapping[str, Size]) -> list[Size]:
-    """Return a shape with the expressions of the property `sizes` in place of its -1, except for those that are
-    empty."""
+def open_shape(properties: Mapping[str, Attribute], names: Mapping[str, Size]) -> list[Size]:
+    """Return the property `shape` with the expressions of the property `sizes` in place of its -1, except for those
+    that are empty."""
+    shape = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)
     texts = iter(texts_of(properties, "sizes", shape.count(-1)))
     return [_positive(text, names) if size == -1 and (text := next(texts)) else size for size in shape]
 

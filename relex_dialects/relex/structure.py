@@ -77,14 +77,12 @@ class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
         """Replace the block by the ops in it."""
         output = self.output
         values = list(output.values)
-        output.detach()
-        output.erase()
+        Rewriter.erase_op(output)
         Rewriter.inline_block(self.body.block, InsertPoint.before(self))
         for result, value in zip(self.results, values, strict=True):
             value.name_hint = value.name_hint or result.name_hint
             result.replace_all_uses_with(value)
-        self.detach()
-        self.erase()
+        Rewriter.erase_op(self)
 
     def verify_(self) -> None:
         if self.body.block.args:

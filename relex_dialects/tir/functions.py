@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -46,7 +46,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import BUFFER_TYPES, BufferElementConstr
 from relex.dialects.errors import WrongOp, name_of, types_str
-from relex.dialects.symbols import VerifiesCallee, resolve
+from relex.dialects.symbols import VerifiesCallee, resolve, verify_unique
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.op_pattern import verify_op_pattern
 from relex.dialects.walks import walk
@@ -170,8 +170,10 @@ class PrimFuncOp(IRDLOperation):
         verify_op_pattern(self)
         for i, t in enumerate(types):
             _verify_argument(i, t, is_output=i >= self.num_inputs)
-        _verify_unique("block name", ((op, op.block_name) for op in walk(self) if isinstance(op, BlockOp)))
-        _verify_unique("loop label", ((op, op.label) for op in walk(self) if isinstance(op, ForOp) and op.label))
+        blocks = ((op, op.block_name) for op in walk(self) if isinstance(op, BlockOp))
+        verify_unique("block name that is unique in its function", blocks)
+        loops = ((op, op.label) for op in walk(self) if isinstance(op, ForOp) and op.label)
+        verify_unique("loop label that is unique in its function", loops)
         for access in accesses(self):
             if access.is_write and access.buffer in self.inputs:
                 raise WrongOp(
@@ -247,14 +249,6 @@ def verify_buffer_type(t: MemRefType) -> None:
         raise VerifyException(f"expected a buffer of identity layout, found {t}")
     if not isinstance(t.memory_space, NoneAttr):
         raise VerifyException(f"expected a buffer in the default memory space, found {t}")
-
-
-def _verify_unique(what: str, names: Iterable[tuple[Operation, StringAttr]]) -> None:
-    seen: set[str] = set()
-    for op, name in names:
-        if name.data in seen:
-            raise WrongOp(op, f"expected a {what} that is unique in its function, found @{name.data} again")
-        seen.add(name.data)
 
 
 @irdl_op_definition

@@ -7,7 +7,7 @@ xDSL then reads back as an integer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import (
     SUB_BYTE,
     array_from_dense,
@@ -32,9 +33,6 @@ from relex.dialects.dtypes import (
     has_dtype,
     repeats,
 )
-
-if TYPE_CHECKING:
-    from relex.dialects.dtypes import Array
 
 MAX_LISTED = 16
 """Longer constants print as hexadecimal bytes."""
@@ -51,8 +49,6 @@ def print_dense(printer: Printer, dense: DenseIntOrFPElementsAttr) -> None:
 
 
 def _literal(dense: DenseIntOrFPElementsAttr) -> str:
-    import numpy as np
-
     data = dense_bytes(dense)
     if not data:
         return ""
@@ -73,8 +69,6 @@ def _literal(dense: DenseIntOrFPElementsAttr) -> str:
 
 def _numbers(dense: DenseIntOrFPElementsAttr) -> Array:
     """Return the elements as numbers; those of bf16 as float32, of which it is the upper half."""
-    import numpy as np
-
     if dense.get_element_type() != bf16:
         return array_from_dense(dense)
     halves = np.frombuffer(dense_bytes(dense), "<u2").reshape(dense.get_shape())
@@ -88,8 +82,6 @@ def _list(array: Array, element_type: object) -> str:
 
 
 def _element(value: float | bool, element_type: object) -> str:
-    import numpy as np
-
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

@@ -43,11 +43,15 @@ def _switch(op: Any) -> None:
 
 def _check_successors(op: Operation, *arguments: Sequence[SSAValue]) -> None:
     for i, (successor, operands) in enumerate(zip(op.successors, arguments, strict=False)):
-        expected, found = list(successor.arg_types), [operand.type for operand in operands]
-        if expected != found:
-            raise VerifyException(
-                f"expected operands {types_str(expected)} for successor {i}, found {types_str(found)}"
-            )
+        _check_types(op, successor.arg_types, [v.type for v in operands], f"operands {{}} for successor {i}")
+
+
+def _check_types(
+    op: Operation, types: Iterable[Attribute], found: Iterable[Attribute], what: str = "operands {}"
+) -> None:
+    """Check types of an op. Messages say `what` is of these types."""
+    if list(types) != list(found):
+        raise WrongOp(op, f"expected {what.format(types_str(types))}, found {types_str(found)}")
 
 
 @RULES.rule("scf.if")
@@ -61,31 +65,20 @@ def _if(op: Any) -> None:
 @RULES.rule("scf.while")
 def _while(op: Any) -> None:
     before, after = op.before_region.block, op.after_region.block
-    _check_arguments(before, op.arguments.types)
-    _check_arguments(after, op.res.types)
+    _check_types(op, op.arguments.types, before.arg_types, "block arguments {}")
+    _check_types(op, op.res.types, after.arg_types, "block arguments {}")
     _check_yield(after, op.arguments.types)
     condition = before.last_op
     if condition is None or condition.name != "scf.condition":
         raise VerifyException("expected 'scf.condition' at the end of its first region")
-    found = [operand.type for operand in condition.operands[1:]]
-    if found != list(op.res.types):
-        expected = f"expected operands {types_str(op.res.types)} after the condition"
-        raise WrongOp(condition, f"{expected}, found {types_str(found)}")
-
-
-def _check_arguments(block: Block, types: Iterable[Attribute]) -> None:
-    if list(block.arg_types) != list(types):
-        raise VerifyException(f"expected block arguments {types_str(types)}, found {types_str(block.arg_types)}")
+    _check_types(condition, op.res.types, condition.operand_types[1:], "operands {} after the condition")
 
 
 def _check_yield(block: Block | None, types: Iterable[Attribute]) -> None:
     """Check that a block that ends in `scf.yield` yields values of `types`."""
     terminator = block.last_op if block is not None else None
-    if terminator is None or terminator.name != "scf.yield":
-        return
-    found = [operand.type for operand in terminator.operands]
-    if found != list(types):
-        raise WrongOp(terminator, f"expected operands {types_str(types)}, found {types_str(found)}")
+    if terminator is not None and terminator.name == "scf.yield":
+        _check_types(terminator, types, terminator.operand_types)
 
 
 @RULES.rule("memref.collapse_shape", "memref.expand_shape", "tensor.collapse_shape", "tensor.expand_shape")
@@ -126,6 +119,4 @@ def _llvm_return(op: Any) -> None:
     if function is None or function.name != "llvm.func":
         return
     expected = function.function_type.output
-    types = [] if expected.name == "llvm.void" else [expected]
-    if (found := [operand.type for operand in op.operands]) != types:
-        raise VerifyException(f"expected operands {types_str(types)}, found {types_str(found)}")
+    _check_types(op, [] if expected.name == "llvm.void" else [expected], op.operand_types)

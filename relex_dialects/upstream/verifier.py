@@ -21,6 +21,7 @@ from relex.dialects.errors import (
     name_of,
     one_line,
 )
+from relex.dialects.symbols import verify_unique
 from relex.dialects.upstream.dominance import Dominance
 from relex.dialects.upstream.rules import check_upstream
 from relex.dialects.walks import walk
@@ -92,11 +93,6 @@ def _verify_structure(op: Operation, dominance: Dominance) -> None:
 
 
 def _verify_symbols(table: Operation) -> None:
-    seen: set[str] = set()
-    for op in (op for region in table.regions for block in region.blocks for op in block.ops):
-        name = op.get_attr_or_prop("sym_name") if op.has_trait(SymbolOpInterface) else None
-        if not isinstance(name, StringAttr):
-            continue
-        if name.data in seen:
-            raise WrongOp(op, f"expected a symbol that is unique, found @{name.data} again")
-        seen.add(name.data)
+    ops = (op for region in table.regions for block in region.blocks for op in block.ops)
+    names = ((op, op.get_attr_or_prop("sym_name")) for op in ops if op.has_trait(SymbolOpInterface))
+    verify_unique("symbol that is unique", ((op, name) for op, name in names if isinstance(name, StringAttr)))
