@@ -64,7 +64,7 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants{strict=true},cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
+    // set-target,fold-constants,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
     // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // legalize-ops,
     // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,
@@ -76,9 +76,9 @@ class RelexPipelinePass(RelexPass):
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
     takes what any of them prints; from the text of a level it goes on to the same object code.
 
-    Operators on constants are computed at compile time if compiled code would give the same bits. With `strict`, sums
-    keep the order and rounding of the plain loop, math functions are those of the C library, and no batch normalization
-    or factor is folded into the layer before it.
+    Operators on constants are computed at compile time. With `strict`, they are if compiled code would give the same
+    bits, sums keep the order and rounding of the plain loop, math functions are those of the C library, and no batch
+    normalization or factor is folded into the layer before it.
 
     `passes` are others that run where they say by `extends_pipeline`; those of files given to `relex-opt` by
     `--load-passes` take part too.
@@ -104,7 +104,7 @@ def pipeline(
 ) -> list[tuple[Level, list[ModulePass]]]:
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
-    folding = [FoldConstantsPass(strict=True), CancelTransposesPass(strict), TrimWindowsPass(), PackBytesPass()]
+    folding = [FoldConstantsPass(strict=strict), CancelTransposesPass(strict), TrimWindowsPass(), PackBytesPass()]
     layers = [FoldBatchNormPass(), SplitWindowsPass(), BlockChannelsPass(), JoinRowsPass()]
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]

@@ -42,12 +42,13 @@ def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arg
 
 
 def expect_inference(graph: Any, file: str) -> None:
-    """Raise `CompileError` for the graph of a model in training mode."""
+    """Raise `CompileError` for the graph of a model in training mode. Normalization by the statistics of what is given
+    says `training`, too, but keeps none."""
     for node in graph.nodes:
-        for name, value in _stated(node):
-            if name in ("training", "train") and value is True:
-                message = f"the model is in training mode ('{node.target}'); expected model.eval()"
-                raise CompileError(diagnostic_at(node, message, file))
+        stated = dict(_stated(node))
+        if True in (stated.get("training"), stated.get("train")) and stated.get("running_mean", node) is not None:
+            message = f"the model is in training mode ('{node.target}'); expected model.eval()"
+            raise CompileError(diagnostic_at(node, message, file))
 
 
 def _stated(node: Any) -> Iterator[tuple[str, Any]]:

@@ -143,6 +143,19 @@ def test_training_mode_is_refused_in_one_line() -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
+def standardized(self: Any, x: Any) -> Any:
+    rows = self.weight.reshape(1, 4, -1)
+    weight = nn.functional.batch_norm(rows, None, None, training=True, momentum=0.0).reshape_as(self.weight)
+    return nn.functional.conv2d(self.norm(x), weight)
+
+
+def test_statistics_of_what_is_given_are_no_training() -> None:
+    norm = nn.BatchNorm2d(3, track_running_stats=False)
+    run = exported(standardized, torch.randn(2, 3, 5, 5), weight=torch.randn(4, 3, 2, 2), norm=norm)
+    x = torch.randn(2, 3, 5, 5)
+    np.testing.assert_allclose(build(from_exported(run))["main"](x), run.module()(x).detach().numpy(), 1e-5, 1e-5)
+
+
 def counts(self: Any, x: Any) -> Any:
     self.calls.add_(1)
     return x + self.calls
