@@ -196,6 +196,22 @@ def test_negative_indices_and_slices() -> None:
         assert np.allclose(result, wanted.numpy())
 
 
+@pytest.mark.parametrize("places", ["nij", "nni", "inj", "ij", "nin"])
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_elements_put_at_indices(places: str, accumulate: bool) -> None:
+    """`n` stands for a dimension without an index: `inj` is `x[i, :, j]`."""
+
+    def put(self: Any, x: Any, i: Any, j: Any, values: Any) -> Any:
+        return torch.ops.aten.index_put(x, [{"i": i, "j": j, "n": None}[place] for place in places], values, accumulate)
+
+    x, i, j = torch.randn(4, 5, 6, 7), torch.tensor([[1], [-1]]), torch.tensor([[0, 2, 3]])
+    chosen = x[tuple({"i": i, "j": j, "n": slice(None)}[place] for place in places)]
+    for values in (torch.randn(chosen.shape), torch.randn(chosen.shape[-1:]), torch.tensor(2.0)):
+        program = exported(put, x, i, j, values)
+        found = interpret(from_exported(program))["main"](x, i, j, values)
+        np.testing.assert_allclose(found, program.module()(x, i, j, values).numpy(), 1e-6)
+
+
 def test_reflections_of_what_is_cut_off() -> None:
     def padded(self: Any, x: Any) -> Any:
         widths = [(-4, 4), (-1, 2), (2, -3), (-1, -1), (1, 2)]

@@ -174,7 +174,7 @@ def _lists(node: Node, indices: Sequence[Tensor]) -> Operand:
 def index_put(
     node: Node, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, *options: bool
 ) -> Operand:
-    """A tensor with other elements at indices along its first dimensions, or where a mask is true."""
+    """A tensor with other elements at indices along some dimensions, or where a mask is true."""
     given = [indexed for indexed in indices if indexed is not None]
     if len(given) == 1 and given[0].element_type == i1 and not accumulate and not node.rank(values):
         mask = node.reshape(given[0], [*node.shape(given[0]), *([1] * (node.rank(x) - node.rank(given[0])))])
@@ -183,12 +183,23 @@ def index_put(
         refuse("a mask as an index: the number of elements depends on data")
     axes = [axis for axis, indexed in enumerate(indices) if indexed is not None]
     others = [axis for axis in range(node.rank(x)) if axis not in axes]
-    moved = node.tensor(op.permute_dims(x, [*axes, *others]))
-    shape = [*_common_shape(node, given), *node.shape(moved)[len(axes) :]]
-    if axes != list(range(len(axes))):
-        refuse("indices of later dimensions")
-    updates = node.broadcast_to(node.typed(values), shape)
-    return op.scatter_nd(moved, _lists(node, given), updates, "add" if accumulate else "update")
+    order = [*axes, *others]
+    shape, common = node.shape(x), _common_shape(node, given)
+    # The dimensions of adjacent indices stand in their place among those of the values, all others at the start.
+    first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
+    sizes = [shape[axis] for axis in others]
+    updates = node.broadcast_to(node.typed(values), [*sizes[:first], *common, *sizes[first:]])
+    last = first + len(common)
+    to_start = [*range(first, last), *range(first), *range(last, len(sizes) + len(common))]
+    new = op.scatter_nd(
+        _permuted(x, order), _lists(node, given), _permuted(updates, to_start), "add" if accumulate else "update"
+    )
+    return _permuted(new, sorted(range(len(order)), key=order.__getitem__))
+
+
+def _permuted(x: Operand, order: Sequence[int]) -> Operand:
+    """Return a tensor whose dimensions are those of `x` in another order."""
+    return x if list(order) == sorted(order) else op.permute_dims(x, list(order))
 
 
 @imports("aten.gather")
