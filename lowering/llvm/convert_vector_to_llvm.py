@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
     VectorType,
+    i1,
+    i8,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -38,8 +40,9 @@ Kind = vector.CombiningKindFlag
 @dataclass(frozen=True)
 class ConvertVectorToLlvmPass(ConversionPass):
     """
-    Converts `vector` ops on vectors of one dimension; others are errors. Accesses have the alignment of the elements. A
-    transfer past the end of a buffer reads the padding, and its writes there are dropped.
+    Converts `vector` ops on vectors of one dimension; others are errors. Accesses have the alignment of the elements;
+    an i1 takes a byte in memory, as it does alone. A transfer past the end of a buffer reads the padding, and its
+    writes there are dropped.
 
     ```mlir
     %0 = vector.load %x[%i] : memref<?xf32>, vector<8xf32>
@@ -135,12 +138,14 @@ def _load(
 ) -> None:
     """Replace `op` by a load; under a mask, the lanes that it disables come from `other`."""
     kind = vector_type(op, op.results[0].type)
-    pointer = _pointer(op, conversion, buffer, indices, masked=mask is not None)
+    pointer, stored = _pointer(op, conversion, buffer, indices, masked=mask is not None), _in_memory(kind)
     if mask is None or other is None:
-        conversion.replace(load(conversion, pointer, kind))
-        return
-    name = mangled("llvm.masked.load", kind) + ".p0"
-    conversion.replace(conversion.add(call_intrinsic(name, [pointer, mask, other], [kind])).results[0])
+        loaded = load(conversion, pointer, stored)
+    else:
+        other = other if stored == kind else conversion.add(llvm.ZExtOp(other, stored)).res
+        name = mangled("llvm.masked.load", stored) + ".p0"
+        loaded = conversion.add(call_intrinsic(name, [pointer, mask, other], [stored])).results[0]
+    conversion.replace(loaded if stored == kind else conversion.add(llvm.TruncOp(loaded, kind)).res)
 
 
 def _store(
@@ -153,12 +158,20 @@ def _store(
 ) -> None:
     """Replace `op` by a store of the lanes that the mask enables."""
     kind = vector_type(op, vector.type)
-    pointer, value = _pointer(op, conversion, buffer, indices, masked=mask is not None), conversion.value(vector)
+    pointer, stored = _pointer(op, conversion, buffer, indices, masked=mask is not None), _in_memory(kind)
+    value = conversion.value(vector)
+    if stored != kind:
+        value = conversion.add(llvm.ZExtOp(value, stored)).res
     if mask is None:
         store(conversion, value, pointer)
     else:
-        conversion.add(call_intrinsic(mangled("llvm.masked.store", kind) + ".p0", [value, pointer, mask], []))
+        conversion.add(call_intrinsic(mangled("llvm.masked.store", stored) + ".p0", [value, pointer, mask], []))
     conversion.replace()
+
+
+def _in_memory(kind: VectorType[Attribute]) -> VectorType[Attribute]:
+    """Return the type of a vector as it is in memory, where an i1 takes a byte. LLVM's own vectors pack the bits."""
+    return VectorType(i8, kind.shape) if kind.element_type == i1 else kind
 
 
 def _pointer(
@@ -167,7 +180,7 @@ def _pointer(
     """Return the address of the vector that `op` accesses in a buffer; if it is masked, it may be out of bounds."""
     buffer = Buffer(op, conversion, value)
     element, kind, strides = buffer.element, buffer.kind, buffer.static_strides
-    if isa(element, IntegerType) and element.bitwidth not in (8, 16, 32, 64):
+    if isa(element, IntegerType) and element.bitwidth not in (1, 8, 16, 32, 64):
         fail(op, f"expected elements that fill whole bytes in a vector as in memory, found {kind.element_type}")
     if not strides or strides[-1] != 1:
         fail(op, f"expected contiguous elements in the last dimension, found {kind}")

@@ -311,6 +311,6 @@ def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) ->
     strides = kind.get_strides()
     *outer, last = indices
     element = kind.element_type
-    fills_bytes = not isa(element, IntegerType) or element.width.data in (8, 16, 32, 64)
+    fills_bytes = not isa(element, IntegerType) or element.width.data in (1, 8, 16, 32, 64)
     in_row = strides is not None and strides[-1] == 1
     return fills_bytes and in_row and last.step == step and all(index.same for index in outer)

@@ -164,6 +164,26 @@ func.func @f(%n: index, %x: memref<?xi32>, %out: memref<?xi32>) {
         assert out.tolist() == [int(lane < count) for lane in range(5)]
 
 
+def test_bools_are_bytes_in_memory():
+    code = compile_core("""
+func.func @f(%n: index, %x: memref<?xi1>, %out: memref<?xi1>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %mask = vector.create_mask %n : vector<8xi1>
+  %v = vector.load %x[%c0] : memref<?xi1>, vector<8xi1>
+  %w = vector.maskedload %x[%c8], %mask, %v : memref<?xi1>, vector<8xi1>, vector<8xi1> into vector<8xi1>
+  vector.store %w, %out[%c0] : memref<?xi1>, vector<8xi1>
+  vector.maskedstore %out[%c8], %mask, %v : memref<?xi1>, vector<8xi1>, vector<8xi1>
+  func.return
+}""")
+    x = np.random.default_rng(0).random(16) < 0.5
+    for n in range(9):
+        out = np.zeros(16, np.bool_)
+        call(code, "f", n, x, out)
+        assert out[:8].tolist() == [*x[8 : 8 + n], *x[n:8]]
+        assert out[8:].tolist() == [*x[:n], *[False] * (8 - n)]
+
+
 def test_vectors_lie_at_any_address():
     code = compile_core("""
 func.func @f(%x: memref<?xf32>, %out: memref<?xf32>) {

@@ -33,9 +33,9 @@ func.func @gaps(%x: memref<?xf32, strided<[2]>>, %i: index) {
 
 // -----
 
-func.func @bits(%x: memref<?xi1>, %i: index) {
-  // CHECK: :38:8: error: 'vector.load' op expected elements that fill whole bytes in a vector as in memory, found i1
-  %0 = vector.load %x[%i] : memref<?xi1>, vector<4xi1>
+func.func @bits(%x: memref<?xi4>, %i: index) {
+  // CHECK: :38:8: error: 'vector.load' op expected elements that fill whole bytes in a vector as in memory, found i4
+  %0 = vector.load %x[%i] : memref<?xi4>, vector<4xi4>
   func.return
 }
 

@@ -20,6 +20,24 @@ func.func @memory(%x: memref<?x16xf32>, %i: index, %mask: vector<4xi1>, %v: vect
   func.return %1 : vector<4xf32>
 }
 
+// An i1 takes a byte in memory; vectors of LLVM pack bits.
+// CHECK-LABEL: llvm.func @bits
+func.func @bits(%x: memref<?xi1>, %i: index, %mask: vector<4xi1>) -> vector<4xi1> {
+  // CHECK:      [[A:%.+]] = llvm.load %{{.+}} {alignment = 1 : i64} : !llvm.ptr -> vector<4xi8>
+  // CHECK-NEXT: [[B:%.+]] = llvm.trunc [[A]] : vector<4xi8> to vector<4xi1>
+  %0 = vector.load %x[%i] : memref<?xi1>, vector<4xi1>
+  // CHECK:      [[C:%.+]] = llvm.zext [[B]] : vector<4xi1> to vector<4xi8>
+  // CHECK:      [[D:%.+]] = llvm.call_intrinsic "llvm.masked.load.v4i8.p0"(%{{.+}}, %mask{{.*}}, [[C]]) : (!llvm.ptr, vector<4xi1>, vector<4xi8>) -> vector<4xi8>
+  // CHECK-NEXT: [[E:%.+]] = llvm.trunc [[D]] : vector<4xi8> to vector<4xi1>
+  %1 = vector.maskedload %x[%i], %mask, %0 : memref<?xi1>, vector<4xi1>, vector<4xi1> into vector<4xi1>
+  // CHECK:      [[F:%.+]] = llvm.zext [[E]] : vector<4xi1> to vector<4xi8>
+  // CHECK:      llvm.store [[F]], %{{.+}} {alignment = 1 : i64} : vector<4xi8>, !llvm.ptr
+  vector.store %1, %x[%i] : memref<?xi1>, vector<4xi1>
+  // CHECK:      llvm.call_intrinsic "llvm.masked.store.v4i8.p0"(
+  vector.maskedstore %x[%i], %mask, %1 : memref<?xi1>, vector<4xi1>, vector<4xi1>
+  func.return %1 : vector<4xi1>
+}
+
 // CHECK-LABEL: llvm.func @transfers
 func.func @transfers(%t: memref<?xf32>, %k: index, %pad: f32, %allowed: vector<4xi1>) {
   // CHECK:      llvm.getelementptr inbounds %t[%k]
