@@ -76,9 +76,9 @@ class RelexPipelinePass(RelexPass):
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
     takes what any of them prints; from the text of a level it goes on to the same object code.
 
-    Operators on constants are computed at compile time. With `strict`, they are if compiled code would give the same
-    bits, sums keep the order and rounding of the plain loop, math functions are those of the C library, and no batch
-    normalization or factor is folded into the layer before it.
+    Operators on constants are computed at compile time; with `strict`, only if compiled code would give the same bits.
+    With `strict`, sums keep the order and rounding of the plain loop, math functions are those of the C library, and no
+    batch normalization or factor is folded into the layer before it.
 
     `passes` are others that run where they say by `extends_pipeline`; those of files given to `relex-opt` by
     `--load-passes` take part too.

@@ -31,8 +31,8 @@ class FuseTirPass(RelexPass):
     Turns each function marked `relex.primitive` into one loop function of the same name, and calls of it into
     `relex.call_tir`. The loops of its parts follow each other (`merge-loops` brings them together); intermediate
     results are local buffers. Blocks, loops and buffers keep their names, made unique; `tir.noalias` and other
-    attributes are kept if all parts have them. Constants in a group become arguments. Equal groups become one function,
-    that of the first. Private loop functions without callers are dropped.
+    attributes are kept if all parts have them. Constants in a group become arguments. Equal private groups become one
+    function, that of the first. Private loop functions without callers are dropped.
 
     Requires operators to be lowered (`legalize-ops`). A group that holds more than calls of loop functions, such as a
     call of a library function, or that `func.call` calls, is left unchanged.
@@ -107,7 +107,7 @@ class _Groups:
         for op in function.walk():
             if isinstance(op, ConstantOp):
                 constants.setdefault(op.value, op)
-        key = meaning(function), function.arg_attrs, DictionaryAttr(function.attributes)
+        key = name if function.sym_visibility != StringAttr("private") else _identity(function)
         if key not in self._fused:
             self._fused[key] = name
             new = _Fusion(function, list(constants.values()), self._loop_functions).run()
@@ -116,6 +116,11 @@ class _Groups:
         for call in calls:
             _replace_call(call, function, self._fused[key], list(constants.values()))
         Rewriter.erase_op(function)
+
+
+def _identity(group: FuncOp) -> object:
+    """Return a key that is equal for groups of which one can stand for the other."""
+    return meaning(group), group.arg_attrs, DictionaryAttr(group.attributes)
 
 
 def _is_fusible(group: FuncOp) -> bool:

@@ -64,14 +64,32 @@ def expected(q: Any, k: Any, v: Any, *mask: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "mask"),
-    [(128, 40, ""), (50, 50, ""), (70, 33, "add"), (64, 17, "where"), (1, 100, ""), (131, 8, "where")],
+    ("n", "m", "mask"), [(128, 40, ""), (70, 33, "add"), (64, 17, "where"), (1, 100, ""), (131, 8, "where")]
 )
 def test_known_sizes(n: int, m: int, mask: str) -> None:
     arguments = operands(n, m, mask)
     if mask == "where":
         arguments[3][:, 0] = True
     np.testing.assert_allclose(build(attention(n, m, mask))["main"](*arguments), expected(*arguments), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("m", [1, 10, 50, 64])
+def test_keys_that_are_read_where_they_are(m: int) -> None:
+    """Rows of a key are contiguous, keys are not: a score may be the sum of a vector of partial sums."""
+    program = f"""
+    func.func @main(%q: tensor<2x50x64xf32>, %k: tensor<{m}x2x64xf32>, %v: tensor<2x{m}x64xf32>)
+        -> tensor<2x50x64xf32> {{
+      %kt = relex.permute_dims %k axes = [1, 2, 0] : (tensor<{m}x2x64xf32>) -> tensor<2x64x{m}xf32>
+      %s = relex.matmul %q, %kt : (tensor<2x50x64xf32>, tensor<2x64x{m}xf32>) -> tensor<2x50x{m}xf32>
+      %p = relex.softmax %s : (tensor<2x50x{m}xf32>) -> tensor<2x50x{m}xf32>
+      %o = relex.matmul %p, %v : (tensor<2x50x{m}xf32>, tensor<2x{m}x64xf32>) -> tensor<2x50x64xf32>
+      func.return %o : tensor<2x50x64xf32>
+    }}
+    """
+    random = np.random.default_rng(0)
+    q, k, v = (random.normal(size=shape).astype(np.float32) for shape in ((2, 50, 64), (m, 2, 64), (2, m, 64)))
+    wanted = expected(4 * q, k.swapaxes(0, 1), v)
+    np.testing.assert_allclose(build(program)["main"](q, k, v), wanted, 1e-4, 1e-5)
 
 
 @pytest.mark.parametrize("mask", [pytest.param("", marks=pytest.mark.full), "add"])

@@ -14,6 +14,7 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, along, from_front, numbers_below, position
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import Value
+from relex.passes.layouts.permutations import inverse
 
 
 @imports("aten.slice.Tensor", "aten.slice_copy")
@@ -137,23 +138,33 @@ def embedding_bag(
 @imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
 def index(node: Node, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
     """The elements at indices along some dimensions, as NumPy indexes."""
-    axes = [axis for axis, given in enumerate(indices) if given is not None]
-    given = [indexed for indexed in indices if indexed is not None]
-    if any(indexed.element_type == i1 for indexed in given):
+    given, order, first = _indexed(node, x, indices)
+    if any(places.element_type == i1 for places in given):
         refuse("a mask as an index: the size of the result depends on data")
-    together = axes == list(range(axes[0], axes[-1] + 1))
-    if len(axes) == 1:
-        places = from_front(node, node.tensor(given[0]), node.shape(x)[axes[0]])
-        return op.take(x, places, axes[0])
+    if len(given) == 1:
+        return op.take(x, from_front(node, node.tensor(given[0]), node.shape(x)[first]), first)
+    taken = op.gather_nd(_permuted(x, order), _lists(node, given))
+    return _permuted(taken, inverse(_to_start(first, len(_common_shape(node, given)), node.rank(taken))))
+
+
+def _indexed(node: Node, x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Sequence[Tensor], tuple[int, ...], int]:
+    """Return the indices that are given, and the dimensions of a tensor, those that they index first. The number
+    is how many of the others come before the dimensions of the indices in what is chosen: adjacent ones stay in their
+    place, and others are at the start."""
+    axes = [axis for axis, places in enumerate(indices) if places is not None]
     others = [axis for axis in range(node.rank(x)) if axis not in axes]
-    moved = op.permute_dims(x, [*axes, *others])
-    taken = op.gather_nd(moved, _lists(node, given))
-    rank = len(_common_shape(node, given))
-    if not together:
-        return taken
-    before = [axis for axis in others if axis < axes[0]]
-    order = [*range(rank, rank + len(before)), *range(rank), *range(rank + len(before), rank + len(others))]
-    return op.permute_dims(taken, order)
+    are_adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
+    return [places for places in indices if places is not None], (*axes, *others), axes[0] if are_adjacent else 0
+
+
+def _to_start(first: int, count: int, rank: int) -> tuple[int, ...]:
+    """Return the order in which `count` dimensions from `first` on come before all others."""
+    return (*range(first, first + count), *range(first), *range(first + count, rank))
+
+
+def _permuted(x: Operand, order: tuple[int, ...]) -> Operand:
+    """Return a tensor whose dimensions are those of `x` in another order."""
+    return x if [*order] == sorted(order) else op.permute_dims(x, [*order])
 
 
 def _common_shape(node: Node, tensors: Sequence[Tensor]) -> list[Size]:
@@ -175,31 +186,18 @@ def index_put(
     node: Node, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, *options: bool
 ) -> Operand:
     """A tensor with other elements at indices along some dimensions, or where a mask is true."""
-    given = [indexed for indexed in indices if indexed is not None]
+    given, order, first = _indexed(node, x, indices)
     if len(given) == 1 and given[0].element_type == i1 and not accumulate and not node.rank(values):
         mask = node.reshape(given[0], [*node.shape(given[0]), *([1] * (node.rank(x) - node.rank(given[0])))])
         return op.where(mask, node.typed(values), x)
-    if any(indexed.element_type == i1 for indexed in given):
+    if any(places.element_type == i1 for places in given):
         refuse("a mask as an index: the number of elements depends on data")
-    axes = [axis for axis, indexed in enumerate(indices) if indexed is not None]
-    others = [axis for axis in range(node.rank(x)) if axis not in axes]
-    order = [*axes, *others]
     shape, common = node.shape(x), _common_shape(node, given)
-    # The dimensions of adjacent indices stand in their place among those of the values, all others at the start.
-    first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
-    sizes = [shape[axis] for axis in others]
-    updates = node.broadcast_to(node.typed(values), [*sizes[:first], *common, *sizes[first:]])
-    last = first + len(common)
-    to_start = [*range(first, last), *range(first), *range(last, len(sizes) + len(common))]
-    new = op.scatter_nd(
-        _permuted(x, order), _lists(node, given), _permuted(updates, to_start), "add" if accumulate else "update"
-    )
-    return _permuted(new, sorted(range(len(order)), key=order.__getitem__))
-
-
-def _permuted(x: Operand, order: Sequence[int]) -> Operand:
-    """Return a tensor whose dimensions are those of `x` in another order."""
-    return x if list(order) == sorted(order) else op.permute_dims(x, list(order))
+    sizes = [shape[axis] for axis in order[len(given) :]]
+    chosen = [*sizes[:first], *common, *sizes[first:]]
+    updates = _permuted(node.broadcast_to(node.typed(values), chosen), _to_start(first, len(common), len(chosen)))
+    new = op.scatter_nd(_permuted(x, order), _lists(node, given), updates, "add" if accumulate else "update")
+    return _permuted(new, inverse(order))
 
 
 @imports("aten.gather")

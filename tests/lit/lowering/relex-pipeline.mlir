@@ -47,8 +47,8 @@ func.func @main(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>) -> tensor<2x4xf32> {
   func.return %y : tensor<2x4xf32>
 }
 
-// A weight is transposed once, when the program is compiled, and so are functions of constants computed. With `strict`,
-// functions like `exp` are left to compiled code.
+// Functions of constants, such as the transpose of a weight, are computed once, when the program is compiled. With
+// `strict`, those that round, like `exp`, are left to compiled code.
 // STRICT: func.func @transposed_weight
 // STRICT-NOT: permute_dims
 // STRICT: relex.exp

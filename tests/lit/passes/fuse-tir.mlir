@@ -198,20 +198,24 @@ func.func private @calls_itself(%x: tensor<4xf32>) -> tensor<4xf32> attributes {
 
 // -----
 
-// Equal groups become one function, that of the first; a group that differs stays another one.
+// Equal private groups become one function, that of the first; a group that differs stays another one, and so does one
+// that others may call.
 // CHECK-LABEL: func.func @layers(
 // CHECK-NEXT:    %0 = relex.call_tir @layer0(%x)
 // CHECK-NEXT:    %1 = relex.call_tir @layer0(%0)
 // CHECK-NEXT:    %2 = relex.call_tir @layer2(%1)
-// CHECK-NEXT:    func.return %2
+// CHECK-NEXT:    %3 = relex.call_tir @layer3(%2)
+// CHECK-NEXT:    func.return %3
 // CHECK:       tir.prim_func private @layer0(
 // CHECK-NOT:   @layer1
+// CHECK:       tir.prim_func @layer3(
 // CHECK:       tir.prim_func private @layer2({{.*}} attributes {tir.noalias, relex.mine} {
 func.func @layers(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = relex.call @layer0(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = relex.call @layer1(%0) : (tensor<4xf32>) -> tensor<4xf32>
   %2 = relex.call @layer2(%1) : (tensor<4xf32>) -> tensor<4xf32>
-  func.return %2 : tensor<4xf32>
+  %3 = relex.call @layer3(%2) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %3 : tensor<4xf32>
 }
 func.func private @layer0(%a: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
   %0 = relex.call_tir @negate(%a) : (tensor<4xf32>) -> tensor<4xf32>
@@ -219,6 +223,11 @@ func.func private @layer0(%a: tensor<4xf32>) -> tensor<4xf32> attributes {relex.
   func.return %1 : tensor<4xf32>
 }
 func.func private @layer1(%b: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
+  %0 = relex.call_tir @negate(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.call_tir @negate(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+func.func @layer3(%b: tensor<4xf32>) -> tensor<4xf32> attributes {relex.primitive} {
   %0 = relex.call_tir @negate(%b) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = relex.call_tir @negate(%0) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %1 : tensor<4xf32>
