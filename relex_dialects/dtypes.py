@@ -132,6 +132,12 @@ def is_sub_byte(dtype: np.dtype[Any]) -> bool:
     return dtype.name in DTYPES and DTYPES[dtype.name] in SUB_BYTE
 
 
+def takes_whole_bytes(t: Attribute) -> bool:
+    """Return whether elements of a machine type take whole bytes in buffers: an i1 takes one, other integers that fill
+    none are packed."""
+    return not isa(t, IntegerType) or t.width.data in (1, 8, 16, 32, 64)
+
+
 def storage_of(t: Attribute) -> Attribute:
     """Return the element type of the buffers that hold elements of a type."""
     return STORAGE_TYPES.get(t, t)

@@ -23,6 +23,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
+from relex.dialects.dtypes import takes_whole_bytes
 from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
@@ -179,8 +180,8 @@ def _pointer(
 ) -> SSAValue:
     """Return the address of the vector that `op` accesses in a buffer; if it is masked, it may be out of bounds."""
     buffer = Buffer(op, conversion, value)
-    element, kind, strides = buffer.element, buffer.kind, buffer.static_strides
-    if isa(element, IntegerType) and element.bitwidth not in (1, 8, 16, 32, 64):
+    kind, strides = buffer.kind, buffer.static_strides
+    if not takes_whole_bytes(buffer.element):
         fail(op, f"expected elements that fill whole bytes in a vector as in memory, found {kind.element_type}")
     if not strides or strides[-1] != 1:
         fail(op, f"expected contiguous elements in the last dimension, found {kind}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType, VectorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, VectorType, i64
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import takes_whole_bytes
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import variables_in
@@ -310,7 +311,5 @@ def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) ->
     assert isa(kind, MemRefType)
     strides = kind.get_strides()
     *outer, last = indices
-    element = kind.element_type
-    fills_bytes = not isa(element, IntegerType) or element.width.data in (1, 8, 16, 32, 64)
     in_row = strides is not None and strides[-1] == 1
-    return fills_bytes and in_row and last.step == step and all(index.same for index in outer)
+    return takes_whole_bytes(kind.element_type) and in_row and last.step == step and all(index.same for index in outer)
