@@ -64,14 +64,15 @@ def value(shown: str, text: str, **more: Any) -> dict[str, Any]:
 
 
 def values(shown: str, text: str, **more: Any) -> dict[str, Any]:
-    """Describe an option that may be given several times."""
+    """Describe an option that may be given several times, as its help says at the end."""
     return value(shown, f"{text}; may be given several times", action="append", default=[], **more)
 
 
 def add_options(parser: argparse._ActionsContainer, *tables: Options) -> None:  # pyright: ignore[reportPrivateUsage]
     """Add options to a parser or a group of one."""
-    for name, options in [option for table in tables for option in table.items()]:
-        parser.add_argument(name, **options)
+    for table in tables:
+        for name, options in table.items():
+            parser.add_argument(name, **options)
 
 
 DEBUG: Options = {"--debug": flag("print a Python traceback with every error")}
@@ -231,7 +232,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that all tools have, and make the parser raise `ToolError`."""
+    """Add the options that tools share beside `relex-opt`, and make the parser raise `ToolError`."""
     parser.add_argument("--version", action=VersionAction)
     add_options(parser, DEBUG)
     raise_tool_errors(parser)

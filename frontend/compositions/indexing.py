@@ -1,4 +1,4 @@
-"""Positions along dimensions."""
+"""Positions along dimensions, and parts of tensors there: taken out, ordered and put together."""
 
 from __future__ import annotations
 

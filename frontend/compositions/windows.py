@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from relex.frontend import op
+from relex.frontend.compositions.indexing import LAST
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.site import Site
@@ -50,7 +51,7 @@ def cut(x: Operand, windows: Windows) -> Operand:
     """Cut off negative padding."""
     for d, (before, after) in enumerate(zip(windows.before, windows.after, strict=True)):
         if before < 0 or after < 0:
-            end = after if after < 0 else 2**63 - 1
+            end = after if after < 0 else LAST
             x = op.strided_slice(x, [d + 2], [max(-before, 0)], [end])
     return x
 

@@ -27,8 +27,10 @@ from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.proof import single
-from relex.reference.proof.single import BITS, FIRST, SECOND, P, are_single
+from relex.reference.proof.single import BITS, P, are_single
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
+
+_FIRST, _SECOND = np.uint64(single.FIRST), np.uint64(single.SECOND)  # NumPy converts large integers slowly.
 
 AT_ONCE = 2**20
 """The number of products that are computed at once."""
@@ -372,8 +374,8 @@ def _words(terms: Any) -> Any:
 
 def _mixed(words: Any, key: np.uint64) -> Any:
     """Return words that look random for other words."""
-    words = (words ^ key) * FIRST
-    words = (words ^ (words >> 32)) * SECOND
+    words = (words ^ key) * _FIRST
+    words = (words ^ (words >> 32)) * _SECOND
     return words ^ (words >> 31)
 
 

@@ -213,10 +213,8 @@ def _symbols(terms: Terms, interface: Interface, arguments: Sequence[Any]) -> li
 
 def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
     numbers = SymbolicNumbers(terms)
-    program, steps = (
-        Program(side.runner.module, numbers=numbers),
-        RESIDUE_STEPS if isinstance(terms, Residues) else STEPS,
-    )
+    program = Program(side.runner.module, numbers=numbers)
+    steps = RESIDUE_STEPS if isinstance(terms, Residues) else STEPS
     token = RUNNING.set(terms)
     try:
         inputs = [

@@ -29,7 +29,10 @@ from relex.reference.interpreter.budget import take
 UNDEFINED, TRUE, FALSE = 0, 1, 2
 """The numbers of some terms: memory that was not written, and booleans."""
 
-CONSTANT, ELEMENT = LEAVES = "constant", "element"
+CONSTANT, ELEMENT = "constant", "element"
+
+LEAVES = (CONSTANT, ELEMENT)
+"""The heads of terms without parts."""
 
 SUM = "sum"
 """The head of float sums in any order."""

@@ -225,6 +225,28 @@ def test_a_pass_that_fails_is_the_last_one_of_the_page(tmp_path: Path, capfd: py
     assert "--html" in capfd.readouterr().err
 
 
+DROP_NAME = """
+from dataclasses import dataclass
+from relex.passes import RelexPass
+
+@dataclass(frozen=True)
+class DropNamePass(RelexPass):
+    name = "drop-name"
+
+    def apply(self, ctx, op):
+        del op.body.block.first_op.properties["sym_name"]
+"""
+
+
+def test_a_pass_that_takes_away_a_name_is_told_by_the_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, passes, page = tmp_path / "p.mlir", tmp_path / "drop_name.py", tmp_path / "p.html"
+    program.write_text(SMALL)
+    passes.write_text(DROP_NAME)
+    assert relex_opt([str(program), "--load-passes", str(passes), "-p", "drop-name", "--html", str(page)]) == 1
+    assert "'func.func' op expected property 'sym_name'" in capfd.readouterr().err
+    assert "expected property 'sym_name'" in _data(page.read_text())["steps"][-1]["error"]
+
+
 COPY = """
 tir.prim_func @copy(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
   %four = arith.constant 4 : index

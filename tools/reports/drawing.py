@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.utils.hints import isa
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import locate
 from relex.dialects.relex import CallOp, CallTirOp
@@ -59,9 +58,14 @@ class Drawing:
 
 def draw_graphs(module: ModuleOp) -> dict[str, Drawing]:
     """Return pictures of the graph functions of a module by name, without those that only pass their arguments on."""
-    parts = {name: _parts(op) for op in module.ops if (name := get_name_if_symbol(op))}
+    parts = {name: _parts(op) for op in module.ops if (name := symbol_name(op))}
     drawn = {f.sym_name.data: _draw(f, parts) for f in module.ops if isinstance(f, func.FuncOp) and f.body.blocks}
     return {name: drawing for name, drawing in drawn.items() if any(box.kind != "argument" for box in drawing.boxes)}
+
+
+def symbol_name(op: Operation) -> str:
+    """Return the name of a symbol; empty for other ops, and for an op that a pass has left without one."""
+    return getattr(op.properties.get("sym_name"), "data", "")
 
 
 def _parts(function: Operation) -> tuple[str, ...]:

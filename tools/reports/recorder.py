@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import CompileError, Diagnostic, describe
 from relex.dialects.tir import PrimFuncOp
@@ -17,7 +16,7 @@ from relex.lowering.plan_memory import PlanMemoryPass
 from relex.passes import CheckTirPass
 from relex.passes.base import steps_of
 from relex.tools.instrumentation import Instrumentation
-from relex.tools.reports.drawing import Drawing, draw_graphs
+from relex.tools.reports.drawing import Drawing, draw_graphs, symbol_name
 from relex.tools.reports.listings import Listing, Listings
 from relex.tools.reports.memory import MemoryPlan, memory_plans
 
@@ -144,4 +143,4 @@ def _function_of(diagnostic: Diagnostic) -> str:
     op = diagnostic.op
     while op is not None and not isinstance(op.parent_op(), ModuleOp):
         op = op.parent_op()
-    return (get_name_if_symbol(op) if op is not None else None) or ""
+    return "" if op is None else symbol_name(op)

@@ -96,7 +96,8 @@ def _scan(node: Node, inputs: Sequence[Tensor]) -> list[AnyValue]:
     body, scans = node.graph("body"), node.integer("num_scan_inputs")
     directions = node.integers("scan_input_directions") or node.integers("directions") or [0] * scans
     axes = node.integers("scan_input_axes") or [0] * scans
-    out_directions, out_axes = (node.integers(f"scan_output_{of}") or [] for of in ("directions", "axes"))
+    out_directions = node.integers("scan_output_directions") or []
+    out_axes = node.integers("scan_output_axes") or []
     state: list[AnyValue] = list(inputs[: len(inputs) - scans])
     scanned = inputs[len(inputs) - scans :]
     axes = [axis % node.rank(x) for axis, x in zip(axes, scanned, strict=True)]

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import leaky_relu
+from relex.frontend.importing.values import plain
 from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantization import dequantize, quantize, saturated
 from relex.frontend.onnx.operators.windows import average_pool
@@ -80,7 +81,7 @@ def _average_pool(node: Node, x: Tensor) -> Operand:
 
 
 FUNCTIONS: dict[str, Callable[[Node, Tensor], Operand]] = {
-    "QLinearSigmoid": lambda node, x: op.sigmoid(x),
+    "QLinearSigmoid": plain(op.sigmoid),
     "QLinearLeakyRelu": lambda node, x: leaky_relu(x, node.number("alpha", 0.01)),
     "QLinearSoftmax": _softmax,
     "QLinearGlobalAveragePool": _global_average_pool,

@@ -38,7 +38,7 @@ def scalar(node: Node, value: Value, *options: Any) -> Operand:
 
 
 @imports("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
-def numbers(node: Node, *arguments: Any) -> Operand:
+def arange(node: Node, *arguments: Any) -> Operand:
     """The numbers from 0 on, or from one to another, which may be in steps."""
     overload = node.fx.target._overloadname
     start, end = (0, arguments[0]) if overload == "default" else arguments[:2]

@@ -76,8 +76,8 @@ def attention(
 
 def _repeated_heads(node: Node, x: Tensor, query: Tensor) -> Tensor:
     batch, heads, *rest = node.shape(x)
-    both = heads, node.shape(query)[1]
-    heads, wanted = (node.closed(number, "a number of heads that is open") for number in both)
+    reason = "a number of heads that is open"
+    heads, wanted = node.closed(heads, reason), node.closed(node.shape(query)[1], reason)
     repeated = node.broadcast_to(op.expand_dims(x, 2), [batch, heads, wanted // heads, *rest])
     return node.tensor(node.reshape(repeated, [batch, wanted, *rest]))
 
