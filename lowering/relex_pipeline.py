@@ -47,6 +47,7 @@ from relex.passes import (
     ScheduleCpuPass,
     SetTargetPass,
     ShareLoopsPass,
+    SimplifyOpsPass,
     SplitReductionsPass,
     SplitWindowsPass,
     TrimWindowsPass,
@@ -64,13 +65,13 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
+    // set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
     // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
-    // legalize-ops,
-    // annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,rewrite-layout,
-    // merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,
-    // expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,
-    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries
+    // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,
+    // rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,
+    // convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,
+    // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,
+    // add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -104,9 +105,9 @@ def pipeline(
 ) -> list[tuple[Level, list[ModulePass]]]:
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
-    folding = [FoldConstantsPass(strict=strict), CancelTransposesPass(strict), TrimWindowsPass(), PackBytesPass()]
-    layers = [FoldBatchNormPass(), SplitWindowsPass(), BlockChannelsPass(), JoinRowsPass()]
-    sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
+    folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), CancelTransposesPass(strict)]
+    layers = [TrimWindowsPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass(), BlockChannelsPass()]
+    sizes = [JoinRowsPass(), InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]

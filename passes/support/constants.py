@@ -7,12 +7,25 @@ from collections.abc import Iterable
 from xdsl.ir import SSAValue
 
 from relex.dialects.dtypes import dense_bytes, record_of, repeats
-from relex.dialects.relex import ConstantOp
+from relex.dialects.relex import (
+    BroadcastToOp,
+    ConstantOp,
+    ExpandDimsOp,
+    PermuteDimsOp,
+    ReshapeOp,
+    SqueezeOp,
+)
+from relex.dialects.relex.types import tensor_type
+
+_ARRANGED = (BroadcastToOp, ExpandDimsOp, PermuteDimsOp, ReshapeOp, SqueezeOp)
+"""Operators whose results hold what their operand holds."""
 
 
 def holds_only(value: SSAValue, number: float) -> bool:
-    """Return whether a value is a constant that holds nothing but `number`, with the same sign if that is zero.
-    Integers never equal a number like 0.5."""
+    """Return whether a value of known size is a constant, perhaps broadcast or reshaped, that holds nothing but
+    `number`, with the same sign if that is zero. Integers never equal a number like 0.5."""
+    while isinstance(op := value.owner, _ARRANGED) and tensor_type(value.type).has_static_shape():
+        value = op.operand
     if not isinstance(constant := value.owner, ConstantOp):
         return False
     try:

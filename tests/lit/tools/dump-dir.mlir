@@ -1,23 +1,24 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/15_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/16_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
 // CHECK-NEXT: 02_set-target.mlir
 // CHECK-NEXT: 03_fold-constants.mlir
-// CHECK-NEXT: 04_cancel-transposes.mlir
-// CHECK-NEXT: 05_trim-windows.mlir
-// CHECK-NEXT: 06_pack-bytes.mlir
-// CHECK-NEXT: 07_fold-batch-norm.mlir
-// CHECK-NEXT: 08_split-windows.mlir
-// CHECK-NEXT: 09_block-channels.mlir
-// CHECK-NEXT: 10_join-rows.mlir
-// CHECK-NEXT: 11_infer-sizes.mlir
-// CHECK-NEXT: 12_localize-sizes.mlir
-// CHECK-NEXT: 13_remove-unused.mlir
-// CHECK-NEXT: 14_fuse-attention.mlir
-// CHECK-NEXT: 15_legalize-ops.mlir
+// CHECK-NEXT: 04_simplify-ops.mlir
+// CHECK-NEXT: 05_cancel-transposes.mlir
+// CHECK-NEXT: 06_trim-windows.mlir
+// CHECK-NEXT: 07_pack-bytes.mlir
+// CHECK-NEXT: 08_fold-batch-norm.mlir
+// CHECK-NEXT: 09_split-windows.mlir
+// CHECK-NEXT: 10_block-channels.mlir
+// CHECK-NEXT: 11_join-rows.mlir
+// CHECK-NEXT: 12_infer-sizes.mlir
+// CHECK-NEXT: 13_localize-sizes.mlir
+// CHECK-NEXT: 14_remove-unused.mlir
+// CHECK-NEXT: 15_fuse-attention.mlir
+// CHECK-NEXT: 16_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.
