@@ -239,6 +239,9 @@ def conv2d_blocked(
     need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
     convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
     bottom, left and right) or four (top, left, bottom, right).
+
+    Without groups, the weight may have smaller blocks of input channels, whose size divides `c`, and fewer channels
+    than the blocks of the data hold: the others, at the end of the last one, are not read.
     """
 
 def conv2d_packed(

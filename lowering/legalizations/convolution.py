@@ -19,6 +19,7 @@ from relex.dialects.relex import (
     SlidingWindows,
     Windows,
 )
+from relex.dialects.relex.blocked_convolution import parts_of_block
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size, count
 from relex.lowering.legalizations.indexing import padded
@@ -76,12 +77,17 @@ def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
     axes = [reduce_axis(blocks, "b"), *_window_axes(windows), reduce_axis(w.shape[4], "c")]
     terms = [axis for axis in axes if axis.extent != 1] or [axes[-1]]
     b, *inner, c = (axis if axis in terms else 0 for axis in axes)
+    parts = parts_of_block(x.shape, w.shape, op.properties)
 
     def element(n: Axis, g: Expr | int, o: Expr | int, *index: Axis) -> Expr:
         *place, i = index
         output = member(g, outputs, o)
-        source = output if op.depthwise is not None else member(g, blocks, b)
-        inside = [] if x.ndim == 4 else [i if op.depthwise is not None else c]
+        if op.depthwise is not None:
+            source, inside = output, [i]
+        else:
+            block = member(g, blocks, b)
+            source, inside = (block, [c]) if parts == 1 else (block // parts, [block % parts * w.shape[4] + c])
+        inside = [] if x.ndim == 4 else inside
         return sum(data[n, source, *_inside(windows, place, inner), *inside] * w[output, b, *inner, c, i], axis=terms)
 
     return _by_group(op, [x, w], groups, outputs, element, "yxi")

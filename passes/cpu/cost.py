@@ -261,8 +261,11 @@ MIN_SCATTERED_COLUMNS = 8
 
 # Blocks of channels
 
-SHARE_OF_ZEROS = 1 / 32
+SHARE_OF_ZEROS = 1 / 3
 """Zeros that may fill the last block, relative to the channels."""
+
+COST_OF_SINGLE_VECTORS = 1 / 8
+"""What blocks of one vector cost more than those of two, relative to all."""
 
 COST_OF_UNBLOCKING = 6
 """Cost of bringing an element from blocks of channels into the usual order, in multiplications of vectors: it is read

@@ -34,11 +34,12 @@ class BlockChannelsPass(RelexPass):
     `batch_norm`, pools and means follow; where something else needs a result, it is brought into the usual order.
 
     This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
-    channels or nearly so, those of several groups if vectors divide the channels of each, and those with a group for
-    each channel of data in blocks; convolutions of several groups whose rows of results do not fill vectors always are
-    in blocks. Data with rows that are too short for vectors is brought into blocks for them, as are operands of a
-    `concat` with others that are in blocks, for a convolution of both. The number of images may be open. Sums add up in
-    another order, so `strict` compilation leaves out this pass.
+    channels or few zeros fill the last block, which is then read in parts without them; those of several groups if
+    vectors divide the channels of each, and those with a group for each channel of data in blocks; convolutions of
+    several groups whose rows of results do not fill vectors always are in blocks. Data with rows that are too short for
+    vectors is brought into blocks for them, as are operands of a `concat` with others that are in blocks, for a
+    convolution of both. The number of images may be open. Sums add up in another order, so `strict` compilation leaves
+    out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
@@ -150,15 +151,21 @@ def _has_partial_vectors(value: SSAValue, processor: Processor) -> bool:
 
 
 def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
-    """Return the size of the blocks of some values; None if there is none. It divides their channels, or some zeros
-    fill the last block, which no convolution adds up."""
+    """Return the size of the blocks of some values that takes least time; None if there is none. It divides their
+    channels, or some zeros fill the last block, which no convolution reads."""
     lanes = processor.lanes(_bits(values))
     joined = [part for value in values if isinstance(value.owner, ConcatOp) for part in value.owner.operands]
     channels = [shape_of(value)[1] for value in (*values, *joined)]
-    may_fill = not any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values)
+    may_fill = not any(isinstance(v.owner, ConcatOp) for v in values)
     within = [count for value in values for count in _within(value) if count % lanes == 0]
-    sizes = (size for size in (2 * lanes, lanes) if not any(count % size for count in within))
-    return next((size for size in sizes if all(_fits(count, size, may_fill) for count in channels)), None)
+    sizes = [size for size in (2 * lanes, lanes) if not any(count % size for count in within)]
+    fitting = [size for size in sizes if all(_fits(count, size, may_fill) for count in channels)]
+    share = {lanes: cost.COST_OF_SINGLE_VECTORS}
+
+    def time(size: int) -> float:
+        return sum(count + -count % size for count in channels) * (1 + share.get(size, 0))
+
+    return min(fitting, key=time, default=None)
 
 
 def _within(value: SSAValue) -> Sequence[int]:
@@ -174,7 +181,7 @@ def _size_after_blocks(values: Sequence[SSAValue], sizes: Mapping[SSAValue, int]
     time to fill the last block with zeros, and to bring the results into the usual order, than to do so with the data,
     which is in blocks and needed nowhere else; None if not."""
     found = [op for value in values if isinstance(op := value.owner, Conv2dOp)]
-    if len(found) != 1 or any(isinstance(v.owner, ConcatOp) or _is_convolved(v) for v in values):
+    if len(found) != 1 or any(isinstance(v.owner, ConcatOp) for v in values):
         return None
     (op,) = found
     if op.data not in sizes or not op.data.has_one_use() or as_integer(op.groups) != 1:
@@ -195,10 +202,6 @@ def _bits(values: Sequence[SSAValue]) -> int:
 def _fits(channels: int, size: int, may_fill: bool) -> bool:
     missing = -channels % size
     return missing == 0 or (may_fill and missing <= cost.SHARE_OF_ZEROS * channels)
-
-
-def _is_convolved(value: SSAValue) -> bool:
-    return any(isinstance(use.operation, Conv2dOp) for use in value.uses)
 
 
 @dataclass

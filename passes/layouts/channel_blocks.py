@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import prod
+from math import gcd, prod
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
@@ -119,6 +119,8 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
         before = into_blocks(data, size) if block == 1 else ()
         data, block = before[-1].results[0] if before else data, 1
     _, channels, *window = filled.shape
+    # A part divides the block, so that what fills the last block is not read.
+    block = gcd(channels, block)
     parts = filled.reshape(-1, size, channels // block, block, *window)
     constant = ConstantOp(parts.transpose(0, 2, 4, 5, 3, 1))
     constant.result.name_hint = op.weight.name_hint

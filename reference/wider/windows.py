@@ -135,6 +135,8 @@ def blocked_convolution(op: Operation, x: Any, weight: Any) -> Value:
     kernel = moved(
         weight, lambda a: a.transpose(0, 5, 1, 4, 2, 3).reshape([outer * inner, a.shape[1] * a.shape[4], *a.shape[2:4]])
     )
+    if not given(op, "depthwise") and given(op, "groups", 1) == 1:
+        data = moved(data, lambda a: a[:, : kernel.shape[1]])
     found = convolved(op, data, kernel, data.shape[1] if given(op, "depthwise") else given(op, "groups", 1))
     return moved(found, lambda a: np.moveaxis(a.reshape([a.shape[0], outer, inner, *a.shape[2:]]), 2, 4))
 

@@ -36,6 +36,9 @@ class Conv2dBlockedOp(SlidingWindows):
     convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
     bottom, left and right) or four (top, left, bottom, right).
 
+    Without groups, the weight may have smaller blocks of input channels, whose size divides `c`, and fewer channels
+    than the blocks of the data hold: the others, at the end of the last one, are not read.
+
     ```mlir
     %y = relex.conv2d_blocked %x, %w padding = [1, 1]
         : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
@@ -82,8 +85,10 @@ class Conv2dBlockedOp(SlidingWindows):
             if not equal(count % groups, 0):
                 raise InferenceError(f"expected blocks of {what} channels that {groups} groups share, found {count}")
         blocks, channels = (0, 5) if "depthwise" in properties else (1, 4)
-        expect_equal(data[1] // groups, weight[blocks], "blocks of input channels of data and weight")
-        expect_equal((*data, 1)[4], weight[channels], "input channels in a block of data and weight")
+        parts = parts_of_block(data, weight, properties)
+        read = weight[blocks] if parts == 1 else (weight[1] + (parts - 1)) // parts
+        expect_equal(data[1] // groups, read, "blocks of input channels of data and weight")
+        expect_equal((*data, 1)[4], weight[channels] * parts, "input channels in a block of data and weight")
         if "depthwise" in properties:
             expect_equal(groups, 1, "groups of depthwise convolutions and")
             expect_equal(weight[1], 1, "input channels of a channel and")
@@ -100,12 +105,25 @@ class Conv2dBlockedOp(SlidingWindows):
         return Windows.read(weight[2:4], self.properties)
 
     def evaluate(self, x: Array, weight: Array) -> Array:
-        channels_first = np.moveaxis(x.reshape((*x.shape, 1)[:5]), 4, 2)
-        parts = self.windows(weight.shape).over(channels_first, 0)
+        data = np.moveaxis(x.reshape((*x.shape, 1)[:5]), 4, 2)
+        groups = as_integer(self.groups)
+        if (count := parts_of_block(x.shape, weight.shape, self.properties)) > 1:
+            data = data.reshape(x.shape[0], x.shape[1] * count, weight.shape[4], *x.shape[2:4])[:, : weight.shape[1]]
+        parts = self.windows(weight.shape).over(data, 0)
         if self.depthwise is not None:
             return contract("nbcxyrs,bprsqc->nbxyc", parts, weight)
-        groups = as_integer(self.groups)
         parts = parts.reshape(x.shape[0], groups, weight.shape[1], *parts.shape[2:])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         result = contract("ngbcxyrs,gobrsci->ngoxyi", parts, kernels)
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
+
+
+def parts_of_block(data: Sequence[Size], weight: Sequence[Size], properties: Mapping[str, Attribute]) -> int:
+    """Return the number of blocks of a weight that are read from one of the data: 1 unless their sizes are known and
+    differ, and no channels are in groups."""
+    size, part = (*data, 1)[4], weight[4]
+    if "depthwise" in properties or as_integer(properties["groups"]) != 1:
+        return 1
+    if not isinstance(size, int) or not isinstance(part, int) or part <= 0 or size % part:
+        return 1
+    return size // part or 1

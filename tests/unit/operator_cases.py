@@ -269,6 +269,7 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     ),
     (partial(Conv2dBlockedOp, padding=[1], depthwise=True), [_images(1, 2, 4, 3, 3), _images(2, 1, 3, 3, 1, 3)]),
     (partial(Conv2dBlockedOp, padding=[1], groups=2), [_images(1, 4, 4, 3, 2), _images(6, 2, 3, 2, 2, 3)]),
+    (partial(Conv2dBlockedOp, padding=[1]), [_images(2, 2, 4, 3, 6), _images(2, 5, 3, 2, 2, 3)]),
     (partial(Conv1dOp, padding=[2, 1], dilation=[2]), [_images(2, 3, 5), _images(2, 3, 3)]),
     (partial(Conv3dOp, strides=[1, 2, 1], padding=[1, 0, 1]), [_integers(1, 2, 3, 4, 3), _integers(3, 2, 2, 2, 3)]),
     (partial(Conv1dTransposeOp, strides=[2], padding=[1, 0]), [_images(2, 3, 4), _images(3, 2, 3)]),

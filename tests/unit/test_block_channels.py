@@ -93,6 +93,17 @@ def grouped(x: Any) -> Any:
     return convolved(convolved(convolved(x, 32, 3, 1), 32, 4, groups=8), 16, 32, 1)
 
 
+def read_in_parts(x: Any) -> Any:
+    """A convolution of 12 channels in blocks of 16, filled with what is not finite."""
+    filled = op.divide(const(1.0, "float32"), convolved(x, 12))
+    return op.max_pool2d(convolved(filled, 8, 12), [2, 2])
+
+
+def by_channel_and_in_parts(x: Any) -> Any:
+    filled = op.conv2d(op.exp(convolved(x, 26)), constant(26, 1, 3, 3), groups=26, padding=[1])
+    return op.mean(convolved(filled, 14, 26, 1, strides=[2, 1]), axis=[2, 3])
+
+
 NETWORKS: dict[str, Callable[[Any], Any]] = {
     "two": two,
     "residual": residual,
@@ -105,6 +116,8 @@ NETWORKS: dict[str, Callable[[Any], Any]] = {
     "a number for each place": lambda x: convolved(op.multiply(constant(7, 6), convolved(x)), 8, 16),
     "filled with zeros": lambda x: op.mean(op.relu(op.add(convolved(x, 63), constant(1, 63, 1, 1))), axis=[2, 3]),
     "filled, then the largest": lambda x: op.max_pool2d(op.exp(convolved(x, 63)), [2, 2]),
+    "filled, then read in parts": read_in_parts,
+    "filled by channel, then read in parts": by_channel_and_in_parts,
     "few at the end": few_at_the_end,
     "some at the end": lambda x: few_at_the_end(x, 14, 3),
     "groups in the usual order": lambda x: op.mean(op.relu(by_channel(op.concat([x] * 21, axis=1))), axis=[2, 3]),
@@ -142,6 +155,7 @@ def test_results_agree_up_to_rounding(name: str) -> None:
     [
         "residual",
         "filled with zeros",
+        "filled, then read in parts",
         "few at the end",
         "groups in the usual order",
         "joined with others",

@@ -61,18 +61,37 @@ func.func @meeting(%x: tensor<1x4x4x4xf32>)
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:     blocked
 func.func @others(%x: tensor<1x4x4x4xf32>, %w: tensor<32x4x1x1xf32>, %y: tensor<1x4x?x4xf32>)
-    -> (tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<1x32x?x1xf32>) {
+    -> (tensor<1x32x4x4xf32>, tensor<1x9x1x1xf32>, tensor<1x32x1x1xf32>, tensor<1x32x?x1xf32>) {
   %v = relex.constant dense<0.5> : tensor<32x4x1x1xf32>
-  %u = relex.constant dense<0.25> : tensor<12x4x1x1xf32>
+  %u = relex.constant dense<0.25> : tensor<9x4x1x1xf32>
   %0 = relex.conv2d %x, %v : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
   %1 = relex.relu %0 : (tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32>
-  %2 = relex.conv2d %x, %u : (tensor<1x4x4x4xf32>, tensor<12x4x1x1xf32>) -> tensor<1x12x4x4xf32>
-  %3 = relex.max_pool2d %2 pool_size = [4, 4] : (tensor<1x12x4x4xf32>) -> tensor<1x12x1x1xf32>
+  %2 = relex.conv2d %x, %u : (tensor<1x4x4x4xf32>, tensor<9x4x1x1xf32>) -> tensor<1x9x4x4xf32>
+  %3 = relex.max_pool2d %2 pool_size = [4, 4] : (tensor<1x9x4x4xf32>) -> tensor<1x9x1x1xf32>
   %4 = relex.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x4x4xf32>
   %5 = relex.max_pool2d %4 pool_size = [4, 4] : (tensor<1x32x4x4xf32>) -> tensor<1x32x1x1xf32>
   %6 = relex.conv2d %y, %v : (tensor<1x4x?x4xf32>, tensor<32x4x1x1xf32>) -> tensor<1x32x?x4xf32>
   %7 = relex.max_pool2d %6 pool_size = [4, 4] : (tensor<1x32x?x4xf32>) -> tensor<1x32x?x1xf32>
-  func.return %1, %3, %5, %7 : tensor<1x32x4x4xf32>, tensor<1x12x1x1xf32>, tensor<1x32x1x1xf32>, tensor<1x32x?x1xf32>
+  func.return %1, %3, %5, %7 : tensor<1x32x4x4xf32>, tensor<1x9x1x1xf32>, tensor<1x32x1x1xf32>, tensor<1x32x?x1xf32>
+}
+
+// Zeros fill a block. Only the channels that there are in it are read, in parts whose size divides theirs and the block.
+// CHECK-LABEL: func.func @filled
+// CHECK:         [[F:%.+]] = relex.conv2d_blocked %x, {{.*}} : (tensor<1x4x4x4xf32>, tensor<1x4x1x1x1x32xf32>) -> tensor<1x1x4x4x32xf32>
+// CHECK:         [[D:%.+]] = relex.conv2d_blocked [[F]], {{.*}} depthwise : (tensor<1x1x4x4x32xf32>, tensor<1x1x1x1x1x32xf32>) -> tensor<1x1x4x4x32xf32>
+// CHECK:         relex.conv2d_blocked [[D]], {{.*}} : (tensor<1x1x4x4x32xf32>, tensor<1x3x1x1x8x32xf32>) -> tensor<1x1x4x4x32xf32>
+// AVX2-LABEL: func.func @filled
+// AVX2:         [[F:%.+]] = relex.conv2d_blocked %x, {{.*}} -> tensor<1x3x4x4x8xf32>
+// AVX2:         relex.conv2d_blocked {{.*}} : (tensor<1x3x4x4x8xf32>, tensor<2x3x1x1x8x16xf32>) -> tensor<1x2x4x4x16xf32>
+func.func @filled(%x: tensor<1x4x4x4xf32>) -> tensor<1x32x2x2xf32> {
+  %w = relex.constant dense<0.5> : tensor<24x4x1x1xf32>
+  %u = relex.constant dense<0.25> : tensor<24x1x1x1xf32>
+  %v = relex.constant dense<0.125> : tensor<32x24x1x1xf32>
+  %0 = relex.conv2d %x, %w : (tensor<1x4x4x4xf32>, tensor<24x4x1x1xf32>) -> tensor<1x24x4x4xf32>
+  %1 = relex.conv2d %0, %u groups = 24 : (tensor<1x24x4x4xf32>, tensor<24x1x1x1xf32>) -> tensor<1x24x4x4xf32>
+  %2 = relex.conv2d %1, %v : (tensor<1x24x4x4xf32>, tensor<32x24x1x1xf32>) -> tensor<1x32x4x4xf32>
+  %3 = relex.max_pool2d %2 pool_size = [2, 2] strides = [2, 2] : (tensor<1x32x4x4xf32>) -> tensor<1x32x2x2xf32>
+  func.return %3 : tensor<1x32x2x2xf32>
 }
 
 // Data with short rows is brought into blocks for a convolution of each channel; longer rows fill vectors.
