@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relex.dialects.sizes import names_in
 from relex.reference.equivalence.samples import KINDS
 from relex.reference.fuzzing.structures import random_program
 from relex.runtime import build, get_threads, load, set_threads
+from relex.tools.campaign.calling import as_list, called, random_arguments
 from relex.tools.campaign.subject import Case, Subject
-from relex.tools.campaign.subjects.wider import arguments_with, as_list, called
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -34,11 +33,7 @@ class CallsSubject(Subject):
     def check(self, case: Case) -> str | None:
         executable = build(case.module, cache=False)
         rng = np.random.default_rng(int(case.options["seed"]))
-        specs = executable["main"].signature.inputs
-        sizes = {
-            name: int(rng.integers(0, 6)) for spec in specs for size in spec.shape for name in sorted(names_in(size))
-        }
-        arguments = arguments_with(specs, sizes, rng, str(rng.choice(list(KINDS))))
+        arguments = random_arguments(executable["main"].signature.inputs, rng, str(rng.choice(list(KINDS))))
         expected = _bits(called(executable["main"], arguments))
         for what, call in self._ways(executable, arguments, rng):
             if _bits(call()) != expected:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
-from relex.dialects.signature import TensorSpec
-from relex.dialects.sizes import names_in
 from relex.reference import interpret
-from relex.reference.equivalence.samples import KINDS
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.fuzzing.variants import main_of
 from relex.reference.wider.graphs import follow, judge, steps
 from relex.runtime import build
+from relex.tools.campaign.calling import as_list, called, first_difference
 from relex.tools.campaign.comparing import skip_unused_sizes
-from relex.tools.campaign.subject import Case, Skip, Subject, count
+from relex.tools.campaign.subject import Case, Subject, count
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -53,23 +49,6 @@ class WiderSubject(Subject):
             return difference_of(main, arguments, arrays, results)
 
         return first_difference(case, executable.signature.inputs, compare)
-
-
-def first_difference(
-    case: Case, specs: Sequence[TensorSpec], compare: Callable[[Sequence[Array]], str | int]
-) -> str | None:
-    """Return the first difference that `compare` finds on arguments of some kind; it returns how many elements were
-    decided if it finds none. Raises `Skip` if nothing could be decided."""
-    rng = np.random.default_rng(int(case.options["seed"]))
-    decided = 0
-    for kind in KINDS:
-        found = compare(random_arguments(specs, rng, kind))
-        if isinstance(found, str):
-            return f"{found} ({KINDS[kind].description})"
-        decided += found
-    if not decided:
-        raise Skip("nothing is decided")
-    return None
 
 
 def difference_of(main: FuncOp, arguments: Sequence[Array], arrays: Arrays, results: Sequence[Array]) -> str | int:
@@ -109,34 +88,3 @@ def with_all_values(module: ModuleOp) -> ModuleOp:
     returned.operands = values
     main.function_type = FunctionType.from_lists(main.function_type.inputs.data, [v.type for v in values])
     return module
-
-
-def random_arguments(specs: Sequence[TensorSpec], rng: np.random.Generator, kind: str) -> list[Array]:
-    """Return arguments of a kind, in which sizes of one name are equal. Raises `Skip` if a size is negative."""
-    names = {name for spec in specs for size in spec.shape for name in names_in(size)}
-    return arguments_with(specs, {name: int(rng.integers(0, 6)) for name in sorted(names)}, rng, kind)
-
-
-def arguments_with(
-    specs: Sequence[TensorSpec], sizes: Mapping[str, int], rng: np.random.Generator, kind: str
-) -> list[Array]:
-    """Return arguments of a kind with these sizes. Raises `Skip` if one of their shapes is negative."""
-    shapes = [spec.shape_with(sizes) for spec in specs]
-    if min(chain.from_iterable(shapes), default=0) < 0:
-        raise Skip("sizes that do not go together: one of them is negative")
-    draw = KINDS[kind].draw
-    return [draw(rng, spec.dtype, shape, i) for i, (spec, shape) in enumerate(zip(specs, shapes, strict=True))]
-
-
-def called(function: Callable[..., Any], arguments: Sequence[Array]) -> Any:
-    """Call a function. Raises `Skip` if it refuses the sizes of the arguments."""
-    try:
-        return function(*arguments)
-    except ValueError as e:
-        raise Skip(f"sizes that do not go together: {e}") from e
-
-
-def as_list(results: Any) -> list[Array]:
-    """Return the results of a call."""
-    several = cast("Sequence[Any]", results if isinstance(results, tuple | list) else [results])
-    return [np.asarray(a) for a in several if a is not None]

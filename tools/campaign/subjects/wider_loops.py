@@ -19,9 +19,9 @@ from relex.reference.interpreter.api import Interpretation
 from relex.reference.interpreter.program import Program
 from relex.reference.wider.graphs import Verdict
 from relex.reference.wider.loops import HeldNumbers
+from relex.tools.campaign.calling import called, first_difference
 from relex.tools.campaign.comparing import skip_unused_sizes
 from relex.tools.campaign.subject import Case, Subject, count
-from relex.tools.campaign.subjects.wider import called, first_difference
 
 OF_OPERATORS = 0.7
 """How often loops are those of operators."""
