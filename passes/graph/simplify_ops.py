@@ -15,15 +15,16 @@ from xdsl.pattern_rewriter import (
 )
 
 from relex.dialects.relex import Operator
+from relex.dialects.relex.types import tensor_type
 from relex.passes.base import RelexPass
-from relex.passes.support.constants import erase_unused_constants
 
 
 @dataclass(frozen=True)
 class SimplifyOpsPass(RelexPass):
     """
-    Replaces operators of graphs by simpler ones with the same result, to the bit, by the rules of `canonicalize`, and
-    removes those that nothing uses. Unlike `canonicalize` it changes no loops.
+    Replaces operators of graphs by simpler ones with the same result, to the bit, by the rules of `canonicalize`. It
+    changes no loops, and keeps what operators require of sizes that are not known: those with several operands of
+    unknown sizes stay, as do operators without users, which `remove-unused` removes.
 
     ```mlir
     func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<3x2xf32> {
@@ -34,7 +35,7 @@ class SimplifyOpsPass(RelexPass):
       %1 = relex.permute_dims %0 : (tensor<2x3xf32>) -> tensor<3x2xf32>
       func.return %1 : tensor<3x2xf32>
     }
-    // simplify-ops
+    // simplify-ops,remove-unused
     func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<3x2xf32> {
       %0 = relex.permute_dims %x : (tensor<2x3xf32>) -> tensor<3x2xf32>
       func.return %0 : tensor<3x2xf32>
@@ -46,12 +47,14 @@ class SimplifyOpsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         PatternRewriteWalker(SimplifyOperator()).rewrite_module(op)
-        erase_unused_constants(list(op.walk()))
 
 
 class SimplifyOperator(RewritePattern):
-    """Erase an operator without users, or apply the first rule that changes it."""
+    """Apply the first rule that changes an operator."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Operator, rewriter: PatternRewriter) -> None:
-        GreedyRewritePatternApplier(list(op.get_canonicalization_patterns())).match_and_rewrite(op, rewriter)
+        if sum(not tensor_type(value.type).has_static_shape() for value in op.operands) > 1:
+            return
+        patterns = list(op.get_canonicalization_patterns())
+        GreedyRewritePatternApplier(patterns, dce_enabled=False).match_and_rewrite(op, rewriter)

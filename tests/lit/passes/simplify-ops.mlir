@@ -3,7 +3,8 @@
 
 // A mask that hides nothing, as exporters write it.
 // CHECK-LABEL: func.func @everything
-// CHECK-NEXT:    func.return %x
+// CHECK-NOT:     relex.where
+// CHECK:         func.return %x
 func.func @everything(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %true = relex.constant dense<true> : tensor<1x3xi1>
   %0 = relex.expand_dims %true axis = [0] : (tensor<1x3xi1>) -> tensor<1x1x3xi1>
@@ -23,7 +24,28 @@ func.func @unknown_size(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   func.return %1 : tensor<?xf32>
 }
 
-// What a rule leaves over goes, and what else has no users; loops stay as they are.
+// A sum with a size that is not known, and a number that is, requires nothing of it.
+// CHECK-LABEL: func.func @one_unknown_size
+// CHECK:         func.return %x
+func.func @one_unknown_size(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %one = relex.constant dense<1.0> : tensor<f32>
+  %0 = relex.multiply %x, %one : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+  func.return %0 : tensor<?xf32>
+}
+
+// Two sizes must be equal, even if the result is one of the operands, or nothing uses it.
+// CHECK-LABEL: func.func @two_unknown_sizes
+// CHECK:         [[W:%.+]] = relex.where
+// CHECK:         relex.add
+// CHECK-NEXT:    func.return [[W]]
+func.func @two_unknown_sizes(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %true = relex.constant dense<true> : tensor<i1>
+  %0 = relex.where %true, %x, %y : (tensor<i1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = relex.add %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  func.return %0 : tensor<?xf32>
+}
+
+// Loops stay as they are.
 // CHECK-LABEL: func.func @loops
 // CHECK:         %unused = arith.constant
 // CHECK:         arith.mulf
@@ -34,13 +56,5 @@ func.func @loops(%x: memref<4xf32>) {
   %0 = memref.load %x[%c0] : memref<4xf32>
   %1 = arith.mulf %0, %one : f32
   memref.store %1, %x[%c0] : memref<4xf32>
-  func.return
-}
-
-// CHECK-LABEL: func.func @unused
-// CHECK-NEXT:    func.return
-func.func @unused(%x: tensor<4xf32>) {
-  %0 = relex.relu %x : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = relex.negative %0 : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
