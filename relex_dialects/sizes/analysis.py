@@ -87,9 +87,11 @@ class SizeAnalysis:
 
     def require(self, requirement: Requirement) -> None:
         """Add a requirement of the current op. Fails if it can never hold."""
-        if not self._solver.require(requirement):
-            lhs, rhs = self._solver.solved([requirement.lhs, requirement.rhs])
-            fail(self._op, f"expected sizes with {requirement}, found {lhs} and {rhs}")
+        if self._solver.require(requirement):
+            return
+        refused = self._solver.refused or requirement
+        lhs, rhs = self._solver.solved([refused.lhs, refused.rhs])
+        fail(self._op, f"expected sizes with {refused}, found {lhs} and {rhs}")
 
     def callee(self, symbol: SymbolRefAttr) -> FunctionSizes:
         """Return the sizes of a function that the current op calls."""

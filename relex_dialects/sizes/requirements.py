@@ -140,6 +140,8 @@ class Solver:
         self._rank: dict[str, int] = {}
         self._left: list[Requirement] = []
         self._solved: dict[Size, Size] = {}
+        self.refused: Requirement | None = None
+        """The last requirement that cannot hold: one that was added, or an earlier one that it contradicts."""
 
     @property
     def left(self) -> Sequence[Requirement]:
@@ -163,11 +165,12 @@ class Solver:
         return self._solved[size]
 
     def require(self, requirement: Requirement) -> bool:
-        """Add a requirement. Returns whether it can hold."""
+        """Add a requirement. Returns whether it can hold, together with the others."""
         if requirement.lhs == requirement.rhs:
             return True
         now = Requirement(self._solve(requirement.lhs), requirement.relation, self._solve(requirement.rhs)).reduced()
         if now.holds is not None:
+            self.refused = self.refused if now.holds else requirement
             return now.holds
         if now.relation == "==" and self._learn(now.lhs, now.rhs):
             earlier, self._left = self._left, []

@@ -456,6 +456,13 @@ WRONG_PROGRAMS = {
         "  func.return\n}",
         "<string>:3:8: error: 'relex.add' op expected shapes that broadcast, found 3 and 4",
     ),
+    "a size that contradicts what was required of it": (
+        "func.func @f(%x: tensor<1x?x4xf32>, %w: tensor<1x2x4xf32>) -> tensor<1x4x7xf32> {\n"
+        "  %y = relex.conv1d_transpose %x, %w groups = 2\n"
+        "      : (tensor<1x?x4xf32>, tensor<1x2x4xf32>) -> tensor<1x4x7xf32>\n"
+        "  func.return %y : tensor<1x4x7xf32>\n}",
+        "<string>:2:8: error: 'relex.conv1d_transpose' op expected sizes with x_d1 % 2 == 0, found 1 and 0",
+    ),
     "a loop function with static arguments that differ": (
         "func.func @f(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<3xf32> {\n"
         "  %z = relex.call_tir @g(%x, %y) : (tensor<3xf32>, tensor<2xf32>) -> tensor<3xf32>\n"
