@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module, verify_module
 from relex.dialects.processors import processor_of
 from relex.dialects.target import Target, set_target
-from relex.dialects.tir import ForOp, LoopKind
+from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, ScheduleCpuPass
 from relex.passes.cpu.register_tiles import best_tile
@@ -251,6 +251,32 @@ def test_epilogue_in_the_tile() -> None:
     rng = np.random.default_rng(0)
     a, w, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((17, 64), (40, 64), (40,)))
     np.testing.assert_allclose(build(text)["main"](a, w, b), np.maximum(a @ w.T + b, 0), rtol=1e-4, atol=1e-4)
+
+
+BLOCKED = """
+func.func @main(%a: tensor<1x3x7x9x16xf32>, %w: tensor<2x3x3x3x16x16xf32>) -> tensor<1x2x5x7x16xf32> {
+  %0 = relex.conv2d_blocked %a, %w
+      : (tensor<1x3x7x9x16xf32>, tensor<2x3x3x3x16x16xf32>) -> tensor<1x2x5x7x16xf32>
+  func.return %0 : tensor<1x2x5x7x16xf32>
+}"""
+
+
+def test_low_tiles_of_convolutions_have_partial_sums() -> None:
+    """Seven places are four and three, of two vectors each: six sums in flight are too few."""
+    assert partial_sums(loops(BLOCKED, AVX2)) == ["conv2d_blocked_rest_rf"]
+    assert partial_sums(loops(BLOCKED, AVX2, strict=True)) == []
+    assert partial_sums(loops(program("odd"), AVX2)) == []
+    assert partial_sums(loops(BLOCKED.replace("x9x16", "x8x16").replace("5x7", "5x6"), AVX2)) == []
+    rng = np.random.default_rng(0)
+    a, w = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((1, 3, 7, 9, 16), (2, 3, 3, 3, 16, 16)))
+    found = build(BLOCKED, target=AVX2)["main"](a, w)
+    np.testing.assert_array_equal(found, interpret(BLOCKED)["main"](a, w))
+
+
+def partial_sums(module: ModuleOp) -> list[str]:
+    """The blocks that compute partial sums of low tiles."""
+    names = [op.block_name.data for op in module.walk() if isinstance(op, BlockOp)]
+    return [name for name in names if name.endswith("_rest_rf")]
 
 
 SOFTMAX = """

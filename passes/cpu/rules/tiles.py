@@ -13,6 +13,7 @@ from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import loops_of
+from relex.passes.analysis.reductions import order_matters
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
@@ -35,12 +36,14 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     elements are contiguous and the tiles divide the columns, or each element is used once. Columns at the edge of a
     packed operand compute more than is stored; without packing, a guard keeps them in bounds. If the operand is a
     constant in every call, `rewrite-layout` packs it at compile time: then it is worth it even for one row. Rows left
-    over by tiles of one height are done in lower tiles; their number may be known only at run time. So may the number
-    of columns: contiguous ones that are left over by full tiles are done in narrow tiles with a guard; others are
-    packed panel by panel, and what is left over stays as it is. Where tiles divide the columns, each panel is packed
-    right before all rows use it, and is still in a cache then; several are packed together if columns are contiguous.
-    Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the next one;
-    rows that would evict each other from the first-level cache are copied (`row_blocks.py`).
+    over by tiles of one height are done in lower tiles; their number may be known only at run time. Low tiles of
+    convolutions add up each sum in parts, if that keeps the units busy and the order does not matter; matrix products
+    keep the order, so that a row has the same result among any number of others. The number of columns may be known
+    only at run time, too: contiguous ones that are left over by full tiles are done in narrow tiles with a guard;
+    others are packed panel by panel, and what is left over stays as it is. Where tiles divide the columns, each panel
+    is packed right before all rows use it, and is still in a cache then; several are packed together if columns are
+    contiguous. Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the
+    next one; rows that would evict each other from the first-level cache are copied (`row_blocks.py`).
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -97,6 +100,17 @@ class _Tiling:
     def registers(self) -> int:
         """The number of vector registers."""
         return self.processor.vector_registers
+
+    @property
+    def partial_sums(self) -> int:
+        """The number of parts of each sum of a tile that is lower than the first ones: as many as keep the units busy,
+        if the registers hold them."""
+        count, sums = 1, self.tile.rows * self.tile.vectors
+        if self.tile.rows == self.heights[0] or self.axes.panels_at_once(self.tile, self.registers) > 1:
+            return count
+        while count * sums < cost.LATENCY and 2 * count * sums + self.tile.vectors + 1 <= self.registers:
+            count *= 2
+        return count
 
 
 @dataclass(frozen=True)
@@ -237,7 +251,9 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     if (at_once := axes.panels_at_once(tile, tiling.registers)) > 1:
         panels, *inner = schedule.split(nest.panels, [None, at_once])
     outer = [*nest.outer, *blocks]
-    schedule.reorder(*outer, panels, row_tile, *nest.terms, row, *nest.inside, *inner, nest.columns)
+    nest, partial = _in_partial_sums(schedule, nest, tiling)
+    terms = nest.terms if partial is None else [*nest.terms, partial]
+    schedule.reorder(*outer, panels, row_tile, *terms, row, *nest.inside, *inner, nest.columns)
     if tiling.blocks.stride:
         copy_rows(schedule, nest.block, outer, axes, tile, tiling.blocks.stride)
     if tiling.is_packed and not axes.has_known_columns and not axes.is_unit_stride:
@@ -249,9 +265,30 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         _put_columns_inside(schedule, nest.block, epilogue, row_tile)
     if tiling.is_packed and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
-    init = schedule.decompose_reduction(nest.block, nest.terms[0])
-    for user in (init, nest.block, epilogue):
+    added = nest.block if partial is None else schedule.rfactor(nest.block, partial, nest.terms[0])
+    loops = schedule.get_loops(nest.block)
+    init = schedule.decompose_reduction(nest.block, loops[loops.index(row_tile) + 1])
+    for user in (init, epilogue):
         _use_registers(schedule, user, nest, row_tile, tile.lanes)
+    # Partial sums are initialized, computed and added up.
+    users = (added,) if partial is None else (Block(added.func, f"{added.name}_init"), added, nest.block)
+    for user in users:
+        _use_registers(schedule, user, replace(nest, block=added), row_tile, tile.lanes)
+
+
+def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[_Nest, Loop | None]:
+    """Divide the terms of sums of a low tile among partial sums, enough of them to keep the units busy, if the sums go
+    over several loops, as those of convolutions do, and may be added up in any order. Return the loop over the partial
+    sums as well, None if there are none."""
+    count = tiling.partial_sums
+    if count == 1 or len(nest.terms) == 1 or order_matters(schedule.block_op(nest.block)):
+        return nest, None
+    extents = [schedule.loop_op(loop).extent for loop in nest.terms]
+    *_, last = (-1, *(i for i, extent in enumerate(extents) if isinstance(extent, int) and extent % count == 0))
+    if last < 0:
+        return nest, None
+    step, partial = schedule.split(nest.terms[last], [None, count])
+    return replace(nest, terms=[*nest.terms[:last], step, *nest.terms[last + 1 :]]), partial
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
