@@ -37,7 +37,8 @@ class BlockChannelsPass(RelexPass):
     channels or few zeros fill the last block, which is then read in parts without them; those of several groups if
     vectors divide the channels of each, and those with a group for each channel of data in blocks; convolutions of
     several groups whose rows of results do not fill vectors always are in blocks. Data with rows that are too short for
-    vectors is brought into blocks for them, as are operands of a `concat` with others that are in blocks, for a
+    vectors, or with windows that are too large to be written out, is brought into blocks for those of each channel,
+    channels with several results repeated; so are operands of a `concat` with others that are in blocks, for a
     convolution of both. The number of images may be open. Sums add up in another order, so `strict` compilation leaves
     out this pass.
 

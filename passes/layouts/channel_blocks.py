@@ -20,6 +20,7 @@ from relex.dialects.relex import (
     AvgPool2dOp,
     AvgPool3dOp,
     BatchNormOp,
+    BroadcastToOp,
     ConcatOp,
     ConstantOp,
     Conv2dBlockedOp,
@@ -38,6 +39,7 @@ from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.tensors import array_of
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
+from relex.passes.cpu import cost
 
 Make = Callable[[Operation, Sequence[SSAValue], int], Sequence[Operation]]
 """Maps an operator, its operands, in blocks as far as they are computed in blocks, and the size of a block of its
@@ -116,7 +118,12 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     filled = _filled(weight, 0, size)
     before: Sequence[Operation] = ()
     if is_depthwise := _is_depthwise(op):
-        before = into_blocks(data, size) if block == 1 else ()
+        if (times := _results_of_a_channel(op)) > 1:
+            before = from_blocks(data, shape_of(op.data)) if block > 1 else ()
+            before = [*before, *_repeated(before[-1].results[0] if before else data, times)]
+            before = [*before, *into_blocks(before[-1].results[0], size)]
+        elif block == 1:
+            before = into_blocks(data, size)
         data, block = before[-1].results[0] if before else data, 1
     _, channels, *window = filled.shape
     # A part divides the block, so that what fills the last block is not read.
@@ -132,15 +139,27 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
 
 def _is_depthwise(op: Conv2dOp) -> bool:
     """Return whether each channel is convolved on its own."""
-    groups = as_integer(op.groups)
-    return groups > 1 and (groups, 1) == shape_of(op.weight)[:2]
+    return as_integer(op.groups) > 1 and shape_of(op.weight)[1] == 1
+
+
+def _results_of_a_channel(op: Conv2dOp) -> int:
+    """Return the number of results of each channel that is convolved on its own."""
+    return shape_of(op.weight)[0] // as_integer(op.groups)
+
+
+def _repeated(value: SSAValue, times: int) -> Sequence[Operation]:
+    """Return the ops that repeat each channel of a value `[N, C, H, W]`."""
+    n, channels, *sizes = shape_of(value)
+    apart = _reshape(value, (n, channels, 1, *sizes))
+    repeated = BroadcastToOp(apart.results[0], [-1 if n == DYNAMIC_INDEX else n, channels, times, *sizes])
+    return [apart, repeated, _reshape(repeated.result, (n, channels * times, *sizes))]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
     assert isinstance(op, Conv2dOp)
     if array_of(op.weight) is None:
         return None
-    return (0,) if _is_depthwise(op) else ()
+    return (0,) if _is_depthwise(op) and _results_of_a_channel(op) == 1 else ()
 
 
 def _of_groups(op: Operation) -> Sequence[int]:
@@ -152,8 +171,12 @@ def _of_groups(op: Operation) -> Sequence[int]:
 
 
 def _has_short_rows(op: Operation, line: int) -> bool:
-    """Return whether rows of results are so short that vectors of them are, which channels always fill."""
-    return shape_of(op.results[0])[3] < line
+    """Return whether rows of results are so short that vectors of them are, which channels always fill, or windows are
+    so large that these are worth it for rows of a vector, and for any that are computed from distant elements."""
+    assert isinstance(op, Conv2dOp)
+    *_, row = shape_of(op.results[0])
+    is_large = prod(shape_of(op.weight)[2:]) > cost.MAX_COPIES
+    return row < line or (is_large and (row == line or as_integers(op.strides)[-1] > 1))
 
 
 IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _has_short_rows, _of_groups, slides=True), Conv2dOp)

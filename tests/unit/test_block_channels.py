@@ -104,6 +104,19 @@ def by_channel_and_in_parts(x: Any) -> Any:
     return op.mean(convolved(filled, 14, 26, 1, strides=[2, 1]), axis=[2, 3])
 
 
+def three_of_each(x: Any) -> Any:
+    """Three results of each channel, of data in the usual order and of data in blocks."""
+    first = op.conv2d(x, constant(9, 1, 3, 3), groups=3, padding=[1])
+    second = op.conv2d(convolved(first, 16, 9), constant(48, 1, 2, 3), groups=16, strides=[1, 2], dilation=[2, 1])
+    return op.max_pool2d(convolved(second, 8, 48, 1), [2, 2])
+
+
+def large_windows(x: Any) -> Any:
+    """Windows of more terms than are written out, which are vectors in blocks alone."""
+    data = op.concat([op.concat([x] * 8, axis=1)] * 6, axis=3)
+    return op.mean(op.conv2d(data, constant(24, 1, 7, 7), groups=24, strides=[1, 2], padding=[3]), axis=[2, 3])
+
+
 NETWORKS: dict[str, Callable[[Any], Any]] = {
     "two": two,
     "residual": residual,
@@ -118,6 +131,8 @@ NETWORKS: dict[str, Callable[[Any], Any]] = {
     "filled, then the largest": lambda x: op.max_pool2d(op.exp(convolved(x, 63)), [2, 2]),
     "filled, then read in parts": read_in_parts,
     "filled by channel, then read in parts": by_channel_and_in_parts,
+    "three results of each channel": three_of_each,
+    "large windows": large_windows,
     "few at the end": few_at_the_end,
     "some at the end": lambda x: few_at_the_end(x, 14, 3),
     "groups in the usual order": lambda x: op.mean(op.relu(by_channel(op.concat([x] * 21, axis=1))), axis=[2, 3]),
@@ -156,6 +171,7 @@ def test_results_agree_up_to_rounding(name: str) -> None:
         "residual",
         "filled with zeros",
         "filled, then read in parts",
+        "three results of each channel",
         "few at the end",
         "groups in the usual order",
         "joined with others",

@@ -110,6 +110,19 @@ func.func @short_rows(%x: tensor<1x64x5x5xf32>, %y: tensor<1x64x2x34xf32>) -> (t
   func.return %2, %3 : tensor<1x64xf32>, tensor<1x64xf32>
 }
 
+// Channels with several results each are repeated.
+// CHECK-LABEL: func.func @two_of_each
+// CHECK:         [[A:%.+]] = relex.reshape %x shape = [1, 16, 1, 5, 5]
+// CHECK-NEXT:    [[R:%.+]] = relex.broadcast_to [[A]] shape = [1, 16, 2, 5, 5]
+// CHECK-NEXT:    relex.reshape [[R]] shape = [1, 32, 5, 5]
+// CHECK:         relex.conv2d_blocked {{.*}} depthwise : (tensor<1x1x5x5x32xf32>, tensor<1x1x3x3x1x32xf32>) -> tensor<1x1x5x5x32xf32>
+func.func @two_of_each(%x: tensor<1x16x5x5xf32>) -> tensor<1x32xf32> {
+  %w = relex.constant dense<0.5> : tensor<32x1x3x3xf32>
+  %0 = relex.conv2d %x, %w padding = [1] groups = 16 : (tensor<1x16x5x5xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x5x5xf32>
+  %1 = relex.mean %0 axis = [2, 3] : (tensor<1x32x5x5xf32>) -> tensor<1x32xf32>
+  func.return %1 : tensor<1x32xf32>
+}
+
 // The number of images may be open: into blocks, in blocks and in the usual order again.
 // CHECK-LABEL: func.func @open_batch
 // CHECK:         [[R:%.+]] = relex.reshape %x shape = [-1, 2, 32, 5, 5] : (tensor<?x64x5x5xf32>) -> tensor<?x2x32x5x5xf32>
