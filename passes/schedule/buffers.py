@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -25,7 +24,6 @@ from relex.dialects.index.span import ANYTHING, Span
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.schedule.blocks import CompactBufferOp, TransformLayoutOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
-from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying, equal_atoms
 from relex.passes.analysis.footprints import region_of
@@ -97,8 +95,8 @@ def _is_computed_anew(read: BlockAccess, write: BlockAccess) -> bool:
     steps = list(steps_in(loop))
     if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
         return False
-    if write.in_init or any(isinstance(op, scf.IfOp) for op in walk(write.block)):
-        return False
+    if write.in_init or write.access.op.parent_op() is not write.block:
+        return False  # It may not happen in every iteration.
     wanted, given = region_of([read.element], loop), region_of([write.element], loop)
     return all(w is not None and g is not None and g.holds(w) for w, g in zip(wanted, given, strict=True))
 

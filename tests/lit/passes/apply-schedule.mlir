@@ -683,6 +683,51 @@ schedule.sequence for @stencil {
 
 // -----
 
+// So does a padded copy, which is written in every iteration, whatever the condition of the padding.
+
+// CHECK-LABEL: @padded_stencil
+// CHECK: tir.for %{{.+}} @i_0 in (3) {
+// CHECK-NEXT: tir.alloc_buffer : memref<6xf32>
+// CHECK-NEXT: tir.for %{{.+}} @halo in (6) {
+tir.prim_func @padded_stencil(%X: memref<12xf32>) outs(%Y: memref<12xf32>) attributes {tir.noalias} {
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %end = arith.constant 13 : index
+  %T = tir.alloc_buffer : memref<14xf32>
+  tir.for %i @i1 in (14) {
+    tir.block @T (%vi: spatial<14> = %i) {
+      %after = arith.cmpi sge, %vi, %one : index
+      %before = arith.cmpi slt, %vi, %end : index
+      %inside = arith.andi %after, %before : i1
+      %p = scf.if %inside -> (f32) {
+        %at = arith.subi %vi, %one : index
+        %x = memref.load %X[%at] : memref<12xf32>
+        scf.yield %x : f32
+      } else {
+        %zero = arith.constant 0.0 : f32
+        scf.yield %zero : f32
+      }
+      memref.store %p, %T[%vi] : memref<14xf32>
+    }
+  }
+  tir.for %i @i in (12) {
+    tir.block @Y (%vi: spatial<12> = %i) {
+      %a = memref.load %T[%vi] : memref<14xf32>
+      %next = arith.addi %vi, %two : index
+      %b = memref.load %T[%next] : memref<14xf32>
+      %s = arith.addf %a, %b : f32
+      memref.store %s, %Y[%vi] : memref<12xf32>
+    }
+  }
+}
+schedule.sequence for @padded_stencil {
+  schedule.split @i by [?, 4]
+  schedule.compute_at @T at @i_0 into [@halo]
+  schedule.compact_buffer @T write 0
+}
+
+// -----
+
 // A reduction goes to where its result is read, with loops of its own.
 
 // CHECK-LABEL: @row_sums
