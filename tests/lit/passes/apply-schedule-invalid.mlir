@@ -1742,26 +1742,29 @@ schedule.sequence for @written_later {
 // -----
 
 // What an iteration does not store, it has from an earlier one.
-tir.prim_func @stored_sometimes(%X: memref<8xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+tir.prim_func @stored_sometimes(%X: memref<4xf32>) outs(%Y: memref<2x4xf32>) attributes {tir.noalias} {
   %c2 = arith.constant 2 : index
-  %T = tir.alloc_buffer : memref<1xf32>
-  %c0 = arith.constant 0 : index
-  tir.for %i @i in (4) {
-    tir.block @T (%vi: spatial<4> = %i) {
-      %some = arith.cmpi slt, %vi, %c2 : index
-      scf.if %some {
-        %x = memref.load %X[%vi] : memref<8xf32>
-        memref.store %x, %T[%c0] : memref<1xf32>
+  %T = tir.alloc_buffer : memref<4xf32>
+  tir.for %o @o in (2) {
+    tir.for %i @i in (4) {
+      tir.block @T (%vi: spatial<4> = %i) {
+        %some = arith.cmpi slt, %vi, %c2 : index
+        scf.if %some {
+          %x = memref.load %X[%vi] : memref<4xf32>
+          memref.store %x, %T[%vi] : memref<4xf32>
+        }
       }
     }
-    tir.block @Y (%vi: spatial<4> = %i) {
-      %t = memref.load %T[%c0] : memref<1xf32>
-      memref.store %t, %Y[%vi] : memref<4xf32>
+    tir.for %j @j in (4) {
+      tir.block @Y (%vo: spatial<2> = %o, %vj: spatial<4> = %j) {
+        %t = memref.load %T[%vj] : memref<4xf32>
+        memref.store %t, %Y[%vo, %vj] : memref<2x4xf32>
+      }
     }
   }
 }
 schedule.sequence for @stored_sometimes {
-  // expected-error @+1 {{'schedule.compact_buffer' op expected %T to hand on nothing from one iteration of @i to another}}
+  // expected-error @+1 {{'schedule.compact_buffer' op expected %T to hand on nothing from one iteration of @o to another}}
   schedule.compact_buffer @T write 0
 }
 
