@@ -232,9 +232,9 @@ def _along_channels(op: Operation) -> Sequence[int] | None:
 def _joins_whole_blocks(op: Operation, line: int) -> bool:
     """Return whether all operands are whole blocks, and a convolution to such blocks reads them."""
     readers = [use.operation for use in op.results[0].uses]
-    convolutions = [r.result for r in readers if isinstance(r, Conv2dOp) and _of_convolution(r) == ()]
+    across = [r for r in readers if isinstance(r, Conv2dOp) and not _is_depthwise(r) and _of_convolution(r) is not None]
     channels = [shape_of(value)[1] % line for value in op.operands]
-    return not any(channels) and any(shape_of(v)[1] % line == 0 for v in convolutions)
+    return not any(channels) and any(shape_of(r.result)[1] % line == 0 for r in across)
 
 
 IN_BLOCKS.add(InBlocks(_concat, _along_channels, _joins_whole_blocks), ConcatOp)
