@@ -106,8 +106,9 @@ def pipeline(
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
     are others, each at the place that it asks for; see `extends_pipeline`."""
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), CancelTransposesPass(strict)]
-    layers = [TrimWindowsPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass(), BlockChannelsPass()]
-    sizes = [JoinRowsPass(), InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
+    layers = [TrimWindowsPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
+    images = [BlockChannelsPass(), JoinRowsPass()]
+    sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
@@ -115,7 +116,7 @@ def pipeline(
     levels: list[tuple[Level, list[ModulePass]]] = [
         (
             "graph",
-            [SetTargetPass(), *folding, *layers, *sizes, FuseAttentionPass()],
+            [SetTargetPass(), *folding, *layers, *images, *sizes, FuseAttentionPass()],
         ),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),

@@ -161,10 +161,10 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
     within = [count for value in values for count in _within(value) if count % lanes == 0]
     sizes = [size for size in (2 * lanes, lanes) if not any(count % size for count in within)]
     fitting = [size for size in sizes if all(_fits(count, size, may_fill) for count in channels)]
-    share = {lanes: cost.COST_OF_SINGLE_VECTORS}
 
     def time(size: int) -> float:
-        return sum(count + -count % size for count in channels) * (1 + share.get(size, 0))
+        more = cost.COST_OF_SINGLE_VECTORS if size == lanes else 0
+        return (1 + more) * sum(count + -count % size for count in channels)
 
     return min(fitting, key=time, default=None)
 

@@ -6,13 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
+from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 
 from relex.dialects.relex import Operator
 from relex.dialects.relex.types import tensor_type
@@ -50,11 +45,10 @@ class SimplifyOpsPass(RelexPass):
 
 
 class SimplifyOperator(RewritePattern):
-    """Apply the first rule that changes an operator."""
+    """Apply the first rule that changes an operator with users; xDSL's pattern would erase one without."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Operator, rewriter: PatternRewriter) -> None:
-        if sum(not tensor_type(value.type).has_static_shape() for value in op.operands) > 1:
-            return
-        patterns = list(op.get_canonicalization_patterns())
-        GreedyRewritePatternApplier(patterns, dce_enabled=False).match_and_rewrite(op, rewriter)
+        is_used = any(result.first_use is not None for result in op.results)
+        if is_used and sum(not tensor_type(value.type).has_static_shape() for value in op.operands) <= 1:
+            CanonicalizationRewritePattern().match_and_rewrite(op, rewriter)

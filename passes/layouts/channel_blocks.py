@@ -116,17 +116,10 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     data, weight = operands[0], cast(Array, array_of(op.weight))
     block = shape_of(data)[4] if rank_of(data) == 5 else 1
     filled = _filled(weight, 0, size)
-    before: Sequence[Operation] = ()
-    if is_depthwise := _is_depthwise(op):
-        if (times := _results_of_a_channel(op)) > 1:
-            before = from_blocks(data, shape_of(op.data)) if block > 1 else ()
-            before = [*before, *_repeated(before[-1].results[0] if before else data, times)]
-            before = [*before, *into_blocks(before[-1].results[0], size)]
-        elif block == 1:
-            before = into_blocks(data, size)
-        data, block = before[-1].results[0] if before else data, 1
+    before = _by_channel(op, data, size) if (is_depthwise := _is_depthwise(op)) else ()
+    data = before[-1].results[0] if before else data
     _, channels, *window = filled.shape
-    # A part divides the block, so that what fills the last block is not read.
+    # A part divides the block, so that what fills the last block is not read; a channel of its own is one.
     block = gcd(channels, block)
     parts = filled.reshape(-1, size, channels // block, block, *window)
     constant = ConstantOp(parts.transpose(0, 2, 4, 5, 3, 1))
@@ -135,6 +128,16 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     groups = 1 if is_depthwise else as_integer(op.groups)
     new = Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise, groups)
     return [*before, constant, new]
+
+
+def _by_channel(op: Conv2dOp, data: SSAValue, size: int) -> Sequence[Operation]:
+    """Return the ops that bring data into blocks for a convolution of each channel, once for each of its results."""
+    is_blocked, times = rank_of(data) == 5, _results_of_a_channel(op)
+    if times == 1:
+        return () if is_blocked else into_blocks(data, size)
+    before = from_blocks(data, shape_of(op.data)) if is_blocked else ()
+    repeated = _repeated(before[-1].results[0] if before else data, times)
+    return [*before, *repeated, *into_blocks(repeated[-1].results[0], size)]
 
 
 def _is_depthwise(op: Conv2dOp) -> bool:
@@ -170,16 +173,16 @@ def _of_groups(op: Operation) -> Sequence[int]:
     return () if groups == 1 or _is_depthwise(op) else (outputs // groups, channels)
 
 
-def _has_short_rows(op: Operation, line: int) -> bool:
-    """Return whether rows of results are so short that vectors of them are, which channels always fill, or windows are
-    so large that these are worth it for rows of a vector, and for any that are computed from distant elements."""
+def _gains_by_blocks(op: Operation, line: int) -> bool:
+    """Return whether rows of results do not fill vectors, as channels always do, or windows are so large that blocks
+    are worth it for rows of one vector, and for any that are computed from elements with strides."""
     assert isinstance(op, Conv2dOp)
     *_, row = shape_of(op.results[0])
     is_large = prod(shape_of(op.weight)[2:]) > cost.MAX_COPIES
-    return row < line or (is_large and (row == line or as_integers(op.strides)[-1] > 1))
+    return row < line or (is_large and (row <= line or as_integers(op.strides)[-1] > 1))
 
 
-IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _has_short_rows, _of_groups, slides=True), Conv2dOp)
+IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _gains_by_blocks, _of_groups, slides=True), Conv2dOp)
 
 
 def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:

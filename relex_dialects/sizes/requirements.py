@@ -170,7 +170,8 @@ class Solver:
             return True
         now = Requirement(self._solve(requirement.lhs), requirement.relation, self._solve(requirement.rhs)).reduced()
         if now.holds is not None:
-            self.refused = self.refused if now.holds else requirement
+            if not now.holds:
+                self.refused = requirement
             return now.holds
         if now.relation == "==" and self._learn(now.lhs, now.rhs):
             earlier, self._left = self._left, []

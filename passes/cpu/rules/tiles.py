@@ -105,12 +105,15 @@ class _Tiling:
     def partial_sums(self) -> int:
         """The number of parts of each sum of a tile that is lower than the first ones: as many as keep the units busy,
         if the registers hold them."""
-        count, sums = 1, self.tile.rows * self.tile.vectors
         if self.tile.rows == self.heights[0] or self.axes.panels_at_once(self.tile, self.registers) > 1:
-            return count
-        while count * sums < cost.LATENCY and 2 * count * sums + self.tile.vectors + 1 <= self.registers:
-            count *= 2
-        return count
+            return 1
+        all_parts = self.tile
+        while all_parts.rows * all_parts.vectors < cost.LATENCY:
+            more = replace(all_parts, rows=2 * all_parts.rows)
+            if not more.fits(self.registers):
+                break
+            all_parts = more
+        return all_parts.rows // self.tile.rows
 
 
 @dataclass(frozen=True)
