@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from relex.dialects.processors import Processor
@@ -51,9 +51,8 @@ class SharedLoops:
 
 
 def stays(nest: ForOp) -> bool:
-    """Return whether threads share loops of a nest already, or LLVM compiles it better if it knows the range of all
-    loops, as for copies into panels."""
-    return any(loop.kind.data is LoopKind.PARALLEL for loop in loops_in(nest)) or packs(nest)
+    """Return whether threads share loops of a nest already."""
+    return any(loop.kind.data is LoopKind.PARALLEL for loop in loops_in(nest))
 
 
 def loops_to_share(nest: ForOp, processor: Processor) -> list[SharedLoops]:
@@ -63,6 +62,9 @@ def loops_to_share(nest: ForOp, processor: Processor) -> list[SharedLoops]:
     for number, loop in enumerate(chain):
         if loop.kind.data is LoopKind.SERIAL and loop.extent not in (0, 1):
             found.append(_together(chain[number:], cycles))
+            if packs(nest):  # Its panels: LLVM compiles the loops inside of them better if it knows their ranges.
+                found[-1] = replace(found[-1], loops=[loop])
+                break
         cycles /= max(1, count([loop], cost.LIKELY_SIZE))
     return sorted(
         (shared for shared in found if shared.is_worth_it), key=lambda shared: -min(shared.likely, cost.ENOUGH_PARTS)

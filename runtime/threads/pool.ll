@@ -24,9 +24,12 @@
 @last = internal global i64 0               ; the end of the iterations,
 @step = internal global i64 0               ; and the size of a chunk.
 
-@chunks.known = internal global [256 x ptr] zeroinitializer  ; Functions that were measured, by a part of their address,
-@times.known = internal global [256 x i64] zeroinitializer   ; the time of 1024 iterations of each,
+@chunks.known = internal global [1024 x ptr] zeroinitializer  ; Functions that were measured, by a part of their address,
+@times.known = internal global [1024 x i64] zeroinitializer   ; the time of 1024 iterations of each,
 @calls = internal global i64 0              ; and the number of calls, of which some measure again.
+
+@missed = internal global i64 0             ; The time of recent loops that only threads awake would have shared,
+@looked = internal global i64 0             ; and when the last one of them was looked at.
 
 @home = internal global i32 -1              ; The processor that the caller was on; negative if it is not known.
 
@@ -75,15 +78,17 @@ begin:
   %size = call i64 @llvm.umax.i64(i64 %share, i64 1)
   %address = ptrtoint ptr %chunk to i64
   %place = lshr i64 %address, 4
-  %slot = and i64 %place, 255
-  %chunk.known = getelementptr [256 x ptr], ptr @chunks.known, i64 0, i64 %slot
-  %time.known = getelementptr [256 x i64], ptr @times.known, i64 0, i64 %slot
+  %slot = and i64 %place, 1023
+  %chunk.known = getelementptr [1024 x ptr], ptr @chunks.known, i64 0, i64 %slot
+  %time.known = getelementptr [1024 x i64], ptr @times.known, i64 0, i64 %slot
   %measured = load ptr, ptr %chunk.known
   %is.known = icmp eq ptr %measured, %chunk
   %per.1024 = load i64, ptr %time.known
   %all.1024 = mul i64 %per.1024, %count
   %expected = lshr i64 %all.1024, 10
-  %is.long = icmp uge i64 %expected, ${sure}
+  %some.awake = call i1 @some_are_awake()
+  %least = select i1 %some.awake, i64 ${sure_awake}, i64 ${sure_asleep}
+  %is.long = icmp uge i64 %expected, %least
   %calls = load i64, ptr @calls
   %more.calls = add i64 %calls, 1
   store i64 %more.calls, ptr @calls
@@ -106,7 +111,7 @@ measure:
   %rest = sub i64 %last, %begun
   %times = udiv i64 %rest, %size
   %rest.time = mul i64 %time, %times
-  %worth = call i1 @is_worth_it(i64 %rest.time)
+  %worth = call i1 @is_worth_it(i64 %rest.time, i64 %after)
   br i1 %worth, label %open, label %go.on
 
 go.on:
@@ -151,14 +156,43 @@ leave:
 }
 
 ; Whether it is worth to share what takes a thread so many nanoseconds. Those that are awake take part at once; to wake
-; others costs the caller 3 microseconds, and they take 10 to 20 to come.
-define internal i1 @is_worth_it(i64 %time) {
+; others costs the caller 3 microseconds, and they take 10 to 20 to come. That is also worth it if loops in short
+; succession, each too short, take long enough together: more of them are likely to follow.
+define internal i1 @is_worth_it(i64 %time, i64 %now) {
+start:
+  %enough = icmp uge i64 %time, ${awake}
+  br i1 %enough, label %look, label %no
+
+look:
+  %some.awake = call i1 @some_are_awake()
+  br i1 %some.awake, label %yes, label %asleep
+
+asleep:
+  %looked = load i64, ptr @looked
+  %pause = sub i64 %now, %looked
+  %recent = icmp ult i64 %pause, ${patience}
+  %missed = load i64, ptr @missed
+  %before = select i1 %recent, i64 %missed, i64 0
+  %together = add i64 %before, %time
+  %worth = icmp uge i64 %together, ${asleep}
+  %rest = select i1 %worth, i64 0, i64 %together
+  store i64 %rest, ptr @missed
+  store i64 %now, ptr @looked
+  ret i1 %worth
+
+yes:
+  ret i1 true
+
+no:
+  ret i1 false
+}
+
+; Whether there is a thread that does not sleep.
+define internal i1 @some_are_awake() {
   %started = load i64, ptr @started
   %sleepers = load atomic i64, ptr @sleepers monotonic, align 8
-  %some.awake = icmp slt i64 %sleepers, %started
-  %least = select i1 %some.awake, i64 ${awake}, i64 ${asleep}
-  %worth = icmp uge i64 %time, %least
-  ret i1 %worth
+  %some = icmp slt i64 %sleepers, %started
+  ret i1 %some
 }
 
 ; The time in nanoseconds.
@@ -309,26 +343,27 @@ define internal i1 @is_at_home() {
 ; from running, then sleep.
 define internal i64 @await(i64 %seen) {
 start:
+  %begun = call i64 @now()
   br label %look
 
 look:
-  %turn = phi i64 [ 0, %start ], [ %turns, %apart ]
-  %now = load atomic i64, ptr @number acquire, align 8
-  %changed = icmp ne i64 %now, %seen
+  %number = load atomic i64, ptr @number acquire, align 8
+  %changed = icmp ne i64 %number, %seen
   br i1 %changed, label %found, label %again
 
 again:
-  %turns = add i64 %turn, 1
   %in.the.way = call i1 @is_at_home()
-  %patient = icmp ult i64 %turns, 2000
   br i1 %in.the.way, label %sleep, label %apart
 
 apart:
   call void @relax()
+  %now = call i64 @now()
+  %waited = sub i64 %now, %begun
+  %patient = icmp ult i64 %waited, ${patience}
   br i1 %patient, label %look, label %sleep
 
 found:
-  ret i64 %now
+  ret i64 %number
 
 sleep:
   %1 = call i32 @pthread_mutex_lock(ptr @lock)

@@ -24,8 +24,11 @@ WORTH_SHARING = 4_000
 WORTH_WAKING = 40_000
 """Nanoseconds of work that are worth waking threads for."""
 
-CERTAINLY_WORTH_WAKING = 2 * WORTH_WAKING
-"""Nanoseconds of work, by an earlier measurement, that threads are woken for without another one."""
+SURE = 2
+"""How many times as long work must have been, by an earlier measurement, to be shared without another one."""
+
+PATIENCE = 100_000
+"""Nanoseconds that a thread waits for work before it sleeps."""
 
 _ONLINE = os.sysconf_names["SC_NPROCESSORS_ONLN"]
 
@@ -104,6 +107,7 @@ def pool_text(triple: str, *more: str, clock: int = time.CLOCK_MONOTONIC, online
 
     system = "linux.ll" if "linux" in triple else "elsewhere.ll"
     values = {"clock": clock, "online": online, "most": MAX_THREADS}
-    values |= {"awake": WORTH_SHARING, "asleep": WORTH_WAKING, "sure": CERTAINLY_WORTH_WAKING}
+    values |= {"awake": WORTH_SHARING, "asleep": WORTH_WAKING, "patience": PATIENCE}
+    values |= {"sure_awake": SURE * WORTH_SHARING, "sure_asleep": SURE * WORTH_WAKING}
     text = "\n".join(read_ir("relex.runtime.threads", file, **values) for file in (system, "pool.ll", *more))
     return f"{text}\ndefine internal void @relax() {{ {baseline_of(triple).pause} ret void }}"

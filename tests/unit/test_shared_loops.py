@@ -61,15 +61,25 @@ def test_large_products_are_shared(shape: tuple[int, int, int], is_shared: bool)
 
 
 def test_enough_parts() -> None:
-    """Four panels are few: threads share the tiles in all of them."""
-    assert shared(dense(14 * 1000, 784, 128)) == [4, 1000]
+    """Four panels are few: threads share the tiles in all of them, after they have packed one each."""
+    assert shared(dense(14 * 1000, 784, 128)) == [4, 4, 1000]
+
+
+def test_panels_that_threads_pack_are_transposed_in_registers() -> None:
+    """The range of a parallel loop is known where divisions by the width of a panel are simplified."""
+    module = RelexPipelinePass("core")(parse_module(dense(1024, 1024, 1024)))
+    (packs,) = [op for op in module.walk() if isinstance(op, func.FuncOp) and op.sym_name.data == "dense_parallel"]
+    ops = [op.name for op in packs.walk()]
+    assert "vector.store" in ops
+    assert "memref.load" not in ops
+    assert "arith.divsi" not in ops
 
 
 def test_sizes_of_the_run() -> None:
     """The panels of large weights are shared; few panels together with the rows in each. So is the copy of rows that
-    would evict each other."""
+    would evict each other, and so is the packing of panels."""
     assert shared(dense("?", 1024, 1024)) == [None, 32]
-    assert shared(dense("?", 784, 128)) == [4, None, 2, None, None]
+    assert shared(dense("?", 784, 128)) == [4, 4, None, 2, None, None]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.passes import ApplySchedulePass
 from relex.runtime import build, get_threads, set_threads
-from relex.runtime.threads.pool import pool, pool_text
+from relex.runtime.linking import link_ir
+from relex.runtime.threads.pool import PATIENCE, WORTH_SHARING, WORTH_WAKING, pool, pool_text
 
 ROWS = """
 tir.prim_func @rows(%X: memref<?x5xf32> {relex.dims = ["n", ""]}) outs(%Y: memref<?x5xf32> {relex.dims = ["n", ""]}) {
@@ -254,6 +255,19 @@ def test_short_loops_are_not_shared() -> None:
         if parts == [(0, 1), (1, 2)]:
             return
     pytest.fail(f"two short iterations ran as {parts}")
+
+
+def test_short_loops_one_after_the_other_wake_threads() -> None:
+    """Together they must take long enough; those of long ago do not count."""
+    text = pool_text(llvm.get_process_triple()).replace("define internal i1 @is_worth_it", "define i1 @is_worth_it")
+    code = link_ir(text, ("is_worth_it",))
+    types = (ctypes.c_bool, ctypes.c_uint64, ctypes.c_uint64)
+    is_worth_it = ctypes.CFUNCTYPE(*types)(code.address("is_worth_it"))
+    half, now = WORTH_WAKING // 2, 10**15
+    times = [0, half, PATIENCE, 2 * PATIENCE, 3 * PATIENCE - 1, 4 * PATIENCE]
+    assert [is_worth_it(half, now + time) for time in times] == [False, True, False, False, True, False]
+    assert is_worth_it(WORTH_WAKING, now + 9 * PATIENCE)
+    assert not any(is_worth_it(WORTH_SHARING - 1, now + time) for time in range(100))
 
 
 def test_one_thread_runs_all_at_once() -> None:
