@@ -189,6 +189,9 @@ MAX_COPIES = 32
 """Copies of a block that unrolled loops make, the number of vectors in the largest tile; more are more code, and not
 faster."""
 
+MAX_COPIES_OF_OVERLAPPING_ROWS = 48
+"""The same for rows of results whose windows overlap."""
+
 VECTORS_OF_A_NARROW_TILE = 2
 """Vectors of a tile for columns that wider tiles leave over, if their number is only known at run time."""
 

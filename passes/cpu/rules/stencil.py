@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from relex.dialects.errors import fail
-from relex.dialects.index.expr import values_in
+from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.passes.analysis.dependence import BlockAccess
@@ -26,7 +26,8 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
 
     Where neighbouring rows have vectors of an operand in common, as the weights of a convolution of each channel in
     blocks of channels, some rows are computed together, a line of the window at a time: each of these vectors is loaded
-    once for all of the rows, and so are vectors of data that their windows share.
+    once for all of the rows, and so are vectors of data that their windows share. Where their windows share data alone,
+    some rows are computed together if all that they have in common stays in registers.
 
     ```mlir
     tir.for %y, %x, %r, %s in (14, 14, 3, 3) {
@@ -71,7 +72,7 @@ class _Tile:
     """These terms."""
     heights: Sequence[int] = (1,)
     """The numbers of rows in a tile: in all of them, or in all but the last one, and in the last one."""
-    has_rows: bool = False
+    goes_down: bool = False
     """Whether rows have vectors of an operand in common: then all of them come before the next columns."""
 
 
@@ -93,17 +94,34 @@ def _is_across(access: BlockAccess, loop: ForOp, bits: int) -> bool:
 
 def _tile(reduction: Reduction, columns: ForOp, processor: Processor) -> _Tile:
     """Return the tile for a reduction: several rows if they have vectors of an operand in common, such as the weights
-    of some channels."""
+    of some channels, or if their windows overlap."""
     rows = [loop for loop in reduction.spatial if loop is not columns][-1:]
-    if not any(uses(access, columns) and not uses(access, row) for access in reduction.reads for row in rows):
-        return _Tile(reduction.terms)
-    (row,), terms = rows, reduction.terms
+    goes_down = any(uses(access, columns) and not uses(access, row) for access in reduction.reads for row in rows)
+    terms = reduction.terms
+    if not goes_down and not any(_overlap(access, row, terms) for access in reduction.reads for row in rows):
+        return _Tile(terms)
+    (row,) = rows
     line = next((terms[i:] for i in reversed(range(len(terms))) if count(terms[i:]) > 1), terms)
-    # A tile has a sum and a vector of data for each row.
-    most = min(cost.MAX_COPIES // count(line), (processor.vector_registers - 2) // 2)
+    if goes_down:
+        # A tile has a sum and a vector of data for each row.
+        most = min(cost.MAX_COPIES // count(line), (processor.vector_registers - 2) // 2)
+    else:
+        # It has a sum and a line of data for each row, and all weights.
+        free = processor.vector_registers - count(terms) + count(line) - 1
+        most = min(cost.MAX_COPIES_OF_OVERLAPPING_ROWS // count(terms), free // (1 + count(line)))
     if not isinstance(row.extent, int) or most < 2:
-        return _Tile(terms, has_rows=True)
-    return _Tile(line, _heights(row.extent, most), has_rows=True)
+        return _Tile(terms, goes_down=goes_down)
+    return _Tile(line if goes_down else terms, _heights(row.extent, most), goes_down)
+
+
+def _overlap(access: BlockAccess, row: ForOp, terms: Sequence[ForOp]) -> bool:
+    """Return whether neighbouring rows read common elements: a window is longer than the step from row to row."""
+    for form in access.element:
+        factors = terms_of(form)
+        window = sum(abs(factors.get(term.variable, 0)) * (count([term]) - 1) for term in terms)
+        if 0 < abs(factors.get(row.variable, 0)) <= window:
+            return True
+    return False
 
 
 def _heights(rows: int, most: int) -> Sequence[int]:
@@ -140,13 +158,10 @@ def _schedule(
 
 def _schedule_part(schedule: Schedule, nest: _Nest, lanes: int, height: int, tile: _Tile) -> None:
     vector, lane = schedule.split(nest.columns, [None, lanes])
-    around = [*nest.outer, vector]
-    rows: list[Loop] = []
-    if tile.has_rows:
-        *outer, row = nest.outer
-        around = [*outer, vector, row]
-        if height > 1:
-            around[-1], *rows = schedule.split(row, [None, height])
+    outer, rows = list(nest.outer), list[Loop]()
+    if height > 1:
+        outer[-1], *rows = schedule.split(outer[-1], [None, height])
+    around = [*outer[:-1], vector, outer[-1]] if tile.goes_down else [*outer, vector]
     schedule.reorder(*around, *nest.terms, *rows, lane)
     consumer = move_consumer(schedule, nest.block, around[-1])
     schedule.compact_buffer(nest.block, 0)
