@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.relex import DenseOp, MatmulOp, PermuteDimsOp, SoftmaxOp
 from relex.dialects.relex.elementwise import Elementwise
-from relex.dialects.relex.types import rank_of, shape_of
+from relex.dialects.relex.types import rank_of
 from relex.passes.support.outline import OutliningPass
 from relex.passes.support.patterns import Examples, Match, Pattern, op, wildcard
 
@@ -46,12 +45,7 @@ def _is_along_rows(match: Match) -> bool:
     return isinstance(softmax, SoftmaxOp) and softmax.normal_axis == rank_of(softmax.data) - 1
 
 
-def _is_known(match: Match) -> bool:
-    """Return whether the number of keys is known; tiles do not pack columns of an unknown number."""
-    return shape_of(match.value)[-1] != DYNAMIC_INDEX
-
-
-_KEYS = op(PermuteDimsOp, wildcard("k")).single_use().where(_is_known) | wildcard("kt")
+_KEYS = op(PermuteDimsOp, wildcard("k")).single_use() | wildcard("kt")
 _PRODUCT = op(MatmulOp, wildcard("q"), _KEYS) | op(DenseOp, wildcard("q"), wildcard("k"))
 _WEIGHTS = op(SoftmaxOp, _Scores(_PRODUCT)).where(_is_along_rows)
 

@@ -100,6 +100,27 @@ def test_open_sizes(mask: str) -> None:
         np.testing.assert_allclose(program(*arguments), expected(*arguments), 1e-5, 1e-5)
 
 
+@pytest.mark.parametrize("n", [1, 9, 80])
+def test_keys_of_an_open_number_are_transposed_in_the_loops(n: int) -> None:
+    keys, scores = "tensor<2x?x16xf32>", f"tensor<2x{n}x?xf32>"
+    program = f"""
+    func.func @main(%q: tensor<2x{n}x16xf32>, %k: {keys} {{relex.dims = ["", "m", ""]}},
+                    %v: {keys} {{relex.dims = ["", "m", ""]}}) -> tensor<2x{n}x16xf32> {{
+      %kt = relex.permute_dims %k axes = [0, 2, 1] : ({keys}) -> tensor<2x16x?xf32>
+      %s = relex.matmul %q, %kt : (tensor<2x{n}x16xf32>, tensor<2x16x?xf32>) -> {scores}
+      %p = relex.softmax %s : ({scores}) -> {scores}
+      %o = relex.matmul %p, %v : ({scores}, {keys}) -> tensor<2x{n}x16xf32>
+      func.return %o : tensor<2x{n}x16xf32>
+    }}
+    """
+    loops = str(RelexPipelinePass("loops")(parse_module(program)))
+    assert loops.count("tir.prim_func") == 1
+    compiled, random = build(program)["main"], np.random.default_rng(n)
+    for m in (1, 17, 64, 333):
+        q, k, v = (random.normal(size=(2, size, 16)).astype(np.float32) for size in (n, m, m))
+        np.testing.assert_allclose(compiled(q, k, v), expected(4 * q, k, v), 1e-5, 1e-5)
+
+
 def test_special_numbers() -> None:
     """A row that is masked as a whole is NaN, as the softmax of minus infinities; others do not see it."""
     arguments = operands(80, 24, "where")
