@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -42,7 +42,7 @@ from relex.runtime.program import CompiledProgram
 from relex.runtime.sources import AnyProgram, Metadata, read_program, showing_source
 
 if TYPE_CHECKING:
-    from relex.runtime.profile import Profile
+    from relex.runtime.profile import Profile, Profiler
 
 VERIFY_VARIABLE = "RELEX_VERIFY"
 """The environment variable that has programs verified after each level."""
@@ -122,12 +122,16 @@ class _Origin:
     options: _Options
 
     def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
-        from relex.runtime.profile import profile_program
+        return self._profiler.profile(entry, args, named)
+
+    @cached_property
+    def _profiler(self) -> Profiler:
+        from relex.runtime.profile import Profiler
 
         def compiled(instrument: Instrument) -> CompiledProgram:
             return compile_program(self.program, instrument=instrument, **vars(self.options))
 
-        return profile_program(compiled, entry, args, named)
+        return Profiler(compiled)
 
     def lowered(self, level: Level) -> ModuleOp:
         module, context = _prepared(self.program, self.options.target), make_context()

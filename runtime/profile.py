@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from statistics import median
+from threading import Lock
 from typing import Any
 
 from xdsl.dialects import func
@@ -100,33 +101,44 @@ class Profile:
         return html_of_profile(self)
 
 
-def profile_program(
-    compiled: Callable[[Instrument], CompiledProgram],
-    entry: str,
-    args: Sequence[Any],
-    named: Mapping[str, Any],
-) -> Profile:
-    """Profile a call. `compiled` compiles the program and calls the instrument before each pass."""
-    places = _Places()
-    program = compiled(places.watch)
-    log = CallLog()
-    function = Executable(program, symbols=log.symbols)[entry]
-    function(*args, **named)
-    log.take()
-    totals: list[float] = []
-    recorded: list[dict[_Key, list[float]]] = []
-    begin = time.perf_counter()
-    while len(totals) < MIN_RUNS or (len(totals) < MAX_RUNS and time.perf_counter() - begin < MIN_SECONDS):
-        start = time.perf_counter()
+class Profiler:
+    """A program with time stamps around its calls. `compiled` compiles it and calls the instrument before each pass."""
+
+    def __init__(self, compiled: Callable[[Instrument], CompiledProgram]):
+        self._places = _Places()
+        self._log = CallLog()
+        self._functions = Executable(compiled(self._places.watch), symbols=self._log.symbols)
+        self._turn = Lock()
+        """Calls at the same time would share the log."""
+
+    def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
+        """Return the profile of a call."""
+        with self._turn:
+            totals, recorded = self._measured(entry, args, named)
+        keys = dict.fromkeys(key for run in recorded for key in run)
+        rows = tuple(self._places.row(key, [run.get(key, []) for run in recorded]) for key in keys)
+        return Profile(entry, len(totals), median(totals), rows)
+
+    def _measured(
+        self, entry: str, args: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[list[float], list[dict[_Key, list[float]]]]:
+        """Return the seconds of several runs, and those of the calls in each."""
+        function = self._functions[entry]
+        self._log.take()
         function(*args, **named)
-        totals.append(time.perf_counter() - start)
-        numbers = log.take()
-        if numbers is None:
-            raise RelexError(f"{entry}() calls too many functions in one run to be profiled")
-        recorded.append(places.read(numbers))
-    keys = dict.fromkeys(key for run in recorded for key in run)
-    rows = tuple(places.row(key, [run.get(key, []) for run in recorded]) for key in keys)
-    return Profile(entry, len(totals), median(totals), rows)
+        self._log.take()
+        totals: list[float] = []
+        recorded: list[dict[_Key, list[float]]] = []
+        begin = time.perf_counter()
+        while len(totals) < MIN_RUNS or (len(totals) < MAX_RUNS and time.perf_counter() - begin < MIN_SECONDS):
+            start = time.perf_counter()
+            function(*args, **named)
+            totals.append(time.perf_counter() - start)
+            numbers = self._log.take()
+            if numbers is None:
+                raise RelexError(f"{entry}() calls too many functions in one run to be profiled")
+            recorded.append(self._places.read(numbers))
+        return totals, recorded
 
 
 @dataclass(frozen=True)

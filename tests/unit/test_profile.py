@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from relex.dialects import parse_module
 from relex.dialects.errors import RelexError, ShapeError, UnknownNameError
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.analysis.work import Work, work_of
-from relex.runtime import Executable, Profile, build, register_func, remove_func
+from relex.runtime import Executable, Profile, build, compilation, register_func, remove_func
 from relex.runtime import profile as runtime_profile
 from relex.runtime.call_log import CAPACITY, CallLog
 from relex.runtime.compilation import compile_program
@@ -171,6 +172,19 @@ def test_the_program_is_the_one_that_was_built() -> None:
     for op in list(module.ops):
         op.detach()
     assert len(ex.profile(ones(3), ones(3)).rows) == 1
+
+
+def test_a_second_profile_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither does one of calls that other threads profile meanwhile, each with a log of its own calls."""
+    ex = build(LINEAR)
+    ex.profile(ones(2, 30), ones(20, 30), ones(20))
+    monkeypatch.setattr(compilation, "compile_program", None)
+
+    def rows_of(n: int) -> set[tuple[str, ...]]:
+        return {row.outputs for row in ex.profile(ones(n, 30), ones(20, 30), ones(20)).rows}
+
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(rows_of, (1, 2, 3))) == [{(f"{n}x20xf32",)} for n in (1, 2, 3)]
 
 
 def test_wrong_calls(linear: Executable) -> None:
