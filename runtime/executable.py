@@ -98,8 +98,8 @@ class Executable(Mapping[str, "CompiledFunction"]):
     def profile(self, /, *args: Any, entry: str = "main", **named: Any) -> Profile:
         """Measure the time spent in loop functions and library functions during a call with these arguments.
 
-        Compiles the program once more at the first time, with time stamps around calls, and runs it several times,
-        library functions included. `print` shows the result as a table. Raises what the function raises, and
+        The first time, compiles the program once more, with time stamps around calls, and keeps it. Runs it several
+        times, library functions included. `print` shows the result as a table. Raises what the function raises, and
         `RelexError` for an executable that was loaded or unpickled: only one from `build` has its source program.
         """
         self[entry]

@@ -124,7 +124,7 @@ class Profiler:
     ) -> tuple[list[float], list[dict[_Key, list[float]]]]:
         """Return the seconds of several runs, and those of the calls in each."""
         function = self._functions[entry]
-        self._log.take()
+        self._log.take()  # What an earlier call has left that failed.
         function(*args, **named)
         self._log.take()
         totals: list[float] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 from relex.dialects.processors import Processor
@@ -57,14 +57,14 @@ def stays(nest: ForOp) -> bool:
 
 def loops_to_share(nest: ForOp, processor: Processor) -> list[SharedLoops]:
     """Return the loops of a nest that threads may share, best first."""
-    chain = list(_chain(nest))
+    chain, is_copy = list(_chain(nest)), packs(nest)
     cycles, found = cycles_of(nest, processor, cost.LIKELY_SIZE), list[SharedLoops]()
     for number, loop in enumerate(chain):
         if loop.kind.data is LoopKind.SERIAL and loop.extent not in (0, 1):
-            found.append(_together(chain[number:], cycles))
-            if packs(nest):  # Its panels: LLVM compiles the loops inside of them better if it knows their ranges.
-                found[-1] = replace(found[-1], loops=[loop])
+            if is_copy:  # Its panels: LLVM compiles the loops inside of them better if it knows their ranges.
+                found.append(SharedLoops([loop], cycles))
                 break
+            found.append(_together(chain[number:], cycles))
         cycles /= max(1, count([loop], cost.LIKELY_SIZE))
     return sorted(
         (shared for shared in found if shared.is_worth_it), key=lambda shared: -min(shared.likely, cost.ENOUGH_PARTS)

@@ -65,10 +65,8 @@ def domain_of(value: SSAValue) -> Span:
     match value.owner.parent_op():
         case scf.ForOp(lb=lb, ub=ub, step=step) as loop if value is loop.body.block.args[0]:
             return _domain_of_for(constant_value(lb), constant_value(ub), constant_value(step))
-        case scf.ParallelOp() as loop:
-            bounds = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
-            lower, upper, step = list(bounds)[value.index]
-            return _domain_of_for(constant_value(lower), constant_value(upper), constant_value(step))
+        case scf.ParallelOp(lowerBound=lower, upperBound=upper, step=step):
+            return _domain_of_for(*(constant_value(values[value.index]) for values in (lower, upper, step)))
         case _:
             return ANYTHING
 

@@ -296,7 +296,8 @@ def test_rules(name: str) -> None:
         ),
         (convolution(5, 14, 5, 5, 3), AVX2, "9 terms of 2 rows at a time, in vectors of 8 and 4 and 2 elements"),
         (convolution(5, 33, 5, 5, 3), AVX512, "9 terms of 3 rows at a time, in vectors of 16 and 1 elements"),
-        # Windows of 5x5 leave no registers for more rows.
+        # Pools have no weights, and windows of 5x5 leave no registers for more rows.
+        (pool("max_pool2d", 37, 1), AVX2, "9 terms of 4 and 1 rows at a time, in vectors of 8 and 4 and 1 elements"),
         (convolution(5, 33, 5, 5, 5), AVX512, "25 terms at a time, in vectors of 16 and 1 elements"),
         (blocked_depthwise(16, 3), AVX512, "3 terms of 7 rows at a time, in vectors of 16 elements"),
         (blocked_depthwise(19, 3), AVX2, "3 terms of 6 and 5 rows at a time, in vectors of 8 elements"),
