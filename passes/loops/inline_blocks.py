@@ -14,15 +14,18 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import PassError
+from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.indices import known_size, variable_of
+from relex.dialects.tir.verification import innermost_block
 from relex.passes.analysis.buffers import buffers_written, size_asked
 from relex.passes.analysis.loop_tree import only_step
 from relex.passes.analysis.sharing import has_views, is_understood
 from relex.passes.analysis.transposed_terms import copied_by, keeps_terms_together
 from relex.passes.base import RelexPass
+from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.editing.buffer_edits import remove_buffer
 from relex.passes.schedule.compute_inline import alike, compute_inline
 
@@ -36,7 +39,8 @@ class InlineBlocksPass(RelexPass):
     are. Blocks whose results are not read are dropped as well.
 
     The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
-    it reads may be written after it.
+    it reads may be written after it. Where all calls of a function are known, sizes that are equal in all of them count
+    as equal, and get a common name.
 
     ```mlir
     tir.for %i in (8) {
@@ -68,6 +72,7 @@ class InlineBlocksPass(RelexPass):
     name = "inline-blocks"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        name_sizes(op)
         for function in op.ops:
             if isinstance(function, PrimFuncOp) and not has_views(function):
                 _inline_in(function)
@@ -119,11 +124,19 @@ def _is_worth_it(block: BlockOp) -> bool:
 
 
 def _reads_an_element_once(load: memref.LoadOp) -> bool:
-    """Return whether no two iterations read the same element: each variable of the block is the only variable of some
+    """Return whether no two iterations read the same element: each variable of the block is all that moves some
     index."""
     variables = _variables_around(load)
-    alone = [set(terms_of(index_of(i))) for i in load.indices]
-    return variables is not None and all({v.variable} in alone for v in variables)
+    block = innermost_block(load)
+    if variables is None or block is None:
+        return False
+    moving = [{atom for atom in terms_of(index_of(i)) if not _is_outside(atom, block)} for i in load.indices]
+    return all({v.variable} in moving for v in variables)
+
+
+def _is_outside(atom: Atom, block: BlockOp) -> bool:
+    """Return whether an atom is a value from outside of a block."""
+    return isinstance(atom, SSAValue) and not block.is_ancestor(atom.owner)
 
 
 def _keeps_rows(block: BlockOp) -> bool:

@@ -115,6 +115,46 @@ tir.prim_func @padded(%X: memref<4xf32>) outs(%Y: memref<6xf32>) attributes {tir
 
 // -----
 
+// A number that is the same for all elements moves the place, as in a concatenation of open sizes.
+// CHECK-LABEL: tir.prim_func @after_others(
+// CHECK-NOT:     @T
+// CHECK:         scf.if
+// CHECK:         } else {
+// CHECK-NEXT:      %p = arith.subi
+// CHECK-NEXT:      %x = memref.load %X[%w, %p]
+// CHECK-NEXT:      %[[E:.+]] = math.exp %x
+// CHECK-NEXT:      scf.yield %[[E]]
+tir.prim_func @after_others(%A: memref<?x2xf32>, %X: memref<2x4xf32>) outs(%Y: memref<?x2xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %a = memref.dim %A, %c0 : memref<?x2xf32>
+  %n = arith.addi %a, %c4 : index
+  %T = tir.alloc_buffer : memref<4x2xf32>
+  tir.for %i, %j in (4, 2) {
+    tir.block @T (%v: spatial<4> = %i, %w: spatial<2> = %j) {
+      %x = memref.load %X[%w, %v] : memref<2x4xf32>
+      %e = math.exp %x : f32
+      memref.store %e, %T[%v, %w] : memref<4x2xf32>
+    }
+  }
+  tir.for %i, %j in (%n, 2) {
+    tir.block @Y (%v: spatial<%n> = %i, %w: spatial<2> = %j) {
+      %is_before = arith.cmpi slt, %v, %a : index
+      %y = scf.if %is_before -> (f32) {
+        %f = memref.load %A[%v, %w] : memref<?x2xf32>
+        scf.yield %f : f32
+      } else {
+        %p = arith.subi %v, %a : index
+        %t = memref.load %T[%p, %w] : memref<4x2xf32>
+        scf.yield %t : f32
+      }
+      memref.store %y, %Y[%v, %w] : memref<?x2xf32>
+    }
+  }
+}
+
+// -----
+
 // Sizes that are known when it runs are equal if they are dimensions of one buffer.
 // CHECK-LABEL: tir.prim_func @unknown_size(
 // CHECK:         %n = memref.dim %X
