@@ -27,6 +27,7 @@ from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
 from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.targets import AsmTarget, LlvmTarget, ObjTarget
 from relex.lowering.llvm.translate import translate
+from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.passes import SetTargetPass
 from relex.runtime import build
 from relex.runtime.linking import LoadedCode
@@ -270,12 +271,25 @@ llvm.func @f(%p: !llvm.ptr) {
   llvm.store %1, %p {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
   llvm.return
 }"""
-    assert "zmm" in compile_to_assembly(for_target(Target(X86, "x86-64-v4", "-prefer-256-bit"), vectors))
+    assert "zmm" in compile_to_assembly(for_target(Target(X86, "x86-64-v4"), vectors))
     haswell = compile_to_assembly(for_target(Target(X86, "haswell"), vectors))
     assert "ymm" in haswell
     assert "zmm" not in haswell
     assert "xmm" in compile_to_assembly(for_target(Target(X86, "haswell", "-avx"), vectors))
     assert "fadd\tv0.4s" in compile_to_assembly(for_target(Target(ARM, "generic"), vectors))
+
+
+@pytest.mark.parametrize("cpu", ["skylake-avx512", "sapphirerapids", "znver4"])
+def test_loops_that_llvm_vectorizes_take_whole_registers(cpu: str):
+    program = parse_module("""
+func.func @main(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+  %y = relex.exp %x : (tensor<4096xf32>) -> tensor<4096xf32>
+  func.return %y : tensor<4096xf32>
+}""")
+    set_target(program, Target(X86, cpu))
+    assembly = compile_to_assembly(RelexPipelinePass()(program))
+    assert "zmm" in assembly
+    assert "ymm" not in assembly
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,9 @@ def test_an_architecture_without_a_record() -> None:
         # The cpu implies its own, and a machine without a system may be a small one.
         (Target("riscv64-linux-gnu", "generic-rv64", "+m"), "+m"),
         (Target("riscv64-unknown-elf"), ""),
-        (Target("x86_64-linux-gnu", "", "+avx2"), "+avx2"),
+        # Loops in all of a register, unless the target says otherwise.
+        (Target("x86_64-linux-gnu", "", "+avx2"), "-prefer-256-bit,+avx2"),
+        (Target("x86_64-unknown-elf", "cascadelake", "+prefer-256-bit"), "-prefer-256-bit,+prefer-256-bit"),
     ],
     ids=str,
 )
