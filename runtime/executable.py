@@ -266,8 +266,7 @@ class _NativeCalls(CompiledFunction):
     def __init__(self, loaded: _Loaded, signature: Signature, entry: int):
         super().__init__(loaded, signature)
         address = loaded.code.address(signature.symbol)
-        inputs, outputs = ([spec.dtype for spec in specs] for specs in (signature.inputs, signature.outputs))
-        self._native = NativePlans(address, inputs, outputs)
+        self._native = NativePlans(address, signature)
         self._entry = entry
 
     def _plan(self, inputs: Sequence[Array]) -> Plan:

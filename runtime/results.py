@@ -19,10 +19,15 @@ OUT = "out"
 """The keyword for the arrays to fill, in functions without an argument of that name."""
 
 
+def takes_out(signature: Signature) -> bool:
+    """Return whether the keyword stands for results: no argument has its name."""
+    return all(spec.name != OUT for spec in signature.inputs)
+
+
 def split_out(signature: Signature, named: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Split the named arguments of a call into those of the function and the value of `out`, which is None if
     absent."""
-    if OUT not in named or any(spec.name == OUT for spec in signature.inputs):
+    if OUT not in named or not takes_out(signature):
         return named, None
     return {name: value for name, value in named.items() if name != OUT}, named[OUT]
 

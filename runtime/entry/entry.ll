@@ -2,31 +2,37 @@
 ;
 ; `@spec` describes a Python type whose vectorcall is `@call`. An object has a list of plans, made in Python
 ; (`plans.py`); a plan holds what all calls with arguments of certain dtypes and shapes have in common. If a plan matches
-; the arguments, the call runs no Python. All other calls, invalid ones included, go to a method of the object, which
-; validates everything and reports errors.
+; the arguments, and the arrays that results are to be written into, the call runs no Python. All other calls, invalid
+; ones included, go to a method of the object, which validates everything and reports errors.
 
-; The first fields of an object: reference count and type. The fields of a dtype and an array follow NumPy's headers.
+; The first fields of an object: reference count and type; of a tuple: its length and items. The fields of a dtype and an
+; array follow NumPy's headers.
 %Object = type { i64, ptr }
+%Tuple = type { %Object, i64, [0 x ptr] }
 %Dtype = type { %Object, ptr, i8, i8, i8, i8, i32 }               ; ..., kind, character, byte order, flags, number
 %Ndarray = type { %Object, ptr, i32, ptr, ptr, ptr, ptr, i32 }    ; ..., data, rank, sizes, strides, base, dtype, flags
 
 ; An instance of the type of `@spec`: an object, its vectorcall, its first plan.
 %Function = type { %Object, ptr, ptr }
 
-; The next plan; the code, which is called with a frame; the numbers of arguments, of results, and of words in the frame.
-; The arrays follow, arguments first, and then a template of the frame, in which only addresses are missing.
-%Plan = type { ptr, ptr, i64, i64, i64 }
+; The next plan; the code, which is called with a frame; the numbers of arguments, of results, and of words in the frame;
+; whether the keyword `out` stands for arrays of results. The arrays follow, arguments first, and then a template of the
+; frame, in which only addresses are missing.
+%Plan = type { ptr, ptr, i64, i64, i64, i64 }
 
-; The dtype and its number; the rank; the offset of the descriptor in words; for booleans, how many bytes must be 0 or 1.
-%Array = type { ptr, i64, i64, i64, i64 }
+; The dtype and its number; the rank; the offset of the descriptor in words; for booleans, how many bytes must be 0 or 1;
+; the size in bytes.
+%Array = type { ptr, i64, i64, i64, i64, i64 }
 
 %Member = type { ptr, i32, i64, i32, ptr }                        ; name, type, offset, flags, documentation
 %Slot = type { i32, ptr }
 %Spec = type { ptr, i32, i32, i32, ptr }                          ; name, size, item size, flags, slots
 
 @PyArray_Type = external global %Object
+@PyTuple_Type = external global %Object
 @_Py_NoneStruct = external global %Object
-@name_of_method = external global %Object                         ; A Python string.
+@name_of_method = external global %Object                         ; Python strings.
+@name_of_results = external global %Object
 
 declare ptr @PyVectorcall_Call(ptr, ptr, ptr)
 declare ptr @PyObject_GetAttr(ptr, ptr)
@@ -67,23 +73,39 @@ start:
   %first = load ptr, ptr %first.at
   %count = and i64 %flags_and_count, 9223372036854775807
   %has_names = icmp ne ptr %names, null
-  br i1 %has_names, label %python, label %search
+  br i1 %has_names, label %named, label %search
+
+named:
+  %is_out = call i1 @are_results(ptr %names)
+  %out.at = getelementptr ptr, ptr %arguments, i64 %count
+  br i1 %is_out, label %search, label %python
 
 search:
-  %plan = phi ptr [ %first, %start ], [ %next, %other ]
+  %out = phi ptr [ null, %start ], [ %out.at, %named ], [ %out, %other ]
+  %plan = phi ptr [ %first, %start ], [ %first, %named ], [ %next, %other ]
   %none = icmp eq ptr %plan, null
   br i1 %none, label %python, label %try
 
 try:
   %fits = call i1 @fits(ptr %plan, ptr %arguments, i64 %count)
-  br i1 %fits, label %native, label %other
+  br i1 %fits, label %results, label %other
 
 other:
   %next = load ptr, ptr %plan
   br label %search
 
+results:
+  %is_given = icmp ne ptr %out, null
+  br i1 %is_given, label %given, label %native
+
+given:
+  %arrays = call ptr @given(ptr %plan, ptr %arguments, ptr %out)
+  %wrong = icmp eq ptr %arrays, null
+  br i1 %wrong, label %python, label %native
+
 native:
-  %result = call ptr @run(ptr %plan, ptr %arguments)
+  %into = phi ptr [ null, %results ], [ %arrays, %given ]
+  %result = call ptr @run(ptr %plan, ptr %arguments, ptr %into)
   ret ptr %result
 
 python:
@@ -136,6 +158,128 @@ yes:
 
 no:
   ret i1 false
+}
+
+; Return whether the only named argument is that for results.
+define internal i1 @are_results(ptr %names) alwaysinline {
+start:
+  %count.at = getelementptr %Tuple, ptr %names, i32 0, i32 1
+  %count = load i64, ptr %count.at
+  %is_one = icmp eq i64 %count, 1
+  br i1 %is_one, label %one, label %no
+
+one:
+  %name.at = getelementptr %Tuple, ptr %names, i32 0, i32 2
+  %name = load ptr, ptr %name.at
+  %is_out = icmp eq ptr %name, @name_of_results          ; Names in the text of programs are interned.
+  ret i1 %is_out
+
+no:
+  ret i1 false
+}
+
+; Return the array at `%out`, or those in the tuple there, if results of a plan may be written into them: of the right
+; dtypes and shapes, writable, and with memory of their own; else null.
+define internal ptr @given(ptr %plan, ptr %arguments, ptr %out) noinline {
+start:
+  %inputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 2
+  %inputs = load i64, ptr %inputs.at
+  %outputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 3
+  %outputs = load i64, ptr %outputs.at
+  %takes.at = getelementptr %Plan, ptr %plan, i32 0, i32 5
+  %takes = load i64, ptr %takes.at
+  %arrays = getelementptr %Plan, ptr %plan, i32 1
+  %all = add i64 %inputs, %outputs
+  %frame = getelementptr %Array, ptr %arrays, i64 %all
+  %takes_out = icmp ne i64 %takes, 0
+  br i1 %takes_out, label %which, label %no
+
+which:
+  %is_one = icmp eq i64 %outputs, 1
+  br i1 %is_one, label %check, label %in_tuple
+
+in_tuple:
+  %tuple = load ptr, ptr %out
+  %type.at = getelementptr %Object, ptr %tuple, i32 0, i32 1
+  %type = load ptr, ptr %type.at
+  %is_tuple = icmp eq ptr %type, @PyTuple_Type
+  br i1 %is_tuple, label %length, label %no
+
+length:
+  %length.at = getelementptr %Tuple, ptr %tuple, i32 0, i32 1
+  %length.found = load i64, ptr %length.at
+  %items = getelementptr %Tuple, ptr %tuple, i32 0, i32 2
+  %as_many = icmp eq i64 %length.found, %outputs
+  br i1 %as_many, label %check, label %no
+
+check:
+  %results = phi ptr [ %out, %which ], [ %items, %length ]
+  br label %result.head
+
+result.head:
+  %o = phi i64 [ 0, %check ], [ %o.next, %result.next ]
+  %o.more = icmp slt i64 %o, %outputs
+  br i1 %o.more, label %result, label %yes
+
+result:
+  %o.place = add i64 %inputs, %o
+  %array = getelementptr %Array, ptr %arrays, i64 %o.place
+  %value.at = getelementptr ptr, ptr %results, i64 %o
+  %value = load ptr, ptr %value.at
+  %good = call i1 @is_readable(ptr %array, ptr %frame, ptr %value)
+  br i1 %good, label %writable, label %no
+
+writable:
+  %flags.at = getelementptr %Ndarray, ptr %value, i32 0, i32 7
+  %flags = load i32, ptr %flags.at
+  %write = and i32 %flags, 1024
+  %may_write = icmp ne i32 %write, 0
+  br i1 %may_write, label %other.head, label %no
+
+other.head:                                              ; All arguments, and the results before this one.
+  %i = phi i64 [ 0, %writable ], [ %i.next, %other ]
+  %i.more = icmp slt i64 %i, %o.place
+  br i1 %i.more, label %other, label %result.next
+
+other:
+  %is_input = icmp slt i64 %i, %inputs
+  %i.result = sub i64 %i, %inputs
+  %input.at = getelementptr ptr, ptr %arguments, i64 %i
+  %earlier.at = getelementptr ptr, ptr %results, i64 %i.result
+  %other.at = select i1 %is_input, ptr %input.at, ptr %earlier.at
+  %other.value = load ptr, ptr %other.at
+  %other.array = getelementptr %Array, ptr %arrays, i64 %i
+  %overlap = call i1 @overlap(ptr %array, ptr %value, ptr %other.array, ptr %other.value)
+  %i.next = add i64 %i, 1
+  br i1 %overlap, label %no, label %other.head
+
+result.next:
+  %o.next = add i64 %o, 1
+  br label %result.head
+
+yes:
+  ret ptr %results
+
+no:
+  ret ptr null
+}
+
+; Return whether two row-major arrays have bytes in common.
+define internal i1 @overlap(ptr %array, ptr %value, ptr %other.array, ptr %other.value) alwaysinline {
+  %bytes.at = getelementptr %Array, ptr %array, i32 0, i32 5
+  %bytes = load i64, ptr %bytes.at
+  %data.at = getelementptr %Ndarray, ptr %value, i32 0, i32 1
+  %data = load i64, ptr %data.at
+  %end = add i64 %data, %bytes
+  %other.bytes.at = getelementptr %Array, ptr %other.array, i32 0, i32 5
+  %other.bytes = load i64, ptr %other.bytes.at
+  %other.data.at = getelementptr %Ndarray, ptr %other.value, i32 0, i32 1
+  %other.data = load i64, ptr %other.data.at
+  %other.end = add i64 %other.data, %other.bytes
+  %begin = call i64 @llvm.umax.i64(i64 %data, i64 %other.data)
+  %last = call i64 @llvm.umin.i64(i64 %end, i64 %other.end)
+  %common = icmp ult i64 %begin, %last
+  ret i1 %common
 }
 
 define internal i1 @is_readable(ptr %array, ptr %frame, ptr %value) alwaysinline {
@@ -267,9 +411,9 @@ define internal ptr @sizes_in_frame(ptr %array, ptr %frame) alwaysinline {
   ret ptr %sizes.at
 }
 
-; Run the code of a plan on arguments that match it. Everything used once results are being allocated is on the stack:
-; from then on, other threads may run and drop the plan.
-define internal ptr @run(ptr %plan, ptr %arguments) alwaysinline {
+; Run the code of a plan on arguments that match it, into these arrays, or new ones if there are none. Everything used
+; once results are being allocated is on the stack: from then on, other threads may run and drop the plan.
+define internal ptr @run(ptr %plan, ptr %arguments, ptr %given) alwaysinline {
 start:
   %code.at = getelementptr %Plan, ptr %plan, i32 0, i32 1
   %code = load ptr, ptr %code.at
@@ -309,11 +453,22 @@ outputs.head:
 outputs.make:
   %o.place = add i64 %inputs, %o
   %output = getelementptr %Array, ptr %arrays, i64 %o.place
-  %result = call ptr @new_array(ptr %output, ptr %frame)
-  %no_memory = icmp eq ptr %result, null
+  %is_new = icmp eq ptr %given, null
+  br i1 %is_new, label %outputs.new, label %outputs.given
+
+outputs.new:
+  %new = call ptr @new_array(ptr %output, ptr %frame)
+  %no_memory = icmp eq ptr %new, null
   br i1 %no_memory, label %failed, label %outputs.put
 
+outputs.given:
+  %old.at = getelementptr ptr, ptr %given, i64 %o
+  %old = load ptr, ptr %old.at
+  call void @Py_IncRef(ptr %old)
+  br label %outputs.put
+
 outputs.put:
+  %result = phi ptr [ %new, %outputs.new ], [ %old, %outputs.given ]
   %result.at = getelementptr ptr, ptr %results, i64 %o
   store ptr %result, ptr %result.at
   call void @put_address(ptr %output, ptr %frame, ptr %result)
@@ -411,4 +566,6 @@ end:
   ret void
 }
 
+declare i64 @llvm.umax.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

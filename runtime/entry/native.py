@@ -16,6 +16,7 @@ from relex.dialects.exceptions import RelexError
 from relex.runtime.descriptors import ALIGNED, SIZES, code_address
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once
+from relex.runtime.results import OUT
 
 VARIABLE = "RELEX_CALLS"
 """The environment variable that says how new executables are called: `native` (where that is supported) or `ctypes`."""
@@ -28,7 +29,7 @@ NUMPY_ABI = 0x2000000
 
 _CPYTHON = (
     "PyVectorcall_Call", "PyObject_GetAttr", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "Py_IncRef",
-    "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread", "_Py_NoneStruct",
+    "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread", "PyTuple_Type", "_Py_NoneStruct",
 )  # fmt: skip
 _NUMPY = {"PyArray_Type": 2, "PyArray_NewFromDescr": 94}
 _NUMPY_ABI_VERSION = 0
@@ -103,15 +104,29 @@ class _Dtype(ctypes.Structure):
     )
 
 
+class _Pair(ctypes.Structure):
+    """The layout of a tuple of two in `entry.ll`."""
+
+    _fields_ = (
+        ("owners", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("length", ctypes.c_ssize_t),
+        ("items", ctypes.c_void_p * 2),
+    )
+
+
 def _fields_are_found() -> bool:
-    """Return whether the fields of an array and a dtype have the expected values in memory."""
+    """Return whether the fields of an array, a dtype and a tuple have the expected values in memory."""
     array = np.zeros((3, 5), np.float32)
     seen, dtype = _Ndarray.from_address(id(array)), _Dtype.from_address(id(array.dtype))
+    pair = (array, array.dtype)
+    found = _Pair.from_address(id(pair))
     return (
         (seen.type, seen.data, seen.rank) == (id(np.ndarray), array.__array_interface__["data"][0], 2)
         and (seen.sizes[0], seen.sizes[1], seen.strides[0], seen.strides[1]) == (3, 5, 20, 4)
-        and (seen.base, seen.dtype, seen.flags & 0x101) == (None, id(array.dtype), 0x101)
+        and (seen.base, seen.dtype, seen.flags & 0x501) == (None, id(array.dtype), 0x501)
         and (dtype.kind, dtype.character, dtype.order, dtype.number) == (b"f", b"f", b"=", array.dtype.num)
+        and (found.type, found.length, *found.items) == (id(tuple), 2, id(array), id(array.dtype))
     )
 
 
@@ -119,7 +134,7 @@ def _compile() -> LoadedCode:
     text = read_ir("relex.runtime.entry", "entry.ll", aligned=ALIGNED, sizes=SIZES)
     symbols = {name: code_address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
     symbols |= {name: _numpy_api()[place] for name, place in _NUMPY.items()}
-    symbols["name_of_method"] = id(sys.intern(METHOD))
+    symbols |= {"name_of_method": id(sys.intern(METHOD)), "name_of_results": id(sys.intern(OUT))}
     return link_ir(text, ("spec", "call"), symbols)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from relex.dialects.signature import Signature
 from relex.runtime.descriptors import ALIGNED, Shape, address_of, descriptor
+from relex.runtime.results import takes_out
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -69,10 +70,11 @@ class NativePlans:
     Calls of the function read them while they change: everything that the list points to stays valid.
     """
 
-    def __init__(self, code: int, inputs: Sequence[np.dtype[Any]], outputs: Sequence[np.dtype[Any]]):
+    def __init__(self, code: int, signature: Signature):
         self._code = code
-        self._counts = len(inputs), len(outputs)
-        self._dtypes = [*inputs, *outputs]
+        self._counts = len(signature.inputs), len(signature.outputs)
+        self._dtypes = [spec.dtype for spec in (*signature.inputs, *signature.outputs)]
+        self._takes_out = takes_out(signature)
         self._kept: dict[Plan, Array] = {}
         self._lock = Lock()
 
@@ -91,11 +93,11 @@ class NativePlans:
             self._kept = {**kept, plan: words}
 
     def _words(self, plan: Plan, following: int) -> Array:
-        head = [following, self._code, *self._counts, len(plan.template)]
+        head = [following, self._code, *self._counts, len(plan.template), self._takes_out]
         arrays = [_array(*of_one) for of_one in zip(self._dtypes, plan.shapes, plan.places, strict=True)]
         return np.array([*head, *(word for array in arrays for word in array), *plan.template], np.int64)
 
 
 def _array(dtype: np.dtype[Any], shape: Shape, place: int) -> list[int]:
-    truths = prod(shape) if dtype == np.bool_ else 0
-    return [id(dtype), dtype.num, len(shape), place, truths]
+    count = prod(shape)
+    return [id(dtype), dtype.num, len(shape), place, count if dtype == np.bool_ else 0, count * dtype.itemsize]

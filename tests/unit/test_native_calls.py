@@ -18,7 +18,7 @@ import pytest
 from programs import Array
 
 from relex.dialects.code_generator import code_generator
-from relex.dialects.errors import RelexError, ShapeError
+from relex.dialects.errors import ArityError, DTypeError, OverlapError, RelexError, ShapeError
 from relex.runtime import CFunction, CompiledFunction, Executable, build, register_func, remove_func
 from relex.runtime.entry import native
 from relex.runtime.entry.plans import KEPT, MAX_WORDS
@@ -104,14 +104,98 @@ def test_other_arrays_go_through_python(ex: Executable, checked: list[Any], kind
     assert len(checked) == 1
 
 
-def test_names_and_out_go_through_python(ex: Executable, checked: list[Any]) -> None:
+def test_names_go_through_python(ex: Executable, checked: list[Any]) -> None:
     x, out = rows(2), np.empty((2, 3), np.float32)
     ex["add"](x, W)
     checked.clear()
     np.testing.assert_array_equal(ex["add"](x, w=W), x + W)
-    assert ex["add"](x, W, out=out) is out
+    assert ex["add"](x, w=W, out=out) is out
     assert ex["add"](*(x, W), **{}) is not out
     assert len(checked) == 2
+
+
+def test_results_into_arrays_of_the_caller_are_native(ex: Executable, checked: list[Any]) -> None:
+    x, out = rows(2), np.empty((2, 3), np.float32)
+    numbers, same, constant = np.arange(5), np.zeros(5, np.int64), np.zeros(2)
+    ex["add"](x, W)
+    ex["two"](numbers)
+    checked.clear()
+    for _ in range(100):
+        assert ex["add"](x, W, out=out) is out
+        results = ex["two"](numbers, out=(same, constant))
+        assert results[0] is same
+        assert results[1] is constant
+    np.testing.assert_array_equal(out, x + W)
+    np.testing.assert_array_equal(same, numbers)
+    np.testing.assert_array_equal(constant, [1, 2])
+    del results  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert sys.getrefcount(out) == sys.getrefcount(same) == sys.getrefcount(constant) == 2
+    assert ex["add"](x[:0], W, out=out[:0]).shape == (0, 3)
+    assert ex["nothing"](out=()) is None
+    assert len(checked) == 2, "the first with no rows, and that without results"
+
+
+READ_ONLY = np.zeros((2, 3), np.float32)
+READ_ONLY.flags.writeable = False
+PLACE = np.zeros(9, np.int64)
+
+WRONG_RESULTS: dict[str, tuple[str, Callable[[Array], Any], type[Exception] | None]] = {
+    "none": ("add", lambda x: None, None),
+    "list": ("add", lambda x: [np.empty_like(x)], None),
+    "shape": ("add", lambda x: np.empty((3, 2), np.float32), ShapeError),
+    "dtype": ("add", lambda x: np.empty((2, 3), np.int32), DTypeError),
+    "number": ("add", lambda x: 1, DTypeError),
+    "read-only": ("add", lambda x: READ_ONLY, DTypeError),
+    "column-major": ("add", lambda x: np.asfortranarray(x), DTypeError),
+    "argument": ("add", lambda x: x, OverlapError),
+    "one": ("two", lambda x: np.empty(5, np.int64), ArityError),
+    "too few": ("two", lambda x: (np.empty(5, np.int64),), ArityError),
+    "too many": ("two", lambda x: (np.empty(5, np.int64), np.empty(2), np.empty(2)), ArityError),
+    "one number": ("two", lambda x: (np.empty(5, np.int64), 1), DTypeError),
+    "each other": ("two", lambda x: (PLACE[:5], PLACE[4:6].view(np.float64)), OverlapError),
+    "side by side": ("two", lambda x: (PLACE[:5], PLACE[5:7].view(np.float64)), None),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_RESULTS)
+def test_other_results_go_through_python(ex: Executable, checked: list[Any], kind: str) -> None:
+    name, make, error = WRONG_RESULTS[kind]
+    x = rows(2) if name == "add" else np.arange(5)
+    more = (W,) if name == "add" else ()
+    ex[name](x, *more)
+    checked.clear()
+    if error is None:
+        ex[name](x, *more, out=make(x))
+    else:
+        with pytest.raises(error):
+            ex[name](x, *more, out=make(x))
+    assert len(checked) == (kind != "side by side")
+
+
+def test_memory_that_overlaps_in_part(ex: Executable, checked: list[Any]) -> None:
+    memory = np.zeros(12, np.float32)
+    x = memory[:6].reshape(2, 3)
+    ex["add"](x, W)
+    checked.clear()
+    for begin in range(7):
+        out = memory[begin : begin + 6].reshape(2, 3)
+        if begin == 6:
+            assert ex["add"](x, W, out=out) is out
+        else:
+            with pytest.raises(OverlapError):
+                ex["add"](x, W, out=out)
+    assert len(checked) == 6
+
+
+def test_an_argument_that_is_called_like_results(checked: list[Any]) -> None:
+    text = PROGRAM[: PROGRAM.index("func.func @two")].replace("%w", "%out")
+    add, x = build(text)["add"], rows(2)
+    for _ in range(2):
+        np.testing.assert_array_equal(add(x, out=W), x + W)
+        np.testing.assert_array_equal(add(x, W), x + W)
+        with pytest.raises(ArityError):
+            add(x, W, out=np.empty_like(x))
+    assert len(checked) == 4
 
 
 def test_dtypes_that_are_equal_are_native(ex: Executable, checked: list[Any]) -> None:
@@ -388,6 +472,12 @@ def test_unknown_layouts_are_called_through_ctypes(monkeypatch: pytest.MonkeyPat
         native._entry.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
+class Pair(ctypes.Structure):
+    """A tuple with another field before its items."""
+
+    _fields_ = (*native._Pair._fields_[:3], ("other", ctypes.c_int64), native._Pair._fields_[3])  # pyright: ignore[reportPrivateUsage]
+
+
 class Shifted(ctypes.Structure):
     """A dtype with another field before those that count."""
 
@@ -402,6 +492,7 @@ class Shifted(ctypes.Structure):
     ("sys.maxsize", 2**31 - 1),
     ("relex.runtime.entry.native.NUMPY_ABI", 0x3000000),
     ("relex.runtime.entry.native._Dtype", Shifted),
+    ("relex.runtime.entry.native._Pair", Pair),
 ])  # fmt: skip
 def test_layouts_that_are_not_known(monkeypatch: pytest.MonkeyPatch, place: str, found: Any) -> None:
     assert native.layouts_are_known()
