@@ -578,7 +578,8 @@ def test_sizes_that_are_equal_in_all_calls() -> None:
     }
     """
     report = check_pass(RelexPipelinePass("loops"), parse_module(text), samples=1)
-    assert ("merge-loops", "fused_expand_dims_reshape_maximum") in report.compared
+    for name in ("inline-blocks", "schedule-cpu"):
+        assert (name, "fused_expand_dims_reshape_maximum") in report.compared
 
 
 def test_outputs_are_as_large_as_stated() -> None:
