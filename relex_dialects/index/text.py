@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias
 
 from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol, Variable, factors_of
@@ -26,6 +27,8 @@ def ordered_terms(index: Index) -> list[tuple[Atom, int]]:
 
 def text_of_atom(atom: Atom) -> str:
     """Return the text of an atom."""
+    if isinstance(atom, Symbol | Variable):
+        return atom.name
     return _texts_in(IndexExpr.of(atom))[atom]
 
 
@@ -81,6 +84,7 @@ def _in_division(dividend: IndexExpr, known: Texts) -> str:
     return f"({text})" if " " in text else text
 
 
+@lru_cache(maxsize=4096)  # Each pass that reads sizes reads the same ones.
 def parse_index(text: str) -> Index:
     """Parse an expression, the inverse of `text_of`. Raises `ValueError`."""
     return read_index(parse_text(text), text)

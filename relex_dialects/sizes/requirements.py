@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 from typing import Literal
 
@@ -122,6 +123,7 @@ def _expect(requirement: Requirement) -> bool:
     return holds is not False
 
 
+@lru_cache(maxsize=4096)  # As of `parse_index`.
 def parse_requirement(text: str) -> Requirement:
     """Parse a requirement, the inverse of `str`. Raises `ValueError`."""
     match parse_text(text):
