@@ -60,8 +60,10 @@ def optimize_scheduled(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> N
     passes.add_lcssa_pass()
     passes.add_loop_rotate_pass()
     passes.add_loop_unroll_pass()
-    # Tiles are accessed at constant places now.
+    # Tiles are accessed at constant places now. Unrolled iterations become one block before instructions are combined:
+    # otherwise each goes to the block of its only user, and sums of many terms are computed one after the other.
     passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     _run(passes, module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1)))
