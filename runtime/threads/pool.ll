@@ -2,8 +2,9 @@
 ;
 ; The thread that calls `@share` begins the loop alone, and measures whether the rest takes long enough to be shared,
 ; which may depend on sizes that are known at run time only. If so, it opens a job and takes chunks of its iterations like
-; all others, by incrementing `@next`. So it never waits for a thread that does not show up: at the end it closes the job
-; and waits only for threads that entered it. A nested call, or one from another thread meanwhile, runs all its iterations
+; all others: first of its own part of them, then of those of others that have some left. So it never waits for a thread
+; that does not show up: at the end it closes the job and waits only for threads that entered it. A thread has the same
+; part of each loop, whose data may still be in its caches, and only at the end others count on the line that it counts on. A nested call, or one from another thread meanwhile, runs all its iterations
 ; itself. A loop that was measured before, and by that takes long enough, is shared from its first iteration on; it is
 ; measured again from time to time.
 ;
@@ -11,6 +12,7 @@
 ; caller: such a thread does not spin, and moves to the other processors, where the system gives it its share.
 
 %Lock = type [16 x i64]                     ; Large enough for any system's mutex or condition variable.
+%Range = type { i64, i64, [6 x i64] }       ; The first iteration that is not taken yet, the end, the rest of a line.
 
 @busy = internal global i32 0               ; 1 while a thread is in `@share`.
 @helpers = internal global i64 0            ; The maximum number of threads besides the caller.
@@ -20,9 +22,9 @@
 
 @chunk = internal global ptr null           ; The job: the function to call for a chunk of iterations,
 @frame = internal global ptr null           ; its arguments,
-@next = internal global i64 0               ; the first iteration that is not taken yet,
-@last = internal global i64 0               ; the end of the iterations,
-@step = internal global i64 0               ; and the size of a chunk.
+@step = internal global i64 0               ; the size of a chunk of iterations,
+@parts = internal global i64 0              ; and the parts that they are divided into, one for each thread.
+@ranges = internal global [${most} x %Range] zeroinitializer, align 64
 
 @chunks.known = internal global [1024 x ptr] zeroinitializer  ; Functions that were measured, by a part of their address,
 @times.known = internal global [1024 x i64] zeroinitializer   ; the time of 1024 iterations of each,
@@ -125,17 +127,16 @@ open:
   call void @start(i64 %helpers)
   store ptr %chunk, ptr @chunk
   store ptr %frame, ptr @frame
-  store i64 %last, ptr @last
   %home = call i32 @here()
   store atomic i32 %home, ptr @home monotonic, align 4
   %chunks = mul i64 %threads, 8
   %part = udiv i64 %left, %chunks
   %step = call i64 @llvm.umax.i64(i64 %part, i64 1)
   store i64 %step, ptr @step
-  store atomic i64 %from, ptr @next monotonic, align 8
+  call void @divide(i64 %from, i64 %last, i64 %threads)
   store atomic i64 -9223372036854775808, ptr @state seq_cst, align 8
   call void @announce()
-  call void @work()
+  call void @work(i64 0)
   %entered = atomicrmw and ptr @state, i64 9223372036854775807 seq_cst
   br label %wait
 
@@ -255,25 +256,69 @@ done:
   ret void
 }
 
-; Take chunks until none are left.
-define internal void @work() {
+; Divide iterations into as many parts as there are threads, as even as can be; some are empty if there are few.
+define internal void @divide(i64 %first, i64 %last, i64 %parts) {
+start:
+  store i64 %parts, ptr @parts
+  %count = sub i64 %last, %first
+  br label %next
+
+next:
+  %part = phi i64 [ 0, %start ], [ %following, %next ]
+  %begin = phi i64 [ %first, %start ], [ %end, %next ]
+  %following = add i64 %part, 1
+  %product = mul i64 %count, %following
+  %before = udiv i64 %product, %parts
+  %end = add i64 %first, %before
+  %range = getelementptr [${most} x %Range], ptr @ranges, i64 0, i64 %part
+  %end.at = getelementptr %Range, ptr %range, i64 0, i32 1
+  store i64 %end, ptr %end.at
+  store atomic i64 %begin, ptr %range monotonic, align 8
+  %left = icmp ult i64 %following, %parts
+  br i1 %left, label %next, label %done
+
+done:
+  ret void
+}
+
+; Take chunks until none are left, from part `%own` on.
+define internal void @work(i64 %own) {
 start:
   %chunk = load ptr, ptr @chunk
   %frame = load ptr, ptr @frame
-  %last = load i64, ptr @last
   %step = load i64, ptr @step
-  br label %take
+  %parts = load i64, ptr @parts
+  br label %visit
+
+visit:
+  %turn = phi i64 [ 0, %start ], [ %following, %leave ]
+  %sum = add i64 %own, %turn
+  %part = urem i64 %sum, %parts
+  %range = getelementptr [${most} x %Range], ptr @ranges, i64 0, i64 %part
+  %end.at = getelementptr %Range, ptr %range, i64 0, i32 1
+  %end = load i64, ptr %end.at
+  br label %look
+
+look:
+  %now = load atomic i64, ptr %range monotonic, align 8
+  %some = icmp slt i64 %now, %end
+  br i1 %some, label %take, label %leave
 
 take:
-  %first = atomicrmw add ptr @next, i64 %step monotonic
-  %left = icmp slt i64 %first, %last
-  br i1 %left, label %call, label %done
+  %first = atomicrmw add ptr %range, i64 %step monotonic
+  %left = icmp slt i64 %first, %end
+  br i1 %left, label %call, label %leave
 
 call:
-  %behind = add i64 %first, %step
-  %end = call i64 @llvm.smin.i64(i64 %behind, i64 %last)
-  call void %chunk(ptr %frame, i64 %first, i64 %end)
-  br label %take
+  %sum.step = add i64 %first, %step
+  %last = call i64 @llvm.smin.i64(i64 %sum.step, i64 %end)
+  call void %chunk(ptr %frame, i64 %first, i64 %last)
+  br label %look
+
+leave:
+  %following = add i64 %turn, 1
+  %more = icmp ult i64 %following, %parts
+  br i1 %more, label %visit, label %done
 
 done:
   ret void
@@ -321,7 +366,8 @@ entering:
   br i1 %entered, label %busy, label %enter
 
 busy:
-  call void @work()
+  %own = add i64 %index, 1
+  call void @work(i64 %own)
   %out = atomicrmw sub ptr @state, i64 1 seq_cst
   br label %idle
 

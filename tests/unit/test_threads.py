@@ -227,6 +227,38 @@ def test_several_threads_work() -> None:
     assert sorted(i for part in (first, *seen.values()) for i in part) == list(range(5, 105))
 
 
+@pytest.mark.parametrize("threads", [2, 3, 5, 16])
+def test_each_iteration_runs_once(threads: int) -> None:
+    """Also those of threads that do not come, and if there are fewer iterations than threads."""
+    set_threads(threads)
+    for count in (2, 3, 4, 15, 16, 17, 40, 500):
+        ran: list[int] = []
+
+        def run(begin: int, end: int, ran: list[int] = ran) -> None:
+            time.sleep(1e-4)
+            ran.extend(range(begin, end))
+
+        share(run, 7, 7 + count)
+        assert sorted(ran) == list(range(7, 7 + count))
+
+
+def test_each_thread_begins_with_a_part_of_its_own() -> None:
+    """What it computes of one loop is still in its caches in the next."""
+    set_threads(2)
+    begun: dict[int, int] = {}
+    together = threading.Barrier(2)
+
+    def run(begin: int, end: int) -> None:
+        if begin == 5:
+            time.sleep(1e-3)
+        elif threading.get_ident() not in begun:
+            begun[threading.get_ident()] = begin
+            together.wait(timeout=600)
+
+    share(run, 5, 105)
+    assert sorted(begun.values()) == [6, 55]
+
+
 def test_a_loop_that_took_long_is_shared_from_its_first_iteration_on() -> None:
     """Some calls measure it again."""
     set_threads(2)
