@@ -180,8 +180,8 @@ def _parts_of(triple: str) -> Any:
 def features_of(target: Target) -> str:
     """Return the features of code for a target: its own, after those that its triple implies."""
     baseline = baseline_of(target.triple)
-    is_bare = target.cpu or _parts_of(target.triple).OS == "unknown"
-    return ",".join(filter(None, (baseline.tuning, "" if is_bare else baseline.assumed, target.features)))
+    has_its_own = target.cpu or _parts_of(target.triple).OS == "unknown"
+    return ",".join(filter(None, (baseline.tuning, "" if has_its_own else baseline.assumed, target.features)))
 
 
 def processors_for(triple: str) -> list[Processor]:

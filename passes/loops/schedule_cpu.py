@@ -22,9 +22,9 @@ from relex.passes.activity import parts
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
-from relex.passes.cpu.equal_sizes import name_sizes
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES
+from relex.passes.editing.equal_sizes import name_sizes
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import Block, Schedule
 from relex.passes.support.remembered import rewrite_once

@@ -2,11 +2,14 @@
 ;
 ; The thread that calls `@share` begins the loop alone, and measures whether the rest takes long enough to be shared,
 ; which may depend on sizes that are known at run time only. If so, it opens a job and takes chunks of its iterations like
-; all others: first of its own part of them, then of those of others that have some left. So it never waits for a thread
-; that does not show up: at the end it closes the job and waits only for threads that entered it. A thread has the same
-; part of each loop, whose data may still be in its caches, and only at the end others count on the line that it counts on. A nested call, or one from another thread meanwhile, runs all its iterations
-; itself. A loop that was measured before, and by that takes long enough, is shared from its first iteration on; it is
-; measured again from time to time.
+; all others. So it never waits for a thread that does not show up: at the end it closes the job and waits only for
+; threads that entered it. A nested call, or one from another thread meanwhile, runs all its iterations itself. A loop
+; that was measured before, and by that takes long enough, is shared from its first iteration on; it is measured again
+; from time to time.
+;
+; Each thread begins with a part of its own, by whose counter it takes chunks, and goes on with what is left of the parts
+; of others. It has the same part of each loop, so that what it computed may still be in its caches, and the cache lines
+; of the counters rarely move from one processor to another.
 ;
 ; On a busy machine, the system may wake a thread on the processor of the caller, where it would only take time from the
 ; caller: such a thread does not spin, and moves to the other processors, where the system gives it its share.

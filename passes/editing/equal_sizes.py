@@ -23,10 +23,16 @@ from relex.passes.analysis.constant_inputs import known_calls
 
 def name_sizes(module: ModuleOp) -> None:
     """State with `relex.dims` which buffer sizes of a loop function are equal, if all of its calls are known."""
+    if not any(isinstance(op, PrimFuncOp) and _has_unknown(op) for op in module.ops):
+        return  # Most programs: to find all calls, the whole module is walked.
     sizes = ModuleSizes()
     for known in known_calls(module):
-        if any(map(has_unknown, known.func.function_type.inputs)):
+        if _has_unknown(known.func):
             _name(known.func, [_sizes_passed(call, sizes) for call in known.calls])
+
+
+def _has_unknown(func: PrimFuncOp) -> bool:
+    return any(map(has_unknown, func.function_type.inputs))
 
 
 def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
