@@ -17,6 +17,9 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
   lowering/vectorize-loops lowering/llvm/convert-arith-to-llvm lowering/llvm/convert-func-to-llvm \
   tools/verify-diagnostics
 
+# Tests start hundreds of processes; each would compile the source again where the environment forbids to keep bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help

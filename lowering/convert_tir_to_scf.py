@@ -33,19 +33,19 @@ from relex.dialects.tir import (
     ForOp,
     InitOp,
     IterKind,
-    LoopKind,
     PrimFuncOp,
     loops_around,
 )
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.verification import is_guarded
 from relex.dialects.upstream.attributes import INDEX, index_attr
-from relex.dialects.walks import ancestors, walk
+from relex.dialects.walks import walk
 from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.folding import folded
+from relex.lowering.support.guards import IndexEmitter, hoisted_conditions
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
+from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
 from relex.lowering.support.unrolling import loop_attributes
-from relex.passes.analysis.loop_tree import only_step
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 
@@ -58,8 +58,8 @@ class ConvertTirToScfPass(RelexPass):
     Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by the values
     bound to them. So do loops of one iteration, and sums and products of constants. An init runs in a loop nest of its
     own before the reduction; if the two share loops, or anything in them comes between, it runs in the first step of
-    the reduction, or, if there is none, for all values of the spatial variables. Small local buffers live on the stack,
-    others on the heap.
+    the reduction, or, if there is none, for all values of the spatial variables. Conditions around a block are tested
+    before the loops that they do not depend on. Small local buffers live on the stack, others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
     that makes LLVM unroll it; other loops around these carry the one that forbids it, or, if they are the innermost
@@ -118,6 +118,7 @@ class _Lowering:
         blocks = [op for op in walk(prim_func) if isinstance(op, BlockOp)]
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
+        self._hoisted = hoisted_conditions(blocks)
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
 
     def run(self) -> func.FuncOp:
@@ -165,6 +166,10 @@ class _Lowering:
                 self._emit_block(op, builder)
             case AllocBufferOp():
                 self._emit_buffer(op, builder)
+            case scf.IfOp() if op in self._hoisted.rest:
+                self._emit_guard(op, builder)
+            case _ if op in self._hoisted.unused:
+                pass
             case _:
                 self._emit_other(op, builder)
 
@@ -175,18 +180,24 @@ class _Lowering:
         for block, reduction in self._empty.items():
             if reduction is loop and block.init is not None:
                 self._emit_init_of_none(block, block.init, loop, builder)
+        for condition in self._hoisted.before.get(loop, ()):
+            builder = self._open_if(self._copy(condition, loop, builder), loop, builder)
         is_open = loop in self._joined
         self._emit_scope(loop.body.block, builder if is_open else self._open_loop(loop, builder))
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
         """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body. The body of a loop of
         one iteration takes its place."""
-        if loop.extent == 1 and not _runs_in_parallel(loop):
+        if loop in self._hoisted.bounds:
+            emitter = IndexEmitter(lambda op: _insert(builder, op, loop), self._constant, self._value)
+            first, end = map(emitter.emit_new, self._hoisted.bounds[loop])
+            return self._open_for(loop.variable, end, loop, builder, first)
+        if loop.extent == 1 and not runs_in_parallel(loop):
             self._values[loop.variable] = self._constant(0)
             return builder
-        if not _runs_in_parallel(loop):
+        if not runs_in_parallel(loop):
             return self._open_for(loop.variable, self._extent(loop.extent, loop, builder), loop, builder)
-        loops = _joined_with(loop)
+        loops = joined_with(loop)
         self._joined.update(loops[1:])
         extents = [self._extent(one.extent, loop, builder) for one in loops]
         body = Block([scf.ReduceOp()], arg_types=[IndexType()] * len(loops))
@@ -197,13 +208,20 @@ class _Lowering:
         new.attributes.update(loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
         return _before_end(body)
 
-    def _open_for(self, variable: BlockArgument, extent: SSAValue, source: ForOp | InitOp, builder: Builder) -> Builder:
-        """Emit an `scf.for` over `variable`, and return a builder for its body."""
+    def _open_for(
+        self,
+        variable: BlockArgument,
+        end: SSAValue,
+        source: ForOp | InitOp,
+        builder: Builder,
+        first: SSAValue | None = None,
+    ) -> Builder:
+        """Emit an `scf.for` over `variable`, from 0 if no other value is given, and return a builder for its body."""
         body = Block([scf.YieldOp()], arg_types=[IndexType()])
         self._set([variable], body.args)
-        new = _insert(builder, scf.ForOp(self._constant(0), extent, self._constant(1), [], body), source)
+        new = _insert(builder, scf.ForOp(first or self._constant(0), end, self._constant(1), [], body), source)
         if isinstance(source, ForOp):
-            new.attributes.update(loop_attributes(source))
+            new.attributes.update(loop_attributes(source, is_whole=first is None))
         return _before_end(body)
 
     def _open_if(self, condition: SSAValue, source: Operation, builder: Builder) -> Builder:
@@ -211,6 +229,14 @@ class _Lowering:
         body = Block([scf.YieldOp()])
         _insert(builder, scf.IfOp(condition, [], Region(body)), source)
         return _before_end(body)
+
+    def _emit_guard(self, guard: scf.IfOp, builder: Builder) -> None:
+        """Emit a guard without the conditions that have been tested around its loops."""
+        for condition in self._hoisted.rest[guard]:
+            builder = self._open_if(self._value(condition), guard, builder)
+        for op in guard.true_region.block.ops:
+            if not isinstance(op, scf.YieldOp):
+                self._emit(op, builder)
 
     def _emit_block(self, block: BlockOp, builder: Builder) -> None:
         for v in block.iter_vars:
@@ -294,7 +320,7 @@ class _Lowering:
         small = not sizes and size <= cost.MAX_BUFFER_ON_STACK
         kind = memref.AllocaOp if small else memref.AllocOp
         # Hoist the buffer out of loops: the stack would grow with every iteration, and the heap is slow.
-        scope = next((self._parallel[loop] for loop in _all_loops_around(op) if loop in self._parallel), self._entry)
+        scope = next((self._parallel[loop] for loop in all_loops_around(op) if loop in self._parallel), self._entry)
         place = builder if sizes else Builder(InsertPoint.at_start(scope))
         new = _insert(place, kind.get(buffer_type.element_type, ALIGNMENT, buffer_type.get_shape(), sizes), op)
         if not sizes and not small:
@@ -331,32 +357,6 @@ class _Lowering:
             op.result.name_hint = f"c{value}"
             self._constants[value] = Builder(InsertPoint.at_start(self._entry)).insert(op).result
         return self._constants[value]
-
-
-def _all_loops_around(op: Operation) -> list[ForOp]:
-    """The loops around `op`, innermost first, including those around blocks."""
-    return [scope for scope in ancestors(op) if isinstance(scope, ForOp)]
-
-
-def _runs_in_parallel(loop: ForOp) -> bool:
-    """Return whether a loop is parallel and all loops around it are serial."""
-    around = [outer.kind.data for outer in _all_loops_around(loop)]
-    return loop.kind.data is LoopKind.PARALLEL and all(kind is LoopKind.SERIAL for kind in around)
-
-
-def _joined_with(loop: ForOp) -> list[ForOp]:
-    """Return a parallel loop and those that become one `scf.parallel` with it, which holds all that is in them. Loops
-    of one iteration may come between."""
-    loops, last = [loop], loop
-    while isinstance(inner := only_step(last), ForOp):
-        last = inner
-        if inner.extent == 1:
-            continue
-        is_known = isinstance(inner.extent, int) or not variables_in(inner.extent, loop)
-        if inner.kind.data is not LoopKind.PARALLEL or not is_known:
-            break
-        loops.append(inner)
-    return loops
 
 
 def _before_end(block: Block) -> Builder:

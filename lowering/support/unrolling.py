@@ -22,8 +22,9 @@ from relex.passes.cpu.reductions import count, divisors
 _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
 
-def loop_attributes(loop: ForOp) -> dict[str, Attribute]:
-    """Return the attributes that tell later passes how to lower a loop."""
+def loop_attributes(loop: ForOp, *, is_whole: bool = True) -> dict[str, Attribute]:
+    """Return the attributes that tell later passes how to lower a loop, or the iterations that are left of one that is
+    not whole."""
     match loop.kind.data:
         case LoopKind.VECTORIZED:
             return {VECTORIZED_ATTR: UnitAttr()}
@@ -33,7 +34,7 @@ def loop_attributes(loop: ForOp) -> dict[str, Attribute]:
             return {LOOP_ANNOTATION: LoopAnnotationAttr(Unrolling.FULL if known else Unrolling.DISABLE)}
         case _ if any(isinstance(inner, ForOp) and inner.kind.data in _SCHEDULED for inner in walk(loop)):
             # The schedule decides what is unrolled. LLVM would add an exit in the middle of the loop, which is slow.
-            at_once = _iterations_at_once(loop)
+            at_once = _iterations_at_once(loop) if is_whole else 1
             return {LOOP_ANNOTATION: LoopAnnotationAttr(at_once if at_once > 1 else Unrolling.DISABLE)}
         case _:
             return {}

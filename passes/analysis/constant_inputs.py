@@ -20,6 +20,11 @@ CONSTANT_ATTR = "relex.constant"
 """Marks an input of a loop function that is a constant in every call, while the function is being scheduled."""
 
 
+FINITE_ATTR = "relex.finite"
+"""Marks an input that is a constant without infinities and NaNs in every call, while the function is being
+scheduled."""
+
+
 @dataclass(frozen=True)
 class KnownCalls:
     """A loop function with all of its calls: since there are no others, its arguments may be changed."""
@@ -48,11 +53,13 @@ def known_calls(module: ModuleOp) -> list[KnownCalls]:
 
 
 def is_constant_input(value: SSAValue) -> bool:
-    """Return whether a buffer is a marked input."""
-    if not isinstance(value, BlockArgument):
-        return False
-    func = value.owner.parent_op()
-    return isinstance(func, PrimFuncOp) and argument_attr(func, value.index, CONSTANT_ATTR) is not None
+    """Return whether a buffer is an input that is marked as constant."""
+    return _is_marked(value, CONSTANT_ATTR)
+
+
+def is_finite_input(value: SSAValue) -> bool:
+    """Return whether a buffer is an input that is marked as finite."""
+    return _is_marked(value, FINITE_ATTR)
 
 
 def constant_of(value: SSAValue) -> ConstantOp:
@@ -63,3 +70,10 @@ def constant_of(value: SSAValue) -> ConstantOp:
 
 def _is_constant(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and has_dtype(value.owner.value.get_element_type())
+
+
+def _is_marked(value: SSAValue, mark: str) -> bool:
+    if not isinstance(value, BlockArgument):
+        return False
+    func = value.owner.parent_op()
+    return isinstance(func, PrimFuncOp) and argument_attr(func, value.index, mark) is not None

@@ -193,13 +193,14 @@ def guard_of(block: BlockOp) -> scf.IfOp | None:
 def conditions_of(block: BlockOp) -> list[SSAValue]:
     """Return the conjuncts of the guard of a block."""
     guard = guard_of(block)
-    return _parts(guard.cond) if guard is not None else []
+    return conjuncts_of(guard.cond) if guard is not None else []
 
 
-def _parts(condition: SSAValue) -> list[SSAValue]:
+def conjuncts_of(condition: SSAValue) -> list[SSAValue]:
+    """Return the conditions of which all hold where a condition holds."""
     match condition.owner:
         case arith.AndIOp(lhs=lhs, rhs=rhs):
-            return _parts(lhs) + _parts(rhs)
+            return conjuncts_of(lhs) + conjuncts_of(rhs)
         case _:
             return [condition]
 

@@ -216,6 +216,10 @@ MIN_LANES = 2
 COST_OF_EDGES = 0.02
 """Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
 
+MIN_SHARE_OF_PADDING = 1 / 64
+"""Share of the terms that are products with padding from which on tiles skip them; for fewer, loops of known bounds are
+faster."""
+
 COST_OF_EVICTED_ROWS = 1.2
 """Cost of tiles whose rows may be a power of two apart and evict each other from the first-level cache, relative to
 those of fewer rows."""

@@ -18,8 +18,9 @@ from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.extension import extends_pipeline
-from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR, mark_constants, unmark_constants
+from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
 from relex.passes.schedule import apply_primitive
+from relex.passes.support.constant_marks import mark_constants, unmark_constants
 
 
 @extends_pipeline(before="schedule-cpu")

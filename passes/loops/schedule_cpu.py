@@ -7,19 +7,17 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
-from relex.dialects.functions import remove_argument_attr, set_argument_attr
 from relex.dialects.processors import Processor
 from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.passes.activity import parts
-from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
 from relex.passes.cpu.rule import Plan
@@ -27,6 +25,7 @@ from relex.passes.cpu.table import RULES
 from relex.passes.editing.equal_sizes import name_sizes
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import Block, Schedule
+from relex.passes.support.constant_marks import mark_constants, unmark_constants
 from relex.passes.support.remembered import rewrite_once
 
 SCHEDULED_ATTR = "relex.scheduled"
@@ -89,19 +88,6 @@ class ScheduleCpuPass(RelexPass):
             else:
                 rewrite_once(func, f"{self.name} {processor}", lambda func: schedule_function(func, processor))
         unmark_constants(op)
-
-
-def mark_constants(module: ModuleOp) -> None:
-    """Mark the inputs of loop functions that are constants in every call, for `is_constant_input`."""
-    for known in known_calls(module):
-        for i in known.constants:
-            set_argument_attr(known.func, i, CONSTANT_ATTR, UnitAttr())
-
-
-def unmark_constants(module: ModuleOp) -> None:
-    """Remove the marks, which need not hold after the pass."""
-    for func in (op for op in module.ops if isinstance(op, PrimFuncOp)):
-        remove_argument_attr(func, CONSTANT_ATTR)
 
 
 @dataclass(frozen=True)

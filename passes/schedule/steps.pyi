@@ -106,6 +106,14 @@ class Steps:
         result.
         """
 
+    def skip_padding(self, loop: Loop) -> None:
+        """
+        Guard the sum of products in a loop, so that iterations of the loop are skipped in which one factor is
+        padding, zeros around what another block has copied. The other factors are of inputs, or copies of them,
+        that have the attribute `relex.finite`, as constants without infinities and NaNs have while `schedule-cpu`
+        runs. Sums do not change, but for the sign of a zero.
+        """
+
     def split(self, loop: Loop, factors: Sequence[int | None]) -> list[Loop]:
         """
         Split a loop into nested loops with the given extents; one factor may be None, and is inferred. If the

@@ -239,6 +239,20 @@ class UnrollOp(LoopPrimitiveOp):
 
 
 @irdl_op_definition
+class SkipPaddingOp(LoopPrimitiveOp):
+    """
+    Guards the sum in a loop: iterations of the loop in which all products are with the zeros around a padded copy are
+    skipped. The other factors are finite.
+
+    ```mlir
+    schedule.skip_padding @k
+    ```
+    """
+
+    name = "schedule.skip_padding"
+
+
+@irdl_op_definition
 class LabelLoopsOp(NamingOp):
     """
     Labels each loop that has no label, in program order: `@loop0`, `@loop1`, ...

@@ -22,7 +22,7 @@ from relex.passes import ApplySchedulePass, CheckTirPass, ScheduleCpuPass
 from relex.passes.base import run_pass
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.loops.apply_tuning import identity
-from relex.passes.loops.schedule_cpu import mark_constants
+from relex.passes.support.constant_marks import mark_constants
 from relex.reference import check_equivalent
 from relex.tools.diagnostics import ToolError
 from relex.tools.tuning.candidates import Candidate, candidates

@@ -167,6 +167,66 @@ tir.prim_func @guarded(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
 }
 
 // Where there is nothing to reduce, the init runs for all elements, though not for those that a split adds.
+// Conditions that do not depend on the innermost loop: one in %r itself leaves out iterations of that loop, one in twice
+// its value is tested before %j. The last one stays where it is.
+
+// CHECK-LABEL: func.func @hoisted(
+// CHECK: scf.for %[[I:.+]] = %c0 to %c5 step %c1 {
+// CHECK-NEXT: %[[LESS:.+]] = arith.muli %[[I]], %c-1 : index
+// CHECK-NEXT: %[[LEFT:.+]] = arith.addi %[[LESS]], %c1 : index
+// CHECK-NEXT: %[[FIRST:.+]] = arith.maxsi %[[LEFT]], %c0 : index
+// CHECK-NEXT: scf.for %[[R:.+]] = %[[FIRST]] to %c3 step %c1 {
+// CHECK-NEXT: %[[TWICE:.+]] = arith.muli %[[R]], %c2{{.*}} : index
+// CHECK-NEXT: %[[SUM:.+]] = arith.addi %[[I]], %[[TWICE]] : index
+// CHECK-NEXT: %[[HOLDS:.+]] = arith.cmpi slt, %[[SUM]], %c6 : index
+// CHECK-NEXT: scf.if %[[HOLDS]] {
+// CHECK-NEXT: scf.for %[[J:.+]] = %c0 to %c4 step %c1 {
+// CHECK-NEXT: %[[SMALL:.+]] = arith.cmpi slt, %[[J]], %n : index
+// CHECK-NEXT: scf.if %[[SMALL]] {
+// CHECK-NEXT: memref.load %X[%[[I]], %[[R]], %[[J]]]
+tir.prim_func @hoisted(%n: index, %X: memref<5x3x4xf32>) outs(%Y: memref<5x3x4xf32>) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c6 = arith.constant 6 : index
+  tir.for %i, %r, %j in (5, 3, 4) {
+    %sum = arith.addi %i, %r : index
+    %first = arith.cmpi sge, %sum, %c1 : index
+    %twice = arith.muli %r, %c2 : index
+    %further = arith.addi %i, %twice : index
+    %last = arith.cmpi slt, %further, %c6 : index
+    %both = arith.andi %first, %last : i1
+    %small = arith.cmpi slt, %j, %n : index
+    %all = arith.andi %both, %small : i1
+    scf.if %all {
+      tir.block @Y (%vi: spatial<5> = %i, %vr: spatial<3> = %r, %vj: spatial<4> = %j) {
+        %x = memref.load %X[%vi, %vr, %vj] : memref<5x3x4xf32>
+        memref.store %x, %Y[%vi, %vr, %vj] : memref<5x3x4xf32>
+      }
+    }
+  }
+}
+
+// What a condition reads may change in the loops around it, and a division may be one by zero where it is not reached.
+
+// CHECK-LABEL: func.func @not_hoisted(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-NEXT: arith.divsi
+// CHECK: scf.if
+tir.prim_func @not_hoisted(%m: index, %n: index, %X: memref<5x?xf32>) outs(%Y: memref<5x?xf32>) {
+  %c2 = arith.constant 2 : index
+  tir.for %i, %j in (5, %m) {
+    %part = arith.divsi %i, %n : index
+    %small = arith.cmpi slt, %part, %c2 : index
+    scf.if %small {
+      tir.block @Y (%vi: spatial<5> = %i, %vj: spatial<%m> = %j) {
+        %x = memref.load %X[%vi, %vj] : memref<5x?xf32>
+        memref.store %x, %Y[%vi, %vj] : memref<5x?xf32>
+      }
+    }
+  }
+}
+
 // CHECK-LABEL: func.func @guarded_empty(
 tir.prim_func @guarded_empty(%k: index, %X: memref<?xf32>) outs(%Y: memref<5xf32>) {
   %zero = arith.constant 0.0 : f32

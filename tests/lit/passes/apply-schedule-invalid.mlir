@@ -1126,6 +1126,41 @@ schedule.sequence for @out_of_range {
 
 // -----
 
+tir.prim_func @not_finite(%X: memref<5xf32>, %W: memref<3xf32>) outs(%Y: memref<5xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %c5 = arith.constant 5 : index
+  %P = tir.alloc_buffer : memref<7xf32>
+  tir.for %i @i1 in (7) {
+    tir.block @P (%vi: spatial<7> = %i) {
+      %inside = arith.cmpi slt, %vi, %c5 : index
+      %p = scf.if %inside -> (f32) {
+        %x = memref.load %X[%vi] : memref<5xf32>
+        scf.yield %x : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      memref.store %p, %P[%vi] : memref<7xf32>
+    }
+  }
+  tir.for %i @i, %r @r in (5, 3) {
+    tir.block @Y (%vi: spatial<5> = %i, %vr: reduce<3> = %r) {
+      %y = memref.load %Y[%vi] : memref<5xf32>
+      %at = arith.addi %vi, %vr : index
+      %p = memref.load %P[%at] : memref<7xf32>
+      %w = memref.load %W[%vr] : memref<3xf32>
+      %product = arith.mulf %p, %w : f32
+      %s = arith.addf %y, %product : f32
+      memref.store %s, %Y[%vi] : memref<5xf32>
+    }
+  }
+}
+schedule.sequence for @not_finite {
+  // expected-error @+1 {{'schedule.skip_padding' op expected @Y to add products of padding with numbers that are known to be finite, as those of inputs with 'relex.finite'}}
+  schedule.skip_padding @r
+}
+
+// -----
+
 tir.prim_func @reverse_inline_reduction(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   tir.for %i @i, %k @k in (4, 8) {

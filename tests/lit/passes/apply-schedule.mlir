@@ -918,6 +918,59 @@ schedule.sequence for @zeros {
 
 // -----
 
+// A sum of three terms, the first and the last ones with padding on the left and on the right.
+
+// CHECK-LABEL: @padding
+// CHECK: tir.for %[[I:.+]] @i, %[[R:.+]] @r in (5, 3) {
+// CHECK-NEXT: %[[LEFT:.+]] = arith.addi %[[I]], %[[R]] : index
+// CHECK-NEXT: %[[FROM:.+]] = arith.cmpi sge, %[[LEFT]], %c1 : index
+// CHECK-NEXT: %[[RIGHT:.+]] = arith.addi %[[I]], %[[R]] : index
+// CHECK-NEXT: %[[TO:.+]] = arith.cmpi slt, %[[RIGHT]], %c6 : index
+// CHECK-NEXT: %[[BOTH:.+]] = arith.andi %[[FROM]], %[[TO]] : i1
+// CHECK-NEXT: scf.if %[[BOTH]] {
+// CHECK-NEXT: tir.block @Y
+tir.prim_func @padding(%X: memref<5xf32>, %W: memref<3xf32> {relex.finite}) outs(%Y: memref<5xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %P = tir.alloc_buffer : memref<7xf32>
+  tir.for %i @i1 in (7) {
+    tir.block @P (%vi: spatial<7> = %i) {
+      %from = arith.cmpi sge, %vi, %c1 : index
+      %to = arith.cmpi slt, %vi, %c6 : index
+      %inside = arith.andi %from, %to : i1
+      %p = scf.if %inside -> (f32) {
+        %at = arith.subi %vi, %c1 : index
+        %x = memref.load %X[%at] : memref<5xf32>
+        scf.yield %x : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      memref.store %p, %P[%vi] : memref<7xf32>
+    }
+  }
+  tir.for %i @i, %r @r in (5, 3) {
+    tir.block @Y (%vi: spatial<5> = %i, %vr: reduce<3> = %r) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<5xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<5xf32>
+      %at = arith.addi %vi, %vr : index
+      %p = memref.load %P[%at] : memref<7xf32>
+      %w = memref.load %W[%vr] : memref<3xf32>
+      %product = arith.mulf %p, %w : f32
+      %s = arith.addf %y, %product : f32
+      memref.store %s, %Y[%vi] : memref<5xf32>
+    }
+  }
+}
+schedule.sequence for @padding {
+  schedule.decompose_reduction @Y at @i
+  schedule.skip_padding @r
+}
+
+// -----
+
 // Partial sums, one for each lane and place in the tile, set to what changes no sum. The terms do not fill all lanes: the
 // condition stays with the partial sums. What combines them starts with the init of the sum.
 

@@ -57,6 +57,8 @@ schedule.sequence for @f {
   schedule.unguard @Y
   // CHECK-NEXT: schedule.zero_fill @Y
   schedule.zero_fill @Y
+  // CHECK-NEXT: schedule.skip_padding @k
+  schedule.skip_padding @k
   // CHECK-NEXT: schedule.compact_buffer @Y write 0
   schedule.compact_buffer @Y write 0
 }

@@ -1,0 +1,193 @@
+"""Padding: elements of a buffer that are zero since they lie outside of what was copied into it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from relex.dialects.arrays import np
+from relex.dialects.errors import PassError, fail
+from relex.dialects.index.domains import is_same_value
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of, values_in
+from relex.dialects.index.values import replace_atoms
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
+from relex.passes.analysis.buffers import accesses_in
+from relex.passes.analysis.constant_inputs import FINITE_ATTR, is_finite_input
+from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.loop_tree import comparison_of, conjuncts_of, function_of, loops_of, name_of_block
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What holds for an index of all elements that are not padding: `sum` is less than zero, or not, as `predicate`
+    says, which is `slt` or `sge`."""
+
+    predicate: str
+    sum: Index
+
+    @property
+    def always_holds(self) -> bool:
+        """Whether the bound holds in all iterations."""
+        span = span_of(self.sum)
+        return span.high < 0 if self.predicate == "slt" else span.low >= 0
+
+    def uses(self, loop: ForOp) -> bool:
+        """Return whether the sum depends on a loop."""
+        return loop.variable in values_in(self.sum)
+
+    def share(self, loops: Sequence[ForOp]) -> float:
+        """Return the share of the iterations of loops for which the bound holds; 1 if their numbers are unknown."""
+        used = [loop for loop in loops if self.uses(loop)]
+        extents = [loop.extent for loop in used if isinstance(loop.extent, int)]
+        factors = terms_of(self.sum)
+        if len(extents) < len(used) or len(used) < len(factors):
+            return 1
+        sums = np.array(constant_of(self.sum))
+        for loop, extent in zip(used, extents, strict=True):
+            sums = np.add.outer(sums, factors[loop.variable] * np.arange(extent))
+        return float(np.mean(sums < 0 if self.predicate == "slt" else sums >= 0)) if sums.size else 1
+
+
+def bounds_of_terms(block: BlockOp) -> list[Bound]:
+    """
+    Return bounds on the indices of a padded operand of a sum of products, in terms of the loops around the block. Where
+    one of them does not hold, the product is zero: it is padding times a finite number.
+
+    Fail if the block does not add up products of padding with numbers that are finite.
+    """
+    operands = _factors(block)
+    reads = [access for access in block_accesses(block) if access.access.op in operands]
+    for padded, other in (reads, reads[::-1]) if len(reads) == 2 else ():
+        if (bounds := _bounds(padded)) and _is_finite(other.buffer):
+            return bounds
+    fail(block, f"expected {name_of_block(block)} to add products of padding with numbers that are known to be finite, "
+                f"as those of inputs with '{FINITE_ATTR}'")  # fmt: skip
+
+
+def loops_with_padding(block: BlockOp, least: float) -> list[ForOp]:
+    """Return the serial loops of which `skip_padding` leaves out at least a share of the iterations, outermost first.
+    Iterations of unknown numbers of loops are not left out."""
+    try:
+        bounds = bounds_of_terms(block)
+    except PassError:
+        return []
+    loops = loops_of(block)
+    shares: dict[ForOp, float] = defaultdict(float)
+    for bound in bounds:
+        innermost = [loop for loop in loops if bound.uses(loop)][-1]
+        shares[innermost] += 1 - bound.share(loops)
+    return [loop for loop in loops if loop.kind.data is LoopKind.SERIAL and shares[loop] >= least]
+
+
+def pads(block: BlockOp) -> bool:
+    """Return whether a block copies elements, and stores zeros around them."""
+    return bool(_conditions(block))
+
+
+def _factors(block: BlockOp) -> Sequence[Operation]:
+    """Return the loads of the two numbers whose product a block adds to what it has written before."""
+    match block.body.block.last_op:
+        case memref.StoreOp(value=value) as store:
+            pass
+        case _:
+            return ()
+    match value.owner:
+        case arith.AddfOp(lhs=lhs, rhs=rhs):
+            pass
+        case _:
+            return ()
+    for old, product in ((lhs, rhs), (rhs, lhs)):
+        match old.owner, product.owner:
+            case memref.LoadOp() as load, arith.MulfOp(lhs=one, rhs=other):
+                is_same = load.memref is store.memref and all(map(is_same_value, load.indices, store.indices))
+                factors = [factor.owner for factor in (one, other)]
+                if is_same and all(isinstance(factor, memref.LoadOp) for factor in factors):
+                    return [factor for factor in factors if isinstance(factor, Operation)]
+            case _:
+                pass
+    return ()
+
+
+def _bounds(read: BlockAccess) -> list[Bound]:
+    """Return the bounds on the indices of an access to a buffer that one block has padded, of those that do not always
+    hold."""
+    if not isinstance(read.buffer.owner, AllocBufferOp):
+        return []
+    accesses = accesses_in(function_of(read.block), read.buffer)
+    writers = {access.block: access for access in accesses if access.is_write}
+    if len(writers) != 1:
+        return []
+    ((writer, write),) = writers.items()
+    inside = {v.variable for v in writer.iter_vars}
+    once = {loop.variable for loop in loops_of(read.block) if loop.extent == 1}
+    found: list[Bound] = []
+    for variable, index in zip(write.access.indices, read.element, strict=True):
+        for condition in _conditions(writer):
+            comparison = comparison_of(condition)
+            if variable not in inside or comparison is None or comparison[0] not in ("slt", "sge"):
+                continue
+            predicate, difference = comparison
+            rest = difference - IndexExpr.of(variable)
+            if inside.isdisjoint(values_in(rest)) and not _is_computed_in(writer, rest):
+                found.append(Bound(predicate, replace_atoms(index + rest, lambda atom: 0 if atom in once else None)))
+    return [bound for bound in found if not bound.always_holds]
+
+
+def _is_computed_in(block: BlockOp, index: Index) -> bool:
+    """Return whether a value of an expression is computed in the loops around a block."""
+    outermost = next(iter(loops_of(block)), block)
+    return any(outermost.is_ancestor(value.owner) for value in values_in(index))
+
+
+def _conditions(block: BlockOp) -> Sequence[SSAValue]:
+    """Return conditions, of which all hold where a block copies an element; elsewhere, it stores zero."""
+    match block.body.block.last_op:
+        case memref.StoreOp(value=value):
+            pass
+        case _:
+            return ()
+    match value.owner:
+        case scf.IfOp(cond=condition, false_region=otherwise) if otherwise.blocks:
+            last = otherwise.block.last_op
+            is_zero = last is not None and len(last.operands) == 1 and _is_zero(last.operands[0])
+            return conjuncts_of(condition) if is_zero else ()
+        case _:
+            return ()
+
+
+def _is_zero(value: SSAValue) -> bool:
+    match value.owner:
+        case arith.ConstantOp(value=FloatAttr() as number):
+            return number.value.data == 0
+        case _:
+            return False
+
+
+def _is_finite(buffer: SSAValue) -> bool:
+    """Return whether all elements of a buffer are finite: those of a constant, or of copies of it."""
+    if isinstance(buffer, BlockArgument):
+        return is_finite_input(buffer)
+    owner = buffer.owner
+    if not isinstance(owner, AllocBufferOp):
+        return False
+    writers = [access for access in accesses_in(function_of(owner), buffer) if access.is_write]
+    return bool(writers) and all(_stores_finite(access.block) for access in writers)
+
+
+def _stores_finite(block: BlockOp) -> bool:
+    """Return whether a block copies an element of a buffer that is finite, or stores zero."""
+    match block.body.block.last_op:
+        case memref.StoreOp(value=value):
+            pass
+        case _:
+            return False
+    values = [value]
+    if isinstance(value.owner, scf.IfOp):
+        ends = [region.block.last_op for region in value.owner.regions]
+        values = [end.operands[0] for end in ends if end is not None]
+    return all(_is_zero(v) or (isinstance(v.owner, memref.LoadOp) and _is_finite(v.owner.memref)) for v in values)
