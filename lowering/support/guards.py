@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from math import isfinite
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.index.expr import Index, IndexExpr, larger, smaller, values_in
+from relex.dialects.index.expr import Index, IndexExpr, larger, smaller, span_of, values_in
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, loops_around
@@ -94,9 +95,11 @@ def _limit(outer: Operation | None, loop: ForOp, condition: SSAValue, bounds: di
         return False
     predicate, difference = comparison
     # Where the difference is zero, if its factor of the variable is one; otherwise the variable stays in it.
-    end = IndexExpr.of(outer.variable) - difference
+    end, span = IndexExpr.of(outer.variable) - difference, span_of(difference)
     if predicate not in ("slt", "sge") or any(outer.is_ancestor(value.owner) for value in values_in(end)):
         return False
+    if not isfinite(span.low) or not isfinite(span.high):
+        return False  # Sums of values of any size may overflow, and differences elsewhere.
     extent = outer.extent if isinstance(outer.extent, int) else IndexExpr.of(outer.extent)
     first, last = bounds.get(outer, (0, extent))
     bounds[outer] = (first, smaller(last, end)) if predicate == "slt" else (larger(first, end), last)

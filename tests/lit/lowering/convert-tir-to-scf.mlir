@@ -206,7 +206,29 @@ tir.prim_func @hoisted(%n: index, %X: memref<5x3x4xf32>) outs(%Y: memref<5x3x4xf
   }
 }
 
-// What a condition reads may change in the loops around it, and a division may be one by zero where it is not reached.
+// A sum of any value may overflow: the condition stays as it is, before the innermost loop.
+
+// CHECK-LABEL: func.func @overflow(
+// CHECK: scf.for %[[I:.+]] = %c0 to %c5 step %c1 {
+// CHECK-NEXT: %[[SUM:.+]] = arith.addi %[[I]], %n : index
+// CHECK-NEXT: %[[SMALL:.+]] = arith.cmpi slt, %[[SUM]], %c6 : index
+// CHECK-NEXT: scf.if %[[SMALL]] {
+// CHECK-NEXT: scf.for
+tir.prim_func @overflow(%n: index, %X: memref<5x3xf32>) outs(%Y: memref<5x3xf32>) {
+  %c6 = arith.constant 6 : index
+  tir.for %i, %j in (5, 3) {
+    %sum = arith.addi %i, %n : index
+    %small = arith.cmpi slt, %sum, %c6 : index
+    scf.if %small {
+      tir.block @Y (%vi: spatial<5> = %i, %vj: spatial<3> = %j) {
+        %x = memref.load %X[%vi, %vj] : memref<5x3xf32>
+        memref.store %x, %Y[%vi, %vj] : memref<5x3xf32>
+      }
+    }
+  }
+}
+
+// A division may be one by zero where it is not reached.
 
 // CHECK-LABEL: func.func @not_hoisted(
 // CHECK: scf.for
