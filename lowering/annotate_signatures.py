@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -14,7 +14,6 @@ from relex.lowering.support.signatures import signatures, state_signature
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class AnnotateSignaturesPass(RelexPass):
     """
     States the signature of every public function in the attribute `relex.signature`: its arguments and results, by

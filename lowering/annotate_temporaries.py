@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -14,7 +14,6 @@ from relex.lowering.support.signatures import expect_signature, state_signature,
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class AnnotateTemporariesPass(RelexPass):
     """
     Adds to the signature of every function how many bytes a call allocates: the largest of `temporaries`, which are

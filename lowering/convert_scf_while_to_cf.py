@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
@@ -15,7 +13,6 @@ from relex.lowering.support.branches import PATTERNS, lower_to_branches
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class ConvertScfWhileToCfPass(RelexPass):
     """
     Turns every `scf.while` and `scf.execute_region` into branches, and every `scf.for` with an `llvm.loop_annotation`,

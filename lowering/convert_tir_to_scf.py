@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
@@ -52,7 +51,6 @@ from relex.passes.cpu import cost
 OpT = TypeVar("OpT", bound=Operation)
 
 
-@dataclass(frozen=True)
 class ConvertTirToScfPass(RelexPass):
     """
     Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by the values

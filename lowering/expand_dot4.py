@@ -24,7 +24,6 @@ from relex.lowering.te.scalars import build_constant
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class ExpandDot4Pass(RelexPass):
     """
     Replaces `tir.dot4`, and the addition of its result to a sum, by the instruction of the target that does both:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
@@ -22,7 +21,6 @@ FLOAT_EXPANSIONS = ConversionTable("expand-floats")
 """Conversion rules for ops on floats."""
 
 
-@dataclass(frozen=True)
 class ExpandFloatsPass(ConversionPass):
     """
     Computes with f32 in place of floats that the target has no arithmetic for: bf16, and on processors without

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects import math
@@ -25,7 +24,6 @@ Formulas = Mapping[ElementType, Callable[..., Floats]]
 """Formulas of an op, by element type."""
 
 
-@dataclass(frozen=True)
 class ExpandMathPass(ConversionPass):
     """
     Replaces `math.exp`, `log` and `tanh` of f32 and f64, and `erf`, `powf`, `sin`, `cos` and `tan` of f32, on scalars

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -37,7 +36,6 @@ RECORD = "relex.record"
 """A runtime function that appends a number to a log."""
 
 
-@dataclass(frozen=True)
 class InstrumentCallsPass(RelexPass):
     """
     Records every call of a loop function or library function: its number in program order, the dynamic sizes of its

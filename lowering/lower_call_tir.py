@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 
@@ -58,7 +57,6 @@ def convert_tensor_type(tensor: TensorType) -> Attribute:
     return buffer_of(tensor)
 
 
-@dataclass(frozen=True)
 class LowerCallTirPass(ConversionPass):
     """
     Makes memory explicit: tensors become buffers, and functions take buffers for their results as further arguments;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
@@ -40,7 +39,6 @@ Dimension: TypeAlias = tuple[SSAValue, SSAValue, SSAValue]
 """The lower and upper bound and the step of a loop variable."""
 
 
-@dataclass(frozen=True)
 class OutlineParallelLoopsPass(RelexPass):
     """
     Moves the body of each outermost `scf.parallel` into a function that runs a range of its iterations, and replaces

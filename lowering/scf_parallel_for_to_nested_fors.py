@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -15,7 +14,6 @@ from xdsl.rewriter import InsertPoint
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class ScfParallelForToNestedForsPass(RelexPass):
     """
     Turns every `scf.parallel` into a nest of `scf.for`, one for each dimension. Reductions become loop-carried values:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
@@ -22,7 +20,6 @@ from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 
 
-@dataclass(frozen=True)
 class VectorizeLoopsPass(RelexPass):
     """
     Replaces each loop marked `relex.vectorized`, as `convert-tir-to-scf` marks `vectorized` ones, by ops on vectors

@@ -6,8 +6,6 @@ results. A buffer takes the words of its descriptor; a value smaller than a word
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import llvm
@@ -24,7 +22,6 @@ from relex.lowering.support.signatures import stated_signature
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class AddPackedEntriesPass(RelexPass):
     """
     Adds an entry `_relex_packed_NAME` for every function with a signature, which moves to the entry. At this level,

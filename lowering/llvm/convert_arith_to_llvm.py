@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
@@ -44,7 +43,6 @@ ARITH_TO_LLVM = ConversionTable("convert-arith-to-llvm")
 """Conversion rules for `arith`."""
 
 
-@dataclass(frozen=True)
 class ConvertArithToLlvmPass(ConversionPass):
     """
     Converts `arith` to the LLVM dialect; `index` becomes `i64`. Fast-math and overflow flags are kept.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import cf, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, TensorType, i8
 from xdsl.ir import Block
@@ -17,7 +15,6 @@ CF_TO_LLVM = ConversionTable("convert-cf-to-llvm")
 """Conversion rules for `cf`."""
 
 
-@dataclass(frozen=True)
 class ConvertCfToLlvmPass(ConversionPass):
     """
     Converts branches, and the arguments of the blocks that they branch to. `cf.assert` becomes a branch to a block that

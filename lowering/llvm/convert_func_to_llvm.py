@@ -6,7 +6,6 @@ A memref argument is passed as the fields of its descriptor. Several results are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, MemRefType, StringAttr, i64
@@ -30,7 +29,6 @@ FUNC_TO_LLVM = ConversionTable("convert-func-to-llvm")
 LINKAGE = "llvm.linkage"
 
 
-@dataclass(frozen=True)
 class ConvertFuncToLlvmPass(ConversionPass):
     """
     Converts functions, calls and returns. The attribute `llvm.noalias` of a memref argument, like every other `llvm.`

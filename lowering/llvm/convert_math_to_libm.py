@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import Float16Type, f32
@@ -19,7 +18,6 @@ MATH_TO_LIBM = ConversionTable("convert-math-to-libm")
 """Conversion rules for the ops of `math` that the C library has functions for."""
 
 
-@dataclass(frozen=True)
 class ConvertMathToLibmPass(ConversionPass):
     """
     Converts ops of `math` to calls of the C library, whose functions the module then declares. Vectors are computed one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import Float16Type, f32, i1, i64
@@ -22,7 +21,6 @@ MATH_TO_LLVM = ConversionTable("convert-math-to-llvm")
 """Conversion rules for the ops of `math` that need no function of the C library."""
 
 
-@dataclass(frozen=True)
 class ConvertMathToLlvmPass(ConversionPass):
     """
     Converts the ops of `math` that LLVM has an intrinsic for, or that expand to a few ops. Fast-math flags are kept.

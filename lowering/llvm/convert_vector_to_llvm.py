@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
@@ -38,7 +37,6 @@ VECTOR_TO_LLVM = ConversionTable("convert-vector-to-llvm")
 Kind = vector.CombiningKindFlag
 
 
-@dataclass(frozen=True)
 class ConvertVectorToLlvmPass(ConversionPass):
     """
     Converts `vector` ops on vectors of one dimension; others are errors. Accesses have the alignment of the elements;

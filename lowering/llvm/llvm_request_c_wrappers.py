@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -12,7 +10,6 @@ from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class LlvmRequestCWrappersPass(RelexPass):
     """
     Sets `llvm.emit_c_interface` on every function, which `convert-func-to-llvm` reads.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
@@ -15,7 +13,6 @@ from relex.passes.base import RelexPass
 _POOLED = {"malloc": ALLOC, "free": FREE}
 
 
-@dataclass(frozen=True)
 class PoolAllocationsPass(RelexPass):
     """
     Calls the allocator of the runtime, which keeps freed blocks for later calls, for the memory of buffers, instead of

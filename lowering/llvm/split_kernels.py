@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import llvm
@@ -28,7 +27,6 @@ PREFIX = "relex.k_"
 """The prefix of a kernel's symbol, before a digest of what it does."""
 
 
-@dataclass(frozen=True)
 class SplitKernelsPass(RelexPass):
     """
     Moves each internal function that is not to be inlined, with all that it calls, to a module of its own. Its symbol

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -119,7 +118,6 @@ def _place(op: Operation, new: Operation, block: Block) -> None:
 _LOWERED = {scf.ForOp, scf.IfOp, scf.IndexSwitchOp}
 
 
-@dataclass(frozen=True)
 class ConvertScfToCfPass(ConvertScfToCf):
     """xDSL's pass, which is named in pipelines, without its walk, which asks each op of a program several times: it
     lowers the same ops to the same branches."""

@@ -25,7 +25,6 @@ from relex.passes.numerics import reassociates
 from relex.passes.support.constants import erase_unused_constants
 
 
-@dataclass(frozen=True)
 class BlockChannelsPass(RelexPass):
     """
     Computes convolutions with constant weights with the channels of their results in blocks, of two vectors of the

@@ -76,7 +76,6 @@ CHANNELS.add(Channels(-1, _along_first), DenseOp)
 CHANNELS.add(Channels(-1, _along_last), MatmulOp)
 
 
-@dataclass(frozen=True)
 class FoldBatchNormPass(RelexPass):
     """
     Folds each `relex.batch_norm` with constant parameters into the convolution, dense layer or matrix product before

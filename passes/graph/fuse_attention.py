@@ -50,7 +50,6 @@ _PRODUCT = op(MatmulOp, wildcard("q"), _KEYS) | op(DenseOp, wildcard("q"), wildc
 _WEIGHTS = op(SoftmaxOp, _Scores(_PRODUCT)).where(_is_along_rows)
 
 
-@dataclass(frozen=True)
 class FuseAttentionPass(OutliningPass):
     """
     Moves attention into functions of its own: the product of queries and keys, scaled, masked, or changed by any other

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from relex.dialects.relex import AddOp, DenseOp
@@ -20,7 +18,6 @@ def _is_bias(match: Match) -> bool:
     return fits and all(row == 1 for row in rows) and len(rows) < len(columns)
 
 
-@dataclass(frozen=True)
 class FuseDenseAddPass(OutliningPass):
     """
     Moves each `relex.dense` and the bias that is added to it into a function of its own. A bias has one element for

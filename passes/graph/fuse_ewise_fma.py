@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -14,7 +12,6 @@ from relex.dialects.relex import AddOp, EwiseFMAOp, MultiplyOp
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class FuseEwiseFmaPass(RelexPass):
     """
     Turns `add(multiply(x, y), z)` and `add(z, multiply(x, y))` into `ewise_fma(x, y, z)`, which rounds twice as the two

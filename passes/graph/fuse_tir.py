@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import memref, tensor
@@ -25,7 +24,6 @@ from relex.passes.fusion.group_sizes import GroupSizes
 from relex.passes.fusion.primitive import is_size, meaning
 
 
-@dataclass(frozen=True)
 class FuseTirPass(RelexPass):
     """
     Turns each function marked `relex.primitive` into one loop function of the same name, and calls of it into

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -14,7 +12,6 @@ from relex.dialects.sizes.modules import ModuleSizes, has_unknown_sizes
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class InferSizesPass(RelexPass):
     """
     States the sizes of the arguments and results of graph functions, and the conditions on them that every correct call

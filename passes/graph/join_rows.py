@@ -21,7 +21,6 @@ from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 
 
-@dataclass(frozen=True)
 class JoinRowsPass(RelexPass):
     """
     Computes pointwise convolutions, those whose windows are single places next to each other, on images whose rows are

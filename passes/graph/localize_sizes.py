@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -19,7 +17,6 @@ from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class LocalizeSizesPass(RelexPass):
     """
     Lets operators such as `relex.reshape`, whose result has sizes of other tensors, take sizes that are equal from

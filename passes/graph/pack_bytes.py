@@ -61,7 +61,6 @@ _PACKED: dict[type[Operation], type[PackedConvolution]] = {
 }
 
 
-@dataclass(frozen=True)
 class PackBytesPass(RelexPass):
     """
     Multiplies integers of 8 bits as such, where a program converts them to 32 bits, subtracts zero points, and passes

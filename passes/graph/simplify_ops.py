@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
@@ -14,7 +12,6 @@ from relex.dialects.relex.types import tensor_type
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class SimplifyOpsPass(RelexPass):
     """
     Replaces operators of graphs by simpler ones with the same result, to the bit, by the rules of `canonicalize`. It

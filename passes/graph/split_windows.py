@@ -33,7 +33,6 @@ from relex.passes.graph.trim_windows import constant_weight
 from relex.passes.support.constants import erase_unused_constants
 
 
-@dataclass(frozen=True)
 class SplitWindowsPass(RelexPass):
     """
     Computes results of convolutions in bands along a dimension, each with the taps that read data there, if that spares

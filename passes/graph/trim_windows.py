@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -20,7 +19,6 @@ from relex.passes.base import RelexPass
 from relex.passes.support.constants import erase_unused_constants
 
 
-@dataclass(frozen=True)
 class TrimWindowsPass(RelexPass):
     """
     Drops the taps at the ends of a convolution's window that read nothing but padding, wherever the window is, together

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -13,7 +11,6 @@ from relex.passes.analysis.op_patterns import pattern_of_function
 from relex.passes.base import RelexPass
 
 
-@dataclass(frozen=True)
 class AnnotateOpPatternPass(RelexPass):
     """
     Annotates each loop function with the op pattern that `fuse-ops` goes by: `elementwise`, `broadcast`, `injective`,

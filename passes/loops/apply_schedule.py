@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.traits import SymbolTable
@@ -16,7 +14,6 @@ from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import apply_primitive
 
 
-@dataclass(frozen=True)
 class ApplySchedulePass(RelexPass):
     """
     Applies every `schedule.sequence` to its function, step by step, and removes it. A step that would change what the

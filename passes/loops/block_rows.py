@@ -33,7 +33,6 @@ from relex.passes.schedule import Loop, Schedule
 from relex.passes.schedule.rebind import bind_to_loops, redirect
 
 
-@dataclass(frozen=True)
 class BlockRowsPass(RelexPass):
     """
     Splits the rows of a product, of a product of its results, and of all nests in between, such as those of attention:

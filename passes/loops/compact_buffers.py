@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
@@ -23,7 +22,6 @@ from relex.passes.schedule.buffers import compact_buffer
 from relex.passes.support.remembered import rewrite_once
 
 
-@dataclass(frozen=True)
 class CompactBuffersPass(RelexPass):
     """
     Moves each local buffer into the innermost loop around all its uses, and shrinks it to what one iteration uses: an

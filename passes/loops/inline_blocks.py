@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -30,7 +29,6 @@ from relex.passes.editing.equal_sizes import name_sizes
 from relex.passes.schedule.compute_inline import alike, compute_inline
 
 
-@dataclass(frozen=True)
 class InlineBlocksPass(RelexPass):
     """
     Computes an element of a local buffer where it is read, if this does not compute anything more often, and drops the

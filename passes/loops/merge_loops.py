@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from operator import is_not
@@ -26,7 +25,6 @@ from relex.passes.editing.loop_edits import take_body
 from relex.passes.schedule.code_motion import move_before
 
 
-@dataclass(frozen=True)
 class MergeLoopsPass(RelexPass):
     """
     Lets a loop nest share the outer loops of the nest before it, whose results it uses: elementwise consumers of a

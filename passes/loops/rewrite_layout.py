@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -32,7 +31,6 @@ from relex.passes.layouts.reorderings import Reordering, reorderings
 from relex.passes.support.constants import erase_unused_constants
 
 
-@dataclass(frozen=True)
 class RewriteLayoutPass(RelexPass):
     """
     Packs constants into the layout that a loop function wants at compile time instead of in every run. An input that

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -25,7 +24,6 @@ from relex.passes.cpu.reductions import Reduction, count, divisors, named, uses
 from relex.passes.schedule import Block, Schedule
 
 
-@dataclass(frozen=True)
 class SplitReductionsPass(RelexPass):
     """
     Lets a long reduction with few results, or with results that lie side by side, compute some partial results, which
