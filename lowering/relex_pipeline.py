@@ -26,6 +26,7 @@ from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNeste
 from relex.lowering.support.branches import ConvertScfToCfPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
+    AnnotateFinitePass,
     AnnotateOpPatternPass,
     BlockChannelsPass,
     BlockRowsPass,
@@ -132,5 +133,5 @@ def pipeline(
 def _fusion() -> list[ModulePass]:
     """The passes that fuse loop functions with their producers and consumers, tile the large ones, and share them."""
     fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
-    schedule = [BlockRowsPass(), SplitReductionsPass(), ScheduleCpuPass(), RewriteLayoutPass()]
-    return [*fusion, *schedule, MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]
+    schedule = [BlockRowsPass(), SplitReductionsPass(), AnnotateFinitePass(), ScheduleCpuPass()]
+    return [*fusion, *schedule, RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]

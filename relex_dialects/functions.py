@@ -23,6 +23,9 @@ type."""
 REQUIRES_ATTR = "relex.requires"
 """On a function: requirements on the sizes of its arguments, beyond those implied by their `relex.dims`."""
 
+FINITE_ATTR = "relex.finite"
+"""On an argument of a loop function: all calls pass numbers that are finite."""
+
 SIGNATURE_ATTR = "relex.signature"
 """On a public function: how it is called from outside, a `relex.dialects.signature.Signature`. At the machine level it
 stands on the entry of the function."""

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from relex.dialects.dtypes import has_dtype
-from relex.dialects.functions import argument_attr
+from relex.dialects.functions import FINITE_ATTR, argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.symbols import is_private, symbols_used
 from relex.dialects.tir import PrimFuncOp
@@ -18,11 +18,6 @@ from relex.dialects.walks import walk
 
 CONSTANT_ATTR = "relex.constant"
 """Marks an input of a loop function that is a constant in every call, while the function is being scheduled."""
-
-
-FINITE_ATTR = "relex.finite"
-"""Marks an input that is a constant without infinities and NaNs in every call, while the function is being
-scheduled."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ def is_constant_input(value: SSAValue) -> bool:
 
 
 def is_finite_input(value: SSAValue) -> bool:
-    """Return whether a buffer is an input that is marked as finite."""
+    """Return whether a buffer is an input to which all calls pass finite numbers."""
     return _is_marked(value, FINITE_ATTR)
 
 

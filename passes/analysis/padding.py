@@ -12,12 +12,13 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.arrays import np
 from relex.dialects.errors import PassError, fail
+from relex.dialects.functions import FINITE_ATTR
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of, values_in
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
 from relex.passes.analysis.buffers import accesses_in
-from relex.passes.analysis.constant_inputs import FINITE_ATTR, is_finite_input
+from relex.passes.analysis.constant_inputs import is_finite_input
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
 from relex.passes.analysis.loop_tree import comparison_of, conjuncts_of, function_of, loops_of, name_of_block
 

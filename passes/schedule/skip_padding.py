@@ -17,7 +17,7 @@ def skip_padding(loop: ForOp) -> None:
     """
     Guard the sum of products in a loop, so that iterations of the loop are skipped in which one factor is padding,
     zeros around what another block has copied. The other factors are of inputs, or copies of them, that have the
-    attribute `relex.finite`, as constants without infinities and NaNs have while `schedule-cpu` runs. Sums do not
+    attribute `relex.finite`, which `annotate-finite` gives to constants without infinities and NaNs. Sums do not
     change, but for the sign of a zero.
     """
     blocks = list(blocks_in(loop))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import INTEGERS, is_unsigned, numpy_dtype
 from relex.dialects.errors import DTypeError
-from relex.dialects.functions import argument_names, stated_dims
+from relex.dialects.functions import FINITE_ATTR, argument_attr, argument_names, stated_dims
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.interpreter.memory import signless
 
@@ -33,6 +34,8 @@ class Spec:
     is_buffer: bool = False
     is_unsigned: bool = False
     """Whether integers, whose bits `dtype` has as those of signed ones, have no sign."""
+    is_finite: bool = False
+    """Whether all calls pass numbers that are finite."""
 
     def shown(self, value: Any) -> Any:
         """Return numbers of this type as messages show them."""
@@ -75,6 +78,15 @@ class Interface:
         """Return the interface with other names of the sizes of the arguments."""
         named = (replace(spec, dims=names) for spec, names in zip(self.inputs, dims, strict=True))
         return replace(self, inputs=tuple(named))
+
+    @property
+    def finite(self) -> frozenset[int]:
+        """The indices of the arguments that are finite in all calls."""
+        return frozenset(i for i, spec in enumerate(self.inputs) if spec.is_finite)
+
+    def with_finite(self, finite: AbstractSet[int]) -> Interface:
+        """Return the interface with other arguments that are finite in all calls."""
+        return replace(self, inputs=tuple(replace(spec, is_finite=i in finite) for i, spec in enumerate(self.inputs)))
 
     def lowered_from(self, other: Interface) -> bool:
         """Return whether this is `other`, an interface on values, with buffers for the results that are not scalars."""
@@ -149,7 +161,8 @@ def _spec(function: Operation, index: int | None, name: str, t: Attribute) -> Sp
         shape = tuple(t.get_shape())
         dims = stated_dims(function, index) if index is not None else ()
         dims = dims if len(dims) == len(shape) else ("",) * len(shape)
-        spec = Spec(name, _dtype(t.element_type), shape, dims, is_buffer=isinstance(t, MemRefType))
+        is_finite = index is not None and argument_attr(function, index, FINITE_ATTR) is not None
+        spec = Spec(name, _dtype(t.element_type), shape, dims, is_buffer=isinstance(t, MemRefType), is_finite=is_finite)
         return replace(spec, is_index=isinstance(t.element_type, IndexType), is_unsigned=_is_unsigned(t.element_type))
     return Spec(name, _dtype(t), None, is_index=isinstance(t, IndexType), is_unsigned=_is_unsigned(t))
 

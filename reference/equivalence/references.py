@@ -59,16 +59,19 @@ class Reference:
         return known | frozenset(op.callee.data for op in calls)
 
     def narrowed(self, function: Operation | None) -> Reference:
-        """Return a private function with the equal sizes that a pass has found in all of its calls: it may rely on
-        them."""
+        """Return a private function with the equal sizes and the finite arguments that a pass has found in all of its
+        calls: it may rely on them."""
         if self.is_public or function is None or isinstance(function, llvm.FuncOp):
             return self
         stated = interface_of(function)
-        if stated.dims == self.interface.dims or not stated.equals(self.interface):
+        if not stated.equals(self.interface):
+            return self
+        finite = self.interface.finite | stated.finite
+        if stated.dims == self.interface.dims and finite == self.interface.finite:
             return self
         # The first form of the function gives the sizes of its results, too.
         *_, first = self, *self.history()
-        interface = first.interface.with_dims(stated.dims)
+        interface = first.interface.with_dims(stated.dims).with_finite(finite)
         return replace(first, interface=interface, calls={}, unchecked=self.unchecked, is_slow=self.is_slow)
 
     def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:

@@ -59,7 +59,8 @@ class Sample:
         if spec.shape is None:
             kind = KINDS["whole"] if spec.dtype.kind == "i" and interface.has_loops else KINDS[self.kind]
             return kind.draw(rng, spec.dtype, (), turn)[()]
-        return KINDS[self.kind].draw(rng, spec.dtype, shape, turn)
+        kind = "normal" if spec.is_finite and self.kind == "unbounded" else self.kind
+        return KINDS[kind].draw(rng, spec.dtype, shape, turn)
 
 
 class _Sizes:

@@ -42,11 +42,12 @@ class _Dependent(Exception):
 @dataclass(frozen=True)
 class Nest:
     """Nested loops with scalar ops between them, and a block of scalar ops, accesses, and choices between values in the
-    innermost."""
+    innermost, perhaps under a condition that depends on a reduction."""
 
     loops: Sequence[ForOp]
     between: Sequence[Operation]
     block: BlockOp
+    condition: SSAValue | None
 
     @classmethod
     def of(cls, loop: ForOp) -> Nest | None:
@@ -61,9 +62,11 @@ class Nest:
             loops.append(scope)
             between.extend(op for op in scope.body.block.ops if op is not scope.body.block.last_op)
             scope = scope.body.block.last_op
-        if not isinstance(scope, BlockOp) or not all(map(_is_scalar, between)):
+        condition = scope.cond if isinstance(scope, scf.IfOp) else None
+        block = _guarded(scope) if isinstance(scope, scf.IfOp) else scope
+        if not isinstance(block, BlockOp) or not all(map(_is_scalar, between)):
             return None
-        nest = cls(loops, between, scope)
+        nest = cls(loops, between, block, condition)
         inside = (*nest.body, *nest.init)
         return nest if all(_is_simple(op) or isinstance(op, memref.StoreOp) for op in inside) else None
 
@@ -89,6 +92,12 @@ class Nest:
         repeats = any(loop.variable not in used[IterKind.REDUCE] for loop in reducing)
         return None if not spatial or is_mixed or repeats else reducing
 
+    def guarded_loads(self) -> set[SSAValue]:
+        """Return what the block loads under a condition: it loads for the iterations for which that holds, again in
+        each step of a reduction."""
+        ops = self.body if self.condition is not None else ()
+        return {inner.res for op in ops for inner in op.walk() if isinstance(inner, memref.LoadOp)}
+
     def varying(self, start: set[SSAValue]) -> set[SSAValue]:
         """Return the values that depend on `start`, or on memory that the block writes."""
         varying = set(start)
@@ -112,6 +121,13 @@ class Nest:
             for access in accesses(self.block)
             if access.buffer in index
         )
+
+
+def _guarded(guard: scf.IfOp) -> BlockOp | None:
+    """Return the block that is all that a guard holds, if it has no init, whose steps would be other ones."""
+    ops = [op for op in guard.true_region.block.ops if not isinstance(op, scf.YieldOp)]
+    is_alone = len(ops) == 1 and not guard.results and not guard.false_region.blocks
+    return ops[0] if is_alone and isinstance(ops[0], BlockOp) and ops[0].init is None else None
 
 
 def _is_simple(op: Operation) -> bool:
@@ -142,7 +158,9 @@ def whole_arrays(loop: ForOp, preparation: Preparation) -> Callable[[Frame], boo
     reducing = nest.reducing() if nest is not None else None
     if nest is None or reducing is None:
         return None
-    varying = nest.varying({loop.variable for loop in reducing})
+    varying = nest.varying({loop.variable for loop in reducing} | nest.guarded_loads())
+    if nest.condition is not None and nest.condition not in varying:
+        return None  # It keeps elements in bounds that are written.
     return WholeArrays(nest, reducing, varying, preparation).try_run if nest.accesses_fit(varying) else None
 
 
@@ -159,15 +177,25 @@ class WholeArrays:
         self._buffers = preparation.slots(dict.fromkeys(access.buffer for access in accesses(nest.block)))
         self._init = list(filter(None, (_step(op, preparation) for op in nest.init)))
 
+        def varies(op: Operation) -> bool:
+            return isinstance(op, memref.StoreOp) or not varying.isdisjoint(op.results)
+
         def steps(ops: Sequence[Operation]) -> list[tuple[bool, Step | None]]:
             """Return the steps of ops, and whether each has to run again for each step of the reduction."""
-            varies = [isinstance(op, memref.StoreOp) or not varying.isdisjoint(op.results) for op in ops]
-            return [(again, _step(op, preparation)) for again, op in zip(varies, ops, strict=True)]
+            return [(varies(op), _step(op, preparation)) for op in ops]
 
         bind = [(v.variable in varying, _bind(slot(v.variable), slot(v.binding))) for v in nest.block.iter_vars]
-        ordered = [*steps(nest.between), *bind, *steps(nest.body)]
+        before = [*steps(nest.between), *bind]
+        ordered = [*before, *steps(nest.body)]
         self._once = [step for again, step in ordered if step is not None and not again]
         self._again = [step for again, step in ordered if step is not None and again]
+        self._unguarded = sum(step is not None and again for again, step in before)
+        self._condition = slot(nest.condition) if nest.condition is not None else None
+        self._decided = preparation.numbers.decided
+        again = [inner for op in nest.body if varies(op) for inner in op.walk()]
+        made = {result for op in again for result in op.results}
+        values = dict.fromkeys(operand for op in again for operand in op.operands if operand not in made)
+        self._used = preparation.slots(values)
 
     def try_run(self, frame: Frame) -> bool:
         """Run the nest and return True; if that would not be exact, restore all buffers and return False."""
@@ -206,8 +234,24 @@ class WholeArrays:
         for values in product(*(map(INDEX.type, range(count)) for count in counts)):
             for slot, value in zip(self._reducing, values, strict=True):
                 frame[slot] = value
-            for step in self._again:
-                step(frame)
+            self._run_again(frame)
+
+    def _run_again(self, frame: Frame) -> None:
+        """Run a step of the reduction for the spatial iterations whose condition holds."""
+        for step in self._again[: self._unguarded]:
+            step(frame)
+        rest = self._again[self._unguarded :]
+        holds = np.asarray(True if self._condition is None else self._decided(frame[self._condition]))
+        if not holds.any():
+            return
+        saved = {slot: frame[slot] for slot in self._used} if not holds.all() else {}
+        (places,) = np.nonzero(holds) if saved else ((),)
+        for slot, value in saved.items():
+            frame[slot] = gather(value, (places,)) if _is_array(value) and len(value) == holds.size else value
+        for step in rest:
+            step(frame)
+        for slot, value in saved.items():
+            frame[slot] = value
 
 
 def _expect_distinct(index: Sequence[Any], shape: tuple[int, ...], count: int) -> None:

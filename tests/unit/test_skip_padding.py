@@ -17,12 +17,12 @@ from relex.dialects.errors import CompileError
 from relex.dialects.target import Target, set_target
 from relex.dialects.tir import BlockOp
 from relex.frontend import BlockBuilder, Var, const, op
-from relex.lowering.relex_pipeline import pipeline
+from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes.analysis.loop_tree import guard_of
 from relex.passes.base import run_pass
 from relex.passes.cpu import cost
 from relex.passes.schedule import Loop, Schedule
-from relex.reference import interpret
+from relex.reference import check_pass, interpret
 from relex.runtime import build
 
 RNG = np.random.default_rng(0)
@@ -43,22 +43,24 @@ def network(sizes: Sequence[int | str], weight: Array, *, constant: bool = True,
     return builder.get()
 
 
-def guarded_sums(module: ModuleOp, cpu: str = "haswell") -> list[BlockOp]:
-    """The blocks that add products under a condition, after the default schedule for a processor."""
+def scheduled(module: ModuleOp, cpu: str = "haswell") -> ModuleOp:
+    """A program after the default schedule for a processor."""
     set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
     for _, group in pipeline("loops"):
         for p in group:
             module = run_pass(p, module)
     module.verify()
+    return module
+
+
+def is_skipped(module: ModuleOp, cpu: str = "haswell") -> bool:
+    """Whether a block adds products under a condition, after the default schedule."""
 
     def multiplies(block: Operation) -> bool:
         return any(inner.name == "arith.mulf" for inner in block.walk())
 
-    return [o for o in module.walk() if isinstance(o, BlockOp) and guard_of(o) is not None and multiplies(o)]
-
-
-def is_skipped(module: ModuleOp, cpu: str = "haswell") -> bool:
-    return bool(guarded_sums(module, cpu))
+    blocks = (o for o in scheduled(module, cpu).walk() if isinstance(o, BlockOp))
+    return any(guard_of(block) is not None and multiplies(block) for block in blocks)
 
 
 def same_bits(one: object, other: object) -> bool:
@@ -103,6 +105,21 @@ class TestConvolutions:
         tolerance = 1e-4 if dtype == "float32" else 1e-10
         wanted = cast(Array, interpret(module)["main"](finite))
         np.testing.assert_allclose(cast(Array, build(module)["main"](finite)), wanted, tolerance, tolerance)
+
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_loops_are_interpreted(self, shape: str) -> None:
+        """Those under conditions on whole arrays, too, and one by one."""
+        sizes, weight, options = SHAPES[shape]
+        x, module = numbers(sizes), network(sizes, numbers(weight), **options)
+        wanted = cast(Array, interpret(module)["main"](x))
+        found = cast(Array, interpret(scheduled(module))["main"](x))
+        np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
+
+    def test_checks_after_each_pass(self) -> None:
+        """The weight of a loop function is finite after a pass has said so, whatever its calls before it may pass."""
+        module = network((1, 8, 6, 6), numbers((16, 8, 3, 3)), padding=[1, 1])
+        set_target(module, Target("x86_64-unknown-linux-gnu", "haswell"))
+        check_pass(RelexPipelinePass(to="loops"), module)
 
     @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
     def test_weights_that_are_not_finite(self, special: float) -> None:
