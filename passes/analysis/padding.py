@@ -42,15 +42,15 @@ class Bound:
         return loop.variable in values_in(self.sum)
 
     def share(self, loops: Sequence[ForOp]) -> float:
-        """Return the share of the iterations of loops for which the bound holds; 1 if their numbers are unknown."""
-        used = [loop for loop in loops if self.uses(loop)]
-        extents = [loop.extent for loop in used if isinstance(loop.extent, int)]
-        factors = terms_of(self.sum)
-        if len(extents) < len(used) or len(used) < len(factors):
-            return 1
+        """Return the share of the iterations of loops for which the bound holds; 1 if their numbers are unknown, or the
+        sum is not one of loop variables."""
+        extents = {loop.variable: loop.extent for loop in loops}
         sums = np.array(constant_of(self.sum))
-        for loop, extent in zip(used, extents, strict=True):
-            sums = np.add.outer(sums, factors[loop.variable] * np.arange(extent))
+        for atom, factor in terms_of(self.sum).items():
+            extent = extents.get(atom) if isinstance(atom, BlockArgument) else None
+            if not isinstance(extent, int):
+                return 1
+            sums = np.add.outer(sums, factor * np.arange(extent))
         return float(np.mean(sums < 0 if self.predicate == "slt" else sums >= 0)) if sums.size else 1
 
 
@@ -80,8 +80,8 @@ def loops_with_padding(block: BlockOp, least: float) -> list[ForOp]:
     loops = loops_of(block)
     shares: dict[ForOp, float] = defaultdict(float)
     for bound in bounds:
-        innermost = [loop for loop in loops if bound.uses(loop)][-1]
-        shares[innermost] += 1 - bound.share(loops)
+        for innermost in [loop for loop in loops if bound.uses(loop)][-1:]:
+            shares[innermost] += 1 - bound.share(loops)
     return [loop for loop in loops if loop.kind.data is LoopKind.SERIAL and shares[loop] >= least]
 
 

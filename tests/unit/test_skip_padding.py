@@ -14,11 +14,13 @@ from xdsl.ir import Operation
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.target import Target, set_target
-from relex.dialects.tir import BlockOp
+from relex.dialects.tir import BlockOp, ForOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes.analysis.loop_tree import guard_of
+from relex.passes.analysis.padding import Bound
 from relex.passes.base import run_pass
 from relex.passes.cpu import cost
 from relex.passes.schedule import Loop, Schedule
@@ -198,6 +200,18 @@ def padded_sum(*, finite: str = "{relex.finite}", outside: str = "%zero", at: st
       }}
     }}
     """
+
+
+class TestBounds:
+    def test_shares(self) -> None:
+        """Of loops of known numbers of iterations; other sums count as if they always held."""
+        loops = [ForOp(5), ForOp(3), ForOp(2)]
+        i, j, k = (IndexExpr.of(loop.variable) for loop in loops)
+        assert Bound("sge", i + j - 1).share(loops) == 14 / 15
+        assert Bound("slt", i * 2 + j - 9).share(loops) == 13 / 15
+        assert Bound("sge", i // 2 + j - 1).share(loops) == 1
+        assert Bound("sge", k - 1).share(loops[:2]) == 1
+        assert Bound("sge", -1).share(loops) == 0
 
 
 class TestPrimitive:
