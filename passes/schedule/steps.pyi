@@ -110,8 +110,8 @@ class Steps:
         """
         Guard the sum of products in a loop, so that iterations of the loop are skipped in which one factor is
         padding, zeros around what another block has copied. The other factors are of inputs, or copies of them,
-        that have the attribute `relex.finite`, as constants without infinities and NaNs have while `schedule-cpu`
-        runs. Sums do not change, but for the sign of a zero.
+        that have the attribute `relex.finite`, which `annotate-finite` gives to constants without infinities and
+        NaNs. Sums do not change, but for the sign of a zero.
         """
 
     def split(self, loop: Loop, factors: Sequence[int | None]) -> list[Loop]:
