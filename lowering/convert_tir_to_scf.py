@@ -57,7 +57,8 @@ class ConvertTirToScfPass(RelexPass):
     bound to them. So do loops of one iteration, and sums and products of constants. An init runs in a loop nest of its
     own before the reduction; if the two share loops, or anything in them comes between, it runs in the first step of
     the reduction, or, if there is none, for all values of the spatial variables. Conditions around a block are tested
-    before the loops that they do not depend on. Small local buffers live on the stack, others on the heap.
+    before the loops that they do not depend on, or become bounds of a loop. Small local buffers live on the stack,
+    others on the heap.
 
     A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
     that makes LLVM unroll it; other loops around these carry the one that forbids it, or, if they are the innermost

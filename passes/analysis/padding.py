@@ -16,7 +16,7 @@ from relex.dialects.functions import FINITE_ATTR
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of, values_in
 from relex.dialects.index.values import replace_atoms
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp
 from relex.passes.analysis.buffers import accesses_in
 from relex.passes.analysis.constant_inputs import is_finite_input
 from relex.passes.analysis.dependence import BlockAccess, block_accesses
@@ -64,7 +64,7 @@ def bounds_of_terms(block: BlockOp) -> list[Bound]:
     operands = _factors(block)
     reads = [access for access in block_accesses(block) if access.access.op in operands]
     for padded, other in (reads, reads[::-1]) if len(reads) == 2 else ():
-        if (bounds := _bounds(padded)) and _is_finite(other.buffer):
+        if (bounds := _bounds(padded)) and _is_finite(other.buffer, function_of(block)):
             return bounds
     fail(block, f"expected {name_of_block(block)} to add products of padding with numbers that are known to be finite, "
                 f"as those of inputs with '{FINITE_ATTR}'")  # fmt: skip
@@ -87,22 +87,16 @@ def loops_with_padding(block: BlockOp, least: float) -> list[ForOp]:
 
 def pads(block: BlockOp) -> bool:
     """Return whether a block copies elements, and stores zeros around them."""
-    return bool(_conditions(block))
+    store = block.body.block.last_op
+    return isinstance(store, memref.StoreOp) and bool(_conditions(store))
 
 
 def _factors(block: BlockOp) -> Sequence[Operation]:
     """Return the loads of the two numbers whose product a block adds to what it has written before."""
-    match block.body.block.last_op:
-        case memref.StoreOp(value=value) as store:
-            pass
-        case _:
-            return ()
-    match value.owner:
-        case arith.AddfOp(lhs=lhs, rhs=rhs):
-            pass
-        case _:
-            return ()
-    for old, product in ((lhs, rhs), (rhs, lhs)):
+    store = block.body.block.last_op
+    if not isinstance(store, memref.StoreOp) or not isinstance(total := store.value.owner, arith.AddfOp):
+        return ()
+    for old, product in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
         match old.owner, product.owner:
             case memref.LoadOp() as load, arith.MulfOp(lhs=one, rhs=other):
                 is_same = load.memref is store.memref and all(map(is_same_value, load.indices, store.indices))
@@ -119,16 +113,15 @@ def _bounds(read: BlockAccess) -> list[Bound]:
     hold."""
     if not isinstance(read.buffer.owner, AllocBufferOp):
         return []
-    accesses = accesses_in(function_of(read.block), read.buffer)
-    writers = {access.block: access for access in accesses if access.is_write}
-    if len(writers) != 1:
+    writes = [access for access in accesses_in(function_of(read.block), read.buffer) if access.is_write]
+    if len(writes) != 1 or not isinstance(store := writes[0].access.op, memref.StoreOp):
         return []
-    ((writer, write),) = writers.items()
+    writer = writes[0].block
     inside = {v.variable for v in writer.iter_vars}
     once = {loop.variable for loop in loops_of(read.block) if loop.extent == 1}
     found: list[Bound] = []
-    for variable, index in zip(write.access.indices, read.element, strict=True):
-        for condition in _conditions(writer):
+    for variable, index in zip(store.indices, read.element, strict=True):
+        for condition in _conditions(store):
             comparison = comparison_of(condition)
             if variable not in inside or comparison is None or comparison[0] not in ("slt", "sge"):
                 continue
@@ -145,14 +138,9 @@ def _is_computed_in(block: BlockOp, index: Index) -> bool:
     return any(outermost.is_ancestor(value.owner) for value in values_in(index))
 
 
-def _conditions(block: BlockOp) -> Sequence[SSAValue]:
-    """Return conditions, of which all hold where a block copies an element; elsewhere, it stores zero."""
-    match block.body.block.last_op:
-        case memref.StoreOp(value=value):
-            pass
-        case _:
-            return ()
-    match value.owner:
+def _conditions(store: memref.StoreOp) -> Sequence[SSAValue]:
+    """Return conditions, of which all hold where a store copies an element; elsewhere, it stores zero."""
+    match store.value.owner:
         case scf.IfOp(cond=condition, false_region=otherwise) if otherwise.blocks:
             last = otherwise.block.last_op
             is_zero = last is not None and len(last.operands) == 1 and _is_zero(last.operands[0])
@@ -169,26 +157,21 @@ def _is_zero(value: SSAValue) -> bool:
             return False
 
 
-def _is_finite(buffer: SSAValue) -> bool:
-    """Return whether all elements of a buffer are finite: those of a constant, or of copies of it."""
+def _is_finite(buffer: SSAValue, func: PrimFuncOp) -> bool:
+    """Return whether all elements of a buffer are finite: those of an input that nothing writes, or copies of such."""
+    stores = [access.access.op for access in accesses_in(func, buffer) if access.is_write]
     if isinstance(buffer, BlockArgument):
-        return is_finite_input(buffer)
-    owner = buffer.owner
-    if not isinstance(owner, AllocBufferOp):
-        return False
-    writers = [access for access in accesses_in(function_of(owner), buffer) if access.is_write]
-    return bool(writers) and all(_stores_finite(access.block) for access in writers)
+        return not stores and func.noalias and is_finite_input(buffer)
+    return bool(stores) and all(isinstance(op, memref.StoreOp) and _stores_finite(op, func) for op in stores)
 
 
-def _stores_finite(block: BlockOp) -> bool:
-    """Return whether a block copies an element of a buffer that is finite, or stores zero."""
-    match block.body.block.last_op:
-        case memref.StoreOp(value=value):
-            pass
-        case _:
-            return False
-    values = [value]
-    if isinstance(value.owner, scf.IfOp):
-        ends = [region.block.last_op for region in value.owner.regions]
-        values = [end.operands[0] for end in ends if end is not None]
-    return all(_is_zero(v) or (isinstance(v.owner, memref.LoadOp) and _is_finite(v.owner.memref)) for v in values)
+def _stores_finite(store: memref.StoreOp, func: PrimFuncOp) -> bool:
+    """Return whether a store copies an element of an input that is finite, or stores zero."""
+    values = [store.value]
+    if isinstance(choice := store.value.owner, scf.IfOp):
+        values = [end.operands[0] for region in choice.regions if (end := region.block.last_op) is not None]
+    loads = [value.owner for value in values if not _is_zero(value)]
+    return all(
+        isinstance(load, memref.LoadOp) and isinstance(load.memref, BlockArgument) and _is_finite(load.memref, func)
+        for load in loads
+    )

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
+from relex.dialects.functions import FINITE_ATTR, remove_argument_attr
 from relex.dialects.processors import Processor
 from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.sizes.attributes import has_unknown
@@ -88,6 +89,8 @@ class ScheduleCpuPass(RelexPass):
             else:
                 rewrite_once(func, f"{self.name} {processor}", lambda func: schedule_function(func, processor))
         unmark_constants(op)
+        for func in (f for f in op.ops if isinstance(f, PrimFuncOp)):
+            remove_argument_attr(func, FINITE_ATTR)  # Nothing else goes by it.
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
-from relex.dialects.functions import FINITE_ATTR, remove_argument_attr, set_argument_attr
+from relex.dialects.functions import remove_argument_attr, set_argument_attr
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 
@@ -17,7 +17,6 @@ def mark_constants(module: ModuleOp) -> None:
 
 
 def unmark_constants(module: ModuleOp) -> None:
-    """Remove what has been said about inputs for their schedules: the marks, and which of them are finite."""
+    """Remove the marks, which need not hold after the pass."""
     for func in (op for op in module.ops if isinstance(op, PrimFuncOp)):
-        for mark in (CONSTANT_ATTR, FINITE_ATTR):
-            remove_argument_attr(func, mark)
+        remove_argument_attr(func, CONSTANT_ATTR)

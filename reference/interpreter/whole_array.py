@@ -185,11 +185,10 @@ class WholeArrays:
             return [(varies(op), _step(op, preparation)) for op in ops]
 
         bind = [(v.variable in varying, _bind(slot(v.variable), slot(v.binding))) for v in nest.block.iter_vars]
-        before = [*steps(nest.between), *bind]
-        ordered = [*before, *steps(nest.body)]
-        self._once = [step for again, step in ordered if step is not None and not again]
-        self._again = [step for again, step in ordered if step is not None and again]
-        self._unguarded = sum(step is not None and again for again, step in before)
+        before, inside = [*steps(nest.between), *bind], steps(nest.body)
+        self._once = [step for again, step in (*before, *inside) if step is not None and not again]
+        self._before = [step for again, step in before if step is not None and again]
+        self._again = [step for again, step in inside if step is not None and again]
         self._condition = slot(nest.condition) if nest.condition is not None else None
         self._decided = preparation.numbers.decided
         again = [inner for op in nest.body if varies(op) for inner in op.walk()]
@@ -230,7 +229,8 @@ class WholeArrays:
         for step in self._init:
             step(frame)
         counts = [extent(frame) for extent in self._reducing.values()]
-        take((len(self._once) + prod(counts) * len(self._again)) * (1 + prod(extents) // ELEMENTS))
+        again = len(self._before) + len(self._again)
+        take((len(self._once) + prod(counts) * again) * (1 + prod(extents) // ELEMENTS))
         for values in product(*(map(INDEX.type, range(count)) for count in counts)):
             for slot, value in zip(self._reducing, values, strict=True):
                 frame[slot] = value
@@ -238,17 +238,23 @@ class WholeArrays:
 
     def _run_again(self, frame: Frame) -> None:
         """Run a step of the reduction for the spatial iterations whose condition holds."""
-        for step in self._again[: self._unguarded]:
+        for step in self._before:
             step(frame)
-        rest = self._again[self._unguarded :]
-        holds = np.asarray(True if self._condition is None else self._decided(frame[self._condition]))
+        if self._condition is not None:
+            self._run_where(np.asarray(self._decided(frame[self._condition])), frame)
+            return
+        for step in self._again:
+            step(frame)
+
+    def _run_where(self, holds: Array, frame: Frame) -> None:
+        """Run a step of the reduction for those spatial iterations, or for all or none if there is one answer."""
         if not holds.any():
             return
-        saved = {slot: frame[slot] for slot in self._used} if not holds.all() else {}
-        (places,) = np.nonzero(holds) if saved else ((),)
+        saved = {} if holds.all() else {slot: frame[slot] for slot in self._used}
+        places = np.flatnonzero(holds)
         for slot, value in saved.items():
             frame[slot] = gather(value, (places,)) if _is_array(value) and len(value) == holds.size else value
-        for step in rest:
+        for step in self._again:
             step(frame)
         for slot, value in saved.items():
             frame[slot] = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from programs import Array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
@@ -19,6 +21,7 @@ from relex.dialects.target import Target, set_target
 from relex.dialects.tir import BlockOp, ForOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
+from relex.passes import ApplyTuningPass
 from relex.passes.analysis.loop_tree import guard_of
 from relex.passes.analysis.padding import Bound
 from relex.passes.base import run_pass
@@ -45,23 +48,23 @@ def network(sizes: Sequence[int | str], weight: Array, *, constant: bool = True,
     return builder.get()
 
 
-def scheduled(module: ModuleOp, cpu: str = "haswell") -> ModuleOp:
+def scheduled(module: ModuleOp, cpu: str = "haswell", passes: Sequence[ModulePass] = ()) -> ModuleOp:
     """A program after the default schedule for a processor."""
     set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
-    for _, group in pipeline("loops"):
+    for _, group in pipeline("loops", passes=passes):
         for p in group:
             module = run_pass(p, module)
     module.verify()
     return module
 
 
-def is_skipped(module: ModuleOp, cpu: str = "haswell") -> bool:
+def is_skipped(module: ModuleOp, cpu: str = "haswell", passes: Sequence[ModulePass] = ()) -> bool:
     """Whether a block adds products under a condition, after the default schedule."""
 
     def multiplies(block: Operation) -> bool:
         return any(inner.name == "arith.mulf" for inner in block.walk())
 
-    blocks = (o for o in scheduled(module, cpu).walk() if isinstance(o, BlockOp))
+    blocks = (o for o in scheduled(module, cpu, passes).walk() if isinstance(o, BlockOp))
     return any(guard_of(block) is not None and multiplies(block) for block in blocks)
 
 
@@ -122,6 +125,19 @@ class TestConvolutions:
         module = network((1, 8, 6, 6), numbers((16, 8, 3, 3)), padding=[1, 1])
         set_target(module, Target("x86_64-unknown-linux-gnu", "haswell"))
         check_pass(RelexPipelinePass(to="loops"), module)
+
+    def test_schedules_that_were_measured(self, tmp_path: Path) -> None:
+        """What is applied to one function leaves what is known about others."""
+        file = tmp_path / "other.mlir"
+        target = '{triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}'
+        file.write_text(f"""builtin.module attributes {{relex.target = {target}}} {{
+          tir.prim_func @f(%X: memref<5xf32>) outs(%Y: memref<5xf32>) attributes {{tir.noalias}} {{
+          }}
+          schedule.sequence for @f {{
+          }}
+        }}""")
+        module = network((1, 32, 7, 7), numbers((32, 32, 3, 3)), padding=[1, 1])
+        assert is_skipped(module, passes=[ApplyTuningPass(str(file))])
 
     @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
     def test_weights_that_are_not_finite(self, special: float) -> None:
@@ -202,6 +218,20 @@ def padded_sum(*, finite: str = "{relex.finite}", outside: str = "%zero", at: st
     """
 
 
+def with_copy(source: str) -> str:
+    """The sum, with a buffer `%C` that elements of another one, or its own, are copied to."""
+    copied = f"""
+      %C = tir.alloc_buffer : memref<3xf32>
+      tir.for %c @c in (3) {{
+        tir.block @C (%vc: spatial<3> = %c) {{
+          %copied = memref.load {source}[%vc] : memref<3xf32>
+          memref.store %copied, %C[%vc] : memref<3xf32>
+        }}
+      }}
+      %P ="""
+    return padded_sum().replace("%P =", copied)
+
+
 class TestBounds:
     def test_shares(self) -> None:
         """Of loops of known numbers of iterations; other sums count as if they always held."""
@@ -244,6 +274,34 @@ class TestPrimitive:
             schedule.decompose_reduction(schedule.get_block("Y"), schedule.get_loops(schedule.get_block("Y"))[0])
         with pytest.raises(CompileError, match=re.escape(message)):
             schedule.skip_padding(Loop("f", loop))
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("memref.store %p, %P[%vi]", "memref.store %one, %P[%vi] : memref<7xf32>\nmemref.store %p, %P[%vi]"),
+            ("%w = memref.load %W[%vr] : memref<3xf32>", "%w = memref.load %C[%vr] : memref<3xf32>"),
+        ],
+    )
+    def test_contents_that_are_not_known(self, old: str, new: str) -> None:
+        """Padding that is written twice, and a buffer that is copied to itself."""
+        schedule = Schedule(parse_module(with_copy("%C").replace(old, new)))
+        schedule.decompose_reduction(schedule.get_block("Y"), schedule.get_loops(schedule.get_block("Y"))[0])
+        with pytest.raises(CompileError, match="expected @Y to add products of padding"):
+            schedule.skip_padding(Loop("f", "r"))
+
+    def test_weights_may_be_where_results_are(self) -> None:
+        schedule = Schedule(parse_module(padded_sum()))
+        schedule.decompose_reduction(schedule.get_block("Y"), schedule.get_loops(schedule.get_block("Y"))[0])
+        other = Schedule(parse_module(str(schedule.module).replace("tir.noalias", "")))
+        with pytest.raises(CompileError, match="expected @Y to add products of padding"):
+            other.skip_padding(Loop("f", "r"))
+
+    def test_copies_of_weights(self) -> None:
+        text = with_copy("%W").replace("%w = memref.load %W", "%w = memref.load %C")
+        schedule = Schedule(parse_module(text))
+        schedule.decompose_reduction(schedule.get_block("Y"), schedule.get_loops(schedule.get_block("Y"))[0])
+        schedule.skip_padding(Loop("f", "r"))
+        assert guard_of(schedule.block_op(schedule.get_block("Y"))) is not None
 
     def test_the_init_is_elsewhere(self) -> None:
         schedule = Schedule(parse_module(padded_sum()))
