@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
+from zlib import crc32
 
+import numpy as np
 import pytest
 
 # pytest puts this folder on the path, where `onnx` and `torch` are no packages.
@@ -49,6 +51,13 @@ T = TypeVar("T")
 def some(pytestconfig: pytest.Config) -> Callable[[Iterable[T], int], list[T]]:
     """Takes every second, third, ... of some things, or all of them with `--full`."""
     return lambda things, every: list(things)[:: 1 if pytestconfig.getoption("--full") else every]
+
+
+@pytest.fixture(autouse=True)
+def numbers_of_a_test(request: pytest.FixtureRequest) -> None:
+    """What a test draws from the `RNG` of its file does not depend on the tests that ran before it."""
+    if isinstance(rng := getattr(request.module, "RNG", None), np.random.Generator):
+        rng.bit_generator.state = np.random.default_rng(crc32(request.node.name.encode())).bit_generator.state
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
