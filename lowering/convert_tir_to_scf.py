@@ -38,12 +38,14 @@ from relex.dialects.tir import (
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.verification import is_guarded
 from relex.dialects.upstream.attributes import INDEX, index_attr
+from relex.dialects.upstream.memref import PrefetchOp
 from relex.dialects.walks import walk
 from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.folding import folded
 from relex.lowering.support.guards import IndexEmitter, hoisted_conditions
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
+from relex.lowering.support.prefetches import LOCALITY, prefetched
 from relex.lowering.support.unrolling import loop_attributes
 from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
@@ -181,15 +183,17 @@ class _Lowering:
                 self._emit_init_of_none(block, block.init, loop, builder)
         for condition in self._hoisted.before.get(loop, ()):
             builder = self._open_if(self._copy(condition, loop, builder), loop, builder)
-        is_open = loop in self._joined
-        self._emit_scope(loop.body.block, builder if is_open else self._open_loop(loop, builder))
+        builder = builder if loop in self._joined else self._open_loop(loop, builder)
+        for buffer, element in prefetched(loop):
+            indices = list(map(self._index_emitter(loop, builder).emit_new, element))
+            _insert(builder, PrefetchOp(self._value(buffer), indices, locality=LOCALITY), loop)
+        self._emit_scope(loop.body.block, builder)
 
     def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
         """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body. The body of a loop of
         one iteration takes its place."""
         if loop in self._hoisted.bounds:
-            emitter = IndexEmitter(lambda op: _insert(builder, op, loop), self._constant, self._value)
-            first, end = map(emitter.emit_new, self._hoisted.bounds[loop])
+            first, end = map(self._index_emitter(loop, builder).emit_new, self._hoisted.bounds[loop])
             return self._open_for(loop.variable, end, loop, builder, first)
         if loop.extent == 1 and not runs_in_parallel(loop):
             self._values[loop.variable] = self._constant(0)
@@ -206,6 +210,9 @@ class _Lowering:
         new = _insert(builder, scf.ParallelOp(first, extents, step, Region(body)), loop)
         new.attributes.update(loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
         return _before_end(body)
+
+    def _index_emitter(self, loop: ForOp, builder: Builder) -> IndexEmitter:
+        return IndexEmitter(lambda op: _insert(builder, op, loop), self._constant, self._value)
 
     def _open_for(
         self,

@@ -42,6 +42,10 @@ independent, so that concurrent calls for parts of the range may replace the cal
 LEAST_ATTR = "relex.least"
 """On a parallel loop: the number of iterations from which on it is worth running them on several threads."""
 
+PREFETCH_ATTR = "relex.prefetch"
+"""On a loop of a loop function, two numbers: which of the buffers that its block reads is prefetched, in order of their
+first load, and how many iterations ahead."""
+
 PASSTHROUGH_ATTR = "passthrough"
 """On a function: attributes for LLVM, as in MLIR."""
 

@@ -220,6 +220,17 @@ MIN_SHARE_OF_PADDING = 1 / 64
 """Share of the terms that are products with padding from which on tiles skip them; for fewer, loops of known bounds are
 faster."""
 
+L2_SIZES_TO_PREFETCH = 1 / 4
+"""The size of a constant operand, in sizes of the second-level cache, from which on tiles prefetch it: functions that
+run in between leave little of it there."""
+
+PREFETCHED_BYTES = 2**14
+"""How far ahead tiles prefetch, in bytes. Memory takes longer than reading 2**12 bytes; 2**15 are no better."""
+
+MIN_ROWS_TO_PREFETCH = 4
+"""The height of a tile, in rows, from which on it prefetches: lower ones wait for memory in any case, and have no time
+for further instructions."""
+
 COST_OF_EVICTED_ROWS = 1.2
 """Cost of tiles whose rows may be a power of two apart and evict each other from the first-level cache, relative to
 those of fewer rows."""

@@ -80,6 +80,14 @@ class Steps:
         elements of its own are split as well. Return the blocks of the copies.
         """
 
+    def prefetch(self, block: Block, index: int, loop: Loop, ahead: int) -> None:
+        """
+        Prefetch the buffer that is number `index` among those that a block reads, in a loop around the block:
+        each iteration asks for the elements that are read `ahead` iterations later, a row of them if loops inside
+        read several. Nothing is computed differently. It pays where elements come from memory, and the processor
+        does not ask for them early enough by itself.
+        """
+
     def reorder(self, *loops: Loop) -> None:
         """
         Put nested loops into the given order, outermost first. Loops between them that are not given stay in

@@ -104,6 +104,10 @@ class RandomStep:
         block = self.block(is_reduction)
         self.schedule.decompose_reduction(block, self.loop(block))
 
+    def prefetch(self) -> None:
+        block = self.block()
+        self.schedule.prefetch(block, self.random.randint(0, 1), self.loop(block), self.random.choice([1, 8]))
+
     def rfactor(self) -> None:
         block = self.block(is_reduction)
         self.schedule.rfactor(block, self.loop(block), self.loop(block))
@@ -130,6 +134,7 @@ STEPS: list[Callable[[RandomStep], object]] = [
     lambda step: step.schedule.cache_write(step.block(), 0),
     lambda step: step.schedule.compute_inline(step.block(is_local)),
     RandomStep.decompose_reduction,
+    RandomStep.prefetch,
     lambda step: step.schedule.unguard(step.block(lambda block: is_local(block) and is_guarded(block))),
     lambda step: step.schedule.zero_fill(step.block(lambda block: is_local(block) and is_guarded(block))),
     lambda step: step.schedule.reverse_compute_inline(step.block()),

@@ -105,6 +105,29 @@ class ReverseComputeInlineOp(BlockPrimitiveOp):
 
 
 @irdl_op_definition
+class PrefetchOp(BufferPrimitiveOp):
+    """
+    Prefetches, in each iteration of a loop, the elements of a buffer that a block reads some iterations later.
+
+    ```mlir
+    schedule.prefetch @Y read 1 at @k ahead 128
+    ```
+    """
+
+    name = "schedule.prefetch"
+
+    loop = prop_def(FlatSymbolRefAttrConstr)
+    ahead = prop_def(IntegerAttr.constr(i64))
+
+    assembly_format = "$block `read` $index `at` $loop `ahead` $ahead attr-dict"
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.ahead.value.data < 1:
+            raise VerifyException(f"expected to prefetch 1 iteration ahead or more, found {self.ahead.value.data}")
+
+
+@irdl_op_definition
 class CacheReadOp(BufferPrimitiveOp, NamingOp):
     """
     Makes a block read a copy of a buffer. A new block before the loops around the block makes the copy.

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from relex.dialects.index.expr import terms_of
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp
-from relex.passes.analysis.buffers import buffers_written
+from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.analysis.padding import loops_with_padding
@@ -18,7 +18,7 @@ from relex.passes.analysis.reductions import order_matters
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
-from relex.passes.cpu.reductions import block_named, element_written, named
+from relex.passes.cpu.reductions import block_named, bytes_of, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
@@ -45,7 +45,8 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     is packed right before all rows use it, and is still in a cache then; several are packed together if columns are
     contiguous. Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the
     next one; rows that would evict each other from the first-level cache are copied (`row_blocks.py`). Terms that are
-    products with the zeros of a padded copy are skipped where they are so for all of a tile.
+    products with the zeros of a padded copy are skipped where they are so for all of a tile. Large constants are
+    prefetched.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -281,6 +282,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     for user in users:
         _use_registers(schedule, user, replace(nest, block=added), row_tile, tile.lanes)
     _skip_padding(schedule, added)
+    _prefetch(schedule, added, nest.terms[-1], tiling)
 
 
 def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[_Nest, Loop | None]:
@@ -302,6 +304,18 @@ def _skip_padding(schedule: Schedule, block: Block) -> None:
     """Leave out the terms of tiles that are products with padding."""
     for loop in map(named, loops_with_padding(schedule.block_op(block), cost.MIN_SHARE_OF_PADDING)):
         schedule.skip_padding(loop)
+
+
+def _prefetch(schedule: Schedule, block: Block, terms: Loop, tiling: _Tiling) -> None:
+    """Prefetch the operand of the columns, a constant, where the first of the tiles that use a panel may have to wait
+    for it, since all panels together are larger than what is left in the second-level cache by other functions."""
+    axes, tile, processor = tiling.axes, tiling.tile, tiling.processor
+    size, row = bytes_of(axes.right.buffer) or 0, tile.columns * axes.reduction.bits // 8
+    if not axes.has_constant_columns or size < cost.L2_SIZES_TO_PREFETCH * processor.l2_bytes:
+        return
+    if tile.rows >= cost.MIN_ROWS_TO_PREFETCH and row >= processor.line_bytes:
+        index = buffers_read(axes.reduction.block).index(axes.right.buffer)
+        schedule.prefetch(block, index, terms, cost.PREFETCHED_BYTES // row)
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:

@@ -325,6 +325,41 @@ tir.prim_func @open(%X: memref<?xf32> {relex.dims = ["n"]}) outs(%Y: memref<?xf3
   }
 }
 
+// Each iteration prefetches what the loops inside read 8 iterations later, one element of each line.
+// CHECK-LABEL: func.func @prefetch(
+tir.prim_func @prefetch(%X: memref<300x2x24xf32>) outs(%Y: memref<300x2x24xf32>) {
+  // CHECK:      scf.for %i = %c0 to %c300
+  // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
+  // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c0, %c0], read, locality<2>, data
+  // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
+  // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c0, %c16], read, locality<2>, data
+  // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
+  // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c1, %c0], read, locality<2>, data
+  // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
+  // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c1, %c16], read, locality<2>, data
+  // CHECK-NEXT:   scf.for %j
+  tir.for %i in (300) {
+    tir.for %j, %k in (2, 24) {
+      tir.block @Y (%vi: spatial<300> = %i, %vj: spatial<2> = %j, %vk: spatial<24> = %k) {
+        %x = memref.load %X[%vi, %vj, %vk] : memref<300x2x24xf32>
+        memref.store %x, %Y[%vi, %vj, %vk] : memref<300x2x24xf32>
+      }
+    }
+  } {relex.prefetch = array<i64: 0, 8>}
+}
+
+// There is no second buffer.
+// CHECK-LABEL: func.func @prefetch_nothing(
+// CHECK-NOT:   memref.prefetch
+tir.prim_func @prefetch_nothing(%X: memref<300xf32>) outs(%Y: memref<300xf32>) {
+  tir.for %i in (300) {
+    tir.block @Y (%vi: spatial<300> = %i) {
+      %x = memref.load %X[%vi] : memref<300xf32>
+      memref.store %x, %Y[%vi] : memref<300xf32>
+    }
+  } {relex.prefetch = array<i64: 1, 8>}
+}
+
 // A loop of one iteration is its body, and what its variable is multiplied with is 0.
 // CHECK-LABEL: func.func @once(
 tir.prim_func @once(%X: memref<1x8x1xf32>) outs(%Y: memref<1x8x1xf32>) {

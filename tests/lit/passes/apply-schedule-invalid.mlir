@@ -1161,6 +1161,55 @@ schedule.sequence for @not_finite {
 
 // -----
 
+tir.prim_func @prefetch_two(%X: memref<5x300xf32>) outs(%Y: memref<5x300xf32>, %Z: memref<5x300xf32>) attributes {tir.noalias} {
+  tir.for %i @i, %j @j in (5, 300) {
+    tir.block @Y (%vi: spatial<5> = %i, %vj: spatial<300> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<5x300xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<5x300xf32>
+    }
+    tir.block @Z (%vi: spatial<5> = %i, %vj: spatial<300> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<5x300xf32>
+      memref.store %x, %Z[%vi, %vj] : memref<5x300xf32>
+    }
+  }
+}
+schedule.sequence for @prefetch_two {
+  // expected-error @+1 {{'schedule.prefetch' op expected @j to be around @Y alone}}
+  schedule.prefetch @Y read 0 at @j ahead 8
+}
+
+// -----
+
+tir.prim_func @prefetch_same(%X: memref<5xf32>) outs(%Y: memref<5x300xf32>) attributes {tir.noalias} {
+  tir.for %i @i, %j @j in (5, 300) {
+    tir.block @Y (%vi: spatial<5> = %i, %vj: spatial<300> = %j) {
+      %x = memref.load %X[%vi] : memref<5xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<5x300xf32>
+    }
+  }
+}
+schedule.sequence for @prefetch_same {
+  // expected-error @+1 {{'schedule.prefetch' op expected @j to index %X}}
+  schedule.prefetch @Y read 0 at @j ahead 8
+}
+
+// -----
+
+tir.prim_func @prefetch_open(%X: memref<5x?xf32>, %n: index) outs(%Y: memref<5x?xf32>) attributes {tir.noalias} {
+  tir.for %i @i, %j @j in (5, %n) {
+    tir.block @Y (%vi: spatial<5> = %i, %vj: spatial<%n> = %j) {
+      %x = memref.load %X[%vi, %vj] : memref<5x?xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<5x?xf32>
+    }
+  }
+}
+schedule.sequence for @prefetch_open {
+  // expected-error @+1 {{'schedule.prefetch' op expected @j to have a known number of iterations}}
+  schedule.prefetch @Y read 0 at @i ahead 8
+}
+
+// -----
+
 tir.prim_func @reverse_inline_reduction(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   tir.for %i @i, %k @k in (4, 8) {

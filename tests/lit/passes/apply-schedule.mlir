@@ -971,6 +971,33 @@ schedule.sequence for @padding {
 
 // -----
 
+// The loop says which of the buffers that its block reads is prefetched, and how many iterations ahead.
+
+// CHECK-LABEL: @prefetch(
+// CHECK: tir.for {{.*}}@k in (300)
+// CHECK: } {relex.prefetch = array<i64: 1, 64>}
+tir.prim_func @prefetch(%X: memref<5x300xf32>, %W: memref<300x7xf32>) outs(%Y: memref<5x7xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %j @j, %k @k in (5, 7, 300) {
+    tir.block @Y (%vi: spatial<5> = %i, %vj: spatial<7> = %j, %vk: reduce<300> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<5x7xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<5x7xf32>
+      %x = memref.load %X[%vi, %vk] : memref<5x300xf32>
+      %w = memref.load %W[%vk, %vj] : memref<300x7xf32>
+      %product = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %product : f32
+      memref.store %s, %Y[%vi, %vj] : memref<5x7xf32>
+    }
+  }
+}
+schedule.sequence for @prefetch {
+  schedule.prefetch @Y read 1 at @k ahead 64
+}
+
+// -----
+
 // Partial sums, one for each lane and place in the tile, set to what changes no sum. The terms do not fill all lanes: the
 // condition stays with the partial sums. What combines them starts with the init of the sum.
 

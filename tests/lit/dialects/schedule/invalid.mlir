@@ -46,6 +46,8 @@ schedule.sequence for @f {
 //^ error: 'schedule.dispatch' op expected 1 iteration or more, found 0
   schedule.pad @i to 0
 //^ error: 'schedule.pad' op expected a multiple of 1 or more, found 0
+  schedule.prefetch @Y read 0 at @i ahead 0
+//^ error: 'schedule.prefetch' op expected to prefetch 1 iteration ahead or more, found 0
   schedule.cache_read @Y read -1
 //^ error: 'schedule.cache_read' op expected an index of 0 or more, found -1
   schedule.transform_layout @Y write 0 by affine_map<(i)[n] -> (i + n)>

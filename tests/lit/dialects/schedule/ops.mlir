@@ -57,6 +57,8 @@ schedule.sequence for @f {
   schedule.unguard @Y
   // CHECK-NEXT: schedule.zero_fill @Y
   schedule.zero_fill @Y
+  // CHECK-NEXT: schedule.prefetch @Y read 1 at @k ahead 128
+  schedule.prefetch @Y read 1 at @k ahead 128
   // CHECK-NEXT: schedule.skip_padding @k
   schedule.skip_padding @k
   // CHECK-NEXT: schedule.compact_buffer @Y write 0
