@@ -52,15 +52,16 @@ def _loop_along(accesses: list[BlockAccess], loops: list[ForOp]) -> ForOp | None
 
 
 def _side(loop: ForOp, most: int) -> int:
-    """Return the extent of a tile along a loop: the largest permitted one that divides the loop, or the most if only
-    small ones do. Fail if the loop is too short."""
+    """Return the extent of a tile along a loop: the largest permitted one that divides the loop, a power of two if it
+    is not much smaller, since those fill vectors, or the most if only small ones do. Fail if the loop is too short."""
     extent = loop.extent
     if not isinstance(extent, int):
         return most
     if extent < cost.MIN_SIDE:
         fail(loop, f"expected {cost.MIN_SIDE} iterations of {label_of(loop)} or more, found {extent}")
     sides = [side for side in range(cost.MIN_SIDE, most + 1) if extent % side == 0]
-    best = max(sides, default=0)
+    powers = [side for side in sides if 2 * side >= most and side.bit_count() == 1]
+    best = max(powers or sides, default=0)
     return best if 2 * best >= most or extent <= most else most
 
 
