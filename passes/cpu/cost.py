@@ -75,9 +75,6 @@ MIN_VECTORS_OF_TERMS = 4
 MIN_USES_FOR_TILES = 64
 """Uses of every element of every operand from which on tiles with contiguous columns make up for the packing."""
 
-MIN_USES_FOR_TILES_FROM_L3 = 160
-"""`MIN_USES_FOR_TILES` if the operand of the columns comes from the third-level cache."""
-
 MIN_USES_FOR_TILES_FROM_MEMORY = 16
 """`MIN_USES_FOR_TILES` if the operand of the columns comes from memory, once for tiles, but several times otherwise."""
 

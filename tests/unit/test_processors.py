@@ -119,15 +119,15 @@ def test_a_record_is_all_that_tiles_need(bits: int, registers: int, monkeypatch:
     assert "vectorized" not in scheduled(64, 64, 64, Target(RISCV.triple))
 
 
-@pytest.mark.parametrize(("l2_bytes", "rule"), [(2**20, "dot-kernel"), (2**22, "tiles")])
-def test_where_the_second_cache_ends(l2_bytes: int, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles pack what is near for fewer rows than what is far away."""
+@pytest.mark.parametrize(("l3_bytes", "rule"), [(2**20, "dot-kernel"), (2**18, "tiles")])
+def test_where_the_third_cache_ends(l3_bytes: int, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles pack what comes from memory for fewer rows than what is near."""
     target = KNOWN["x86-64 with AVX-512"][0]
     monkeypatch.setattr(PROCESSORS, "maps", [dict(PROCESSORS)])
-    PROCESSORS["x86-64 with AVX-512"] = replace(PROCESSORS["x86-64 with AVX-512"], l2_bytes=l2_bytes)
+    PROCESSORS["x86-64 with AVX-512"] = replace(PROCESSORS["x86-64 with AVX-512"], l3_bytes=l3_bytes)
     processor = processor_of(target)
     assert processor is not None
-    module = RelexPipelinePass("loops")(dense(64, 256, 1024, Target("riscv64-unknown-linux-gnu")))
+    module = RelexPipelinePass("loops")(dense(32, 256, 1024, Target("riscv64-unknown-linux-gnu")))
     (func,) = (op for op in module.ops if isinstance(op, PrimFuncOp))
     assert next(decision.rule for decision in schedule_function(func, processor)) == rule
 

@@ -198,7 +198,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "one column": (dense(100, 784, 1), "dot-kernel", "tiles"),
     "prime rows and columns": (dense(7, 901, 31), None, None),
     "many rows": (dense(64, 128, 64), "tiles", "tiles"),
-    "many rows of a large matrix": (dense(64, 256, 1024), "dot-kernel", "tiles"),
+    "many rows of a large matrix": (dense(64, 256, 1024), "tiles", "tiles"),
     "narrow images": (CONVOLUTION, "tiles", "tiles"),
     "groups": (convolution(12, 5, 20, 2, 1), "tiles", "tiles"),
     "windows of groups": (convolution(12, 14, 24, 4, 3), "tiles", "tiles"),

@@ -69,10 +69,8 @@ class DotKernel:
             return cost.MIN_USES_FOR_TILES_IN_FEW_REGISTERS
         columns = self.reduction.columns()
         sizes = [_size(access) for access in self.reduction.reads if uses(access, columns)]
-        if not all(self.processor.l2_bytes <= size < inf for size in sizes):
-            return cost.MIN_USES_FOR_TILES
-        is_in_l3 = all(size <= self.processor.l3_bytes for size in sizes)
-        return cost.MIN_USES_FOR_TILES_FROM_L3 if is_in_l3 else cost.MIN_USES_FOR_TILES_FROM_MEMORY
+        is_from_memory = all(self.processor.l3_bytes < size < inf for size in sizes)
+        return cost.MIN_USES_FOR_TILES_FROM_MEMORY if is_from_memory else cost.MIN_USES_FOR_TILES
 
     def _uses_of(self, access: BlockAccess) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
