@@ -45,8 +45,8 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     is packed right before all rows use it, and is still in a cache then; several are packed together if columns are
     contiguous. Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the
     next one; rows that would evict each other from the first-level cache are copied (`row_blocks.py`). Terms that are
-    products with the zeros of a padded copy are skipped where they are so for all of a tile. Large constants are
-    prefetched.
+    products with the zeros of a padded copy are skipped where they are so for all of a tile. Large packed
+    operands are prefetched.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -307,11 +307,12 @@ def _skip_padding(schedule: Schedule, block: Block) -> None:
 
 
 def _prefetch(schedule: Schedule, block: Block, terms: Loop, tiling: _Tiling) -> None:
-    """Prefetch the operand of the columns, a constant, where the first of the tiles that use a panel may have to wait
-    for it, since all panels together are larger than what is left in the second-level cache by other functions."""
+    """Prefetch the packed operand of the columns where the first of the tiles that use a panel would have to wait for
+    it: it does not fit into the second-level cache, or other functions have left little of it there."""
     axes, tile, processor = tiling.axes, tiling.tile, tiling.processor
     size, row = bytes_of(axes.right.buffer) or 0, tile.columns * axes.reduction.bits // 8
-    if not axes.has_constant_columns or size < cost.L2_SIZES_TO_PREFETCH * processor.l2_bytes:
+    least = cost.L2_SIZES_TO_PREFETCH if axes.has_constant_columns else 1
+    if not (tiling.is_packed or axes.has_constant_columns) or size < least * processor.l2_bytes:
         return
     if tile.rows >= cost.MIN_ROWS_TO_PREFETCH and row >= processor.line_bytes:
         index = buffers_read(axes.reduction.block).index(axes.right.buffer)
