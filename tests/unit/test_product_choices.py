@@ -174,7 +174,8 @@ def test_rows_are_contiguous() -> None:
         (16, 768, 1024, HASWELL, True),
         (32, 256, 512, SKYLAKE, False),
         (64, 256, 512, SKYLAKE, True),
-        (128, 1024, 1024, SKYLAKE, False),
+        (32, 1024, 1024, SKYLAKE, False),
+        (64, 1024, 1024, SKYLAKE, True),
         (16, 768, 3072, SKYLAKE, True),
     ],
 )
