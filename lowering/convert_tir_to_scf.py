@@ -184,8 +184,9 @@ class _Lowering:
         for condition in self._hoisted.before.get(loop, ()):
             builder = self._open_if(self._copy(condition, loop, builder), loop, builder)
         builder = builder if loop in self._joined else self._open_loop(loop, builder)
+        emitter = self._index_emitter(loop, builder)
         for buffer, element in prefetched(loop):
-            indices = list(map(self._index_emitter(loop, builder).emit_new, element))
+            indices = list(map(emitter.emit_new, element))
             _insert(builder, PrefetchOp(self._value(buffer), indices, locality=LOCALITY), loop)
         self._emit_scope(loop.body.block, builder)
 

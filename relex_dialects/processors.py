@@ -83,8 +83,7 @@ class Processor:
     """Whether LLVM reports every feature of the host; if not, the name of the cpu implies others."""
 
     privileged: tuple[str, ...] = ()
-    """Features whose instructions LLVM emits only on explicit request; virtual machines often hide them. They are for
-    operating systems, for memory and caches, and for tiles."""
+    """Features whose instructions LLVM emits only on explicit request; virtual machines often hide them."""
 
     pause: str = ""
     """The instruction for a thread that waits in a loop, as a call in LLVM IR; empty if there is none."""
@@ -109,7 +108,6 @@ _X86_64 = Processor(
     tuning="-prefer-256-bit",
     lists_features=True,
     privileged=tuple(
-        "amx-avx512 amx-bf16 amx-complex amx-fp16 amx-fp8 amx-int8 amx-movrs amx-tf32 amx-tile "
         "cldemote clflushopt clwb clzero enqcmd fsgsbase hreset invpcid kl lwp movdir64b movdiri mwaitx pconfig pku "
         "prefetchi prfchw ptwrite raoint rdpid rdpru rdrnd rdseed rtm serialize sgx shstk tsxldtrk uintr usermsr "
         "waitpkg wbnoinvd widekl xsave xsavec xsaveopt xsaves".split()

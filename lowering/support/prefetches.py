@@ -29,7 +29,8 @@ def prefetched(loop: ForOp) -> Iterator[tuple[SSAValue, Sequence[Index]]]:
     """Yield the elements that each iteration of a loop prefetches, one on each cache line: the buffers and the indices
     in terms of the loop and those around it. There are none if the loop has become another one than `prefetch` was
     applied to: with several blocks, for instance."""
-    attribute, blocks = loop.attributes.get(PREFETCH_ATTR), list(blocks_in(loop))
+    attribute = loop.attributes.get(PREFETCH_ATTR)
+    blocks = list(blocks_in(loop)) if attribute is not None else []
     if not isa(attribute, DenseArrayBase[IntegerType]) or len(attribute) != 2 or len(blocks) != 1:
         return
     (number, ahead), (block,) = map(int, attribute.iter_values()), blocks
@@ -39,14 +40,14 @@ def prefetched(loop: ForOp) -> Iterator[tuple[SSAValue, Sequence[Index]]]:
         return
     buffer = buffers[number]
     assert isa(buffer.type, MemRefType)
-    *others, last = element = next(access.element for access in block_accesses(block, buffer))
+    *first, last = element = next(access.element for access in block_accesses(block, buffer))
     along = {inner.variable for inner in inside}
     row = span_of(replace_atoms(last, lambda atom: None if atom in along else 0))
-    rows = [inner for inner in inside if any(inner.variable in values_in(form) for form in others)]
+    rows = [inner for inner in inside if any(inner.variable in values_in(form) for form in first)]
     for numbers in product(*(range(count([inner])) for inner in rows)):
         values: dict[Atom, Index] = dict.fromkeys(along, 0)
         values |= {inner.variable: n for inner, n in zip(rows, numbers, strict=True)}
         values[loop.variable] = IndexExpr.of(loop.variable) + ahead
-        *first, start = (replace_atoms(form, values.get) for form in element)
-        for place in range(0, int(row.high) + 1, Processor("").line_bytes // size_in_bytes(buffer.type.element_type)):
-            yield buffer, (*first, start + place)
+        *at, start = (replace_atoms(form, values.get) for form in element)
+        for place in range(0, int(row.high) + 1, Processor.line_bytes // size_in_bytes(buffer.type.element_type)):
+            yield buffer, (*at, start + place)

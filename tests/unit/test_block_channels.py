@@ -95,7 +95,7 @@ def grouped(x: Any) -> Any:
 
 def read_in_parts(x: Any) -> Any:
     """A convolution of 12 channels in blocks of 16, filled with what is not finite."""
-    filled = op.log(op.abs(convolved(x, 12)))
+    filled = op.divide(const(1.0, "float32"), op.sign(convolved(x, 12)))
     return op.max_pool2d(convolved(filled, 8, 12), [2, 2])
 
 
@@ -190,7 +190,7 @@ def test_the_number_of_images_may_be_open(name: str) -> None:
         x = RNG.standard_normal((images, 3, 7, 6)).astype("float32")
         for found in (interpreted(str(blocked), "graph")["main"](x), executable(x)):
             for one, other in zip(as_list(found), as_list(original(x)), strict=True):
-                assert_close(one, other, 5e-5)
+                assert_close(one, other)
 
 
 def test_doubles_have_narrower_blocks() -> None:

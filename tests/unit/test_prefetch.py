@@ -71,6 +71,39 @@ def test_others_are_not(module: ModuleOp) -> None:
     assert not distances(module)
 
 
+TERMS_OF_ROWS = """
+func.func @main(%x: tensor<56x512x3xf32>) -> tensor<56x256xf32> {
+  %w = relex.constant dense<0.5> : tensor<512x256xf32>
+  %0 = relex.call_tir @f(%x, %w) : (tensor<56x512x3xf32>, tensor<512x256xf32>) -> tensor<56x256xf32>
+  func.return %0 : tensor<56x256xf32>
+}
+tir.prim_func private @f(%X: memref<56x512x3xf32>, %W: memref<512x256xf32>) outs(%Y: memref<56x256xf32>)
+    attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %j @j, %k @k, %l @l in (56, 256, 512, 3) {
+    tir.block @Y (%vi: spatial<56> = %i, %vj: spatial<256> = %j, %vk: reduce<512> = %k, %vl: reduce<3> = %l) {
+      tir.init {
+        memref.store %zero, %Y[%vi, %vj] : memref<56x256xf32>
+      }
+      %y = memref.load %Y[%vi, %vj] : memref<56x256xf32>
+      %x = memref.load %X[%vi, %vk, %vl] : memref<56x512x3xf32>
+      %w = memref.load %W[%vk, %vj] : memref<512x256xf32>
+      %p = arith.mulf %x, %w : f32
+      %s = arith.addf %y, %p : f32
+      memref.store %s, %Y[%vi, %vj] : memref<56x256xf32>
+    }
+  }
+}
+"""
+
+
+def test_terms_that_only_rows_have_are_inside() -> None:
+    """The next elements of the constant are those of the next iteration around them."""
+    module = scheduled(parse_module(TERMS_OF_ROWS), "haswell")
+    prefetching = [o for o in module.walk() if isinstance(o, ForOp) and PREFETCH_ATTR in o.attributes]
+    assert {loop.extent for loop in prefetching} == {512}
+
+
 def test_each_line_is_prefetched_once() -> None:
     module = ConvertTirToScfPass()(scheduled(network(28, 512, 256), "skylake-avx512"))
     found = [o for o in module.walk() if isinstance(o, PrefetchOp)]

@@ -18,7 +18,7 @@ from relex.passes.analysis.reductions import order_matters
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
-from relex.passes.cpu.reductions import block_named, bytes_of, element_written, named
+from relex.passes.cpu.reductions import block_named, bytes_of, element_written, named, uses
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
@@ -45,8 +45,8 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     is packed right before all rows use it, and is still in a cache then; several are packed together if columns are
     contiguous. Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the
     next one; rows that would evict each other from the first-level cache are copied (`row_blocks.py`). Terms that are
-    products with the zeros of a padded copy are skipped where they are so for all of a tile. Large packed
-    operands are prefetched.
+    products with the zeros of a padded copy are skipped where they are so for all of a tile. Large packed operands are
+    prefetched.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -282,7 +282,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     for user in users:
         _use_registers(schedule, user, replace(nest, block=added), row_tile, tile.lanes)
     _skip_padding(schedule, added)
-    _prefetch(schedule, added, nest.terms[-1], tiling)
+    _prefetch(schedule, added, nest.terms, tiling)
 
 
 def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[_Nest, Loop | None]:
@@ -306,7 +306,7 @@ def _skip_padding(schedule: Schedule, block: Block) -> None:
         schedule.skip_padding(loop)
 
 
-def _prefetch(schedule: Schedule, block: Block, terms: Loop, tiling: _Tiling) -> None:
+def _prefetch(schedule: Schedule, block: Block, terms: Sequence[Loop], tiling: _Tiling) -> None:
     """Prefetch the packed operand of the columns where the first of the tiles that use a panel would have to wait for
     it: it does not fit into the second-level cache, or other functions have left little of it there."""
     axes, tile, processor = tiling.axes, tiling.tile, tiling.processor
@@ -314,9 +314,13 @@ def _prefetch(schedule: Schedule, block: Block, terms: Loop, tiling: _Tiling) ->
     least = cost.L2_SIZES_TO_PREFETCH if axes.has_constant_columns else 1
     if not (tiling.is_packed or axes.has_constant_columns) or size < least * processor.l2_bytes:
         return
-    if tile.rows >= cost.MIN_ROWS_TO_PREFETCH and row >= processor.line_bytes:
-        index = buffers_read(axes.reduction.block).index(axes.right.buffer)
-        schedule.prefetch(block, index, terms, cost.PREFETCHED_BYTES // row)
+    if tile.rows < cost.MIN_ROWS_TO_PREFETCH or row < processor.line_bytes:
+        return
+    op, index = schedule.block_op(block), buffers_read(axes.reduction.block).index(axes.right.buffer)
+    reads = block_accesses(op, buffers_read(op)[index])
+    along = [loop for loop in terms if any(uses(access, schedule.loop_op(loop)) for access in reads)]
+    for innermost in along[-1:]:
+        schedule.prefetch(block, index, innermost, cost.PREFETCHED_BYTES // row)
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:

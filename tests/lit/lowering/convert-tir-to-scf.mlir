@@ -331,11 +331,8 @@ tir.prim_func @prefetch(%X: memref<300x2x24xf32>) outs(%Y: memref<300x2x24xf32>)
   // CHECK:      scf.for %i = %c0 to %c300
   // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
   // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c0, %c0], read, locality<2>, data
-  // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
   // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c0, %c16], read, locality<2>, data
-  // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
   // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c1, %c0], read, locality<2>, data
-  // CHECK-NEXT:   [[AHEAD:%.+]] = arith.addi %i, %c8
   // CHECK-NEXT:   memref.prefetch %X[[[AHEAD]], %c1, %c16], read, locality<2>, data
   // CHECK-NEXT:   scf.for %j
   tir.for %i in (300) {
@@ -358,6 +355,14 @@ tir.prim_func @prefetch_nothing(%X: memref<300xf32>) outs(%Y: memref<300xf32>) {
       memref.store %x, %Y[%vi] : memref<300xf32>
     }
   } {relex.prefetch = array<i64: 1, 8>}
+}
+
+// There is no block.
+// CHECK-LABEL: func.func @prefetch_no_block(
+// CHECK-NOT:   memref.prefetch
+tir.prim_func @prefetch_no_block(%X: memref<300xf32>) {
+  tir.for %i in (300) {
+  } {relex.prefetch = array<i64: 0, 8>}
 }
 
 // A loop of one iteration is its body, and what its variable is multiplied with is 0.
