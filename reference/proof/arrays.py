@@ -2,7 +2,8 @@
 Arrays of terms that NumPy's functions work on: what operators of graphs mean, without their loops.
 
 `evaluate` of an operator gets `Elements` in place of arrays. Functions that move elements move terms, and functions of
-numbers become the terms of the ops that compute them. What is not in the tables here cannot be evaluated on symbols.
+numbers become the terms of the ops that compute them. Functions that are not in the tables of `numpy_functions` cannot
+be evaluated on symbols.
 """
 
 from __future__ import annotations
@@ -15,88 +16,29 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.lib.stride_tricks import sliding_window_view
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.memory import signless
 from relex.reference.proof.heads import head_of
+from relex.reference.proof.numpy_functions import (
+    BINARY,
+    COMPARISONS,
+    FLAGS,
+    MOVES,
+    REDUCTIONS,
+    SCANS,
+    STARTS,
+    UNARY,
+    UNSIGNED,
+)
 from relex.reference.proof.rules import choose_terms, compare_terms
 from relex.reference.proof.terms import SUM, Head, Terms
 
 
 class Unknown(Exception):
     """NumPy's function is not known here."""
-
-
-_BINARY: dict[str, tuple[str, str, str]] = {
-    "add": ("arith.addf", "arith.addi", ""),
-    "multiply": ("arith.mulf", "arith.muli", "arith.andi"),
-    "divide": ("arith.divf", "", ""),
-    "fmod": ("arith.remf", "arith.remsi", ""),
-    "trunc_divide": ("", "arith.divsi", ""),
-    "maximum": ("arith.maximumf", "arith.maxsi", "arith.ori"),
-    "minimum": ("arith.minimumf", "arith.minsi", "arith.andi"),
-    "bitwise_and": ("", "arith.andi", "arith.andi"),
-    "bitwise_or": ("", "arith.ori", "arith.ori"),
-    "bitwise_xor": ("", "arith.xori", "arith.xori"),
-    "logical_and": ("", "", "arith.andi"),
-    "logical_or": ("", "", "arith.ori"),
-    "logical_xor": ("", "", "arith.xori"),
-    "power": ("math.powf", "", ""),
-    "arctan2": ("math.atan2", "", ""),
-    "copysign": ("math.copysign", "", ""),
-    "left_shift": ("", "arith.shli", ""),
-    "right_shift": ("", "arith.shrsi", ""),
-}
-"""The ops for NumPy's functions of two numbers: of floats, integers and booleans."""
-
-_UNSIGNED = {
-    "arith.remsi": "arith.remui",
-    "arith.divsi": "arith.divui",
-    "arith.maxsi": "arith.maxui",
-    "arith.minsi": "arith.minui",
-    "arith.shrsi": "arith.shrui",
-}
-"""The ops of unsigned integers, where these are others."""
-
-_COMPARISONS = {
-    "equal": (1, 0),
-    "not_equal": (13, 1),
-    "greater": (2, 4),
-    "greater_equal": (3, 5),
-    "less": (4, 2),
-    "less_equal": (5, 3),
-}
-"""The predicates for floats and integers."""
-
-_UNARY = {
-    **{function.__name__: kind.name for kind, function in FUNCTIONS.items() if isinstance(function, np.ufunc)},
-    "absolute": math.AbsFOp.name,
-}
-"""The ops for NumPy's functions of a float."""
-
-_FLAGS = {"arith.addf": "contract", "arith.mulf": "contract", "arith.divf": "arcp"}
-"""The flags of ops in operators whose results are only fixed up to rounding."""
-
-_MOVES = {
-    *(np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.expand_dims, np.squeeze, np.broadcast_to, np.flip),
-    *(np.concatenate, np.stack, np.take, np.take_along_axis, np.repeat, np.tile, np.ravel, sliding_window_view),
-}
-"""Functions that only move elements. Indices must be numbers."""
-
-_REDUCTIONS: dict[Any, str] = {
-    np.sum: "add",
-    np.prod: "multiply",
-    np.max: "maximum",
-    np.min: "minimum",
-    np.any: "logical_or",
-    np.all: "logical_and",
-}
-_SCANS: dict[Any, str] = {np.cumsum: "add", np.cumprod: "multiply"}
-_STARTS = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
 
 
 class Elements(NDArrayOperatorsMixin):
@@ -220,12 +162,12 @@ class Elements(NDArrayOperatorsMixin):
 
     def _head(self, name: str, dtype: np.dtype[Any]) -> Head:
         """Return the head for one of NumPy's functions of two numbers of a type."""
-        names = _BINARY.get(name, ("", "", ""))
+        names = BINARY.get(name, ("", "", ""))
         op = names[0 if is_float_dtype(dtype) else 2 if dtype.kind == "b" else 1]
         if not op:
             raise Unknown(f"{name} of {dtype.name}")
-        op = _UNSIGNED.get(op, op) if dtype.kind == "u" else op
-        return head_of(op, signless(dtype), _FLAGS.get(op, "") if self.is_rounded else "")
+        op = UNSIGNED.get(op, op) if dtype.kind == "u" else op
+        return head_of(op, signless(dtype), FLAGS.get(op, "") if self.is_rounded else "")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "reduce":
@@ -241,7 +183,7 @@ class Elements(NDArrayOperatorsMixin):
         return self._call(ufunc.__name__, list(map(self.lifted, inputs)))
 
     def called(self, name: str, *others: Any) -> Elements:
-        """Apply a function of `_BINARY` to this and others."""
+        """Apply a function of `BINARY` to this and others."""
         return self._call(name, [self, *map(self.lifted, others)])
 
     def _call(self, name: str, operands: list[Elements]) -> Elements:
@@ -264,8 +206,8 @@ class Elements(NDArrayOperatorsMixin):
             return self._call("not_equal", operands * 2)
         if name == "square":
             return self._call("multiply", operands * 2)
-        if name in _COMPARISONS:
-            predicate = _COMPARISONS[name][0 if is_float_dtype(dtype) else 1]
+        if name in COMPARISONS:
+            predicate = COMPARISONS[name][0 if is_float_dtype(dtype) else 1]
             if dtype.kind in "bu" and predicate > 1:
                 predicate += 4  # False is below true, as of unsigned integers.
 
@@ -275,8 +217,8 @@ class Elements(NDArrayOperatorsMixin):
             return self._mapped(
                 compare_terms(self.terms, signless(dtype), predicate, compare), operands, np.dtype(bool)
             )
-        if name in _UNARY and len(operands) == 1 and is_float_dtype(dtype):
-            return self.applied(head_of(_UNARY[name], dtype), operands)
+        if name in UNARY and len(operands) == 1 and is_float_dtype(dtype):
+            return self.applied(head_of(UNARY[name], dtype), operands)
         return self.applied(self._head(name, dtype), operands)
 
     def _reduce(self, name: str, axis: Any = None, keepdims: bool = False, initial: Any = None, dtype: Any = None,
@@ -288,7 +230,7 @@ class Elements(NDArrayOperatorsMixin):
         kept = [a for a in range(self.ndim) if a not in axes]
         rows = x.ids.transpose(*kept, *axes).reshape(*(self.shape[a] for a in kept), prod(self.shape[a] for a in axes))
         head = self._addition(x.dtype) if name == "add" else self._head(name, x.dtype)
-        start = _STARTS.get(name, initial)
+        start = STARTS.get(name, initial)
         begin = () if start is None else (int(self.lifted(np.asarray(start, x.dtype)).ids),)
         found = self.terms.fold(self.terms.make(head), begin, rows)
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
@@ -335,7 +277,7 @@ class Elements(NDArrayOperatorsMixin):
         return self._products(*flat)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        if function in _MOVES:
+        if function in MOVES:
             first, *rest = args
             if isinstance(first, list | tuple):
                 return self._joined(function, args[0], *rest, **options)
@@ -343,9 +285,9 @@ class Elements(NDArrayOperatorsMixin):
             if Elements in map(type, others):
                 raise Unknown("indices that are symbols")
             return first.derived(function(first.ids, *rest, **options))
-        if function in _REDUCTIONS:
+        if function in REDUCTIONS:
             x, *rest = args
-            return x._reduce(_REDUCTIONS[function], *rest, **options)
+            return x._reduce(REDUCTIONS[function], *rest, **options)
         if function is np.where and len(args) == 3:
             return self._where(*args)
         if function is np.pad and set(options) <= {"constant_values"}:
@@ -356,8 +298,8 @@ class Elements(NDArrayOperatorsMixin):
             dtype = np.dtype(options.get("dtype") or first.dtype)
             filled = first.lifted(np.asarray(value, dtype))
             return filled.derived(np.full(options.get("shape", first.shape), filled.ids))
-        if function in _SCANS:
-            return args[0]._scan(_SCANS[function], *args[1:], **options)
+        if function in SCANS:
+            return args[0]._scan(SCANS[function], *args[1:], **options)
         if function is np.round and len(args) == 1:
             return self._call("rint", [args[0]])
         if function is np.einsum:

@@ -89,7 +89,7 @@ def test_signs_matter(monkeypatch: pytest.MonkeyPatch):
     """The loops of a signed maximum are not those of an unsigned one."""
     from relex.reference.proof import arrays
 
-    monkeypatch.setattr(arrays, "_UNSIGNED", {})
+    monkeypatch.setattr(arrays, "UNSIGNED", {})
     t = "tensor<3xui8>"
     constant = f"%c = relex.constant dense<[1, 130, 200]> : {t}"
     text = graph(constant, f"%r = relex.maximum %0, %c : ({t}, {t}) -> {t}", argument=t, result=t)
