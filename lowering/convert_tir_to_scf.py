@@ -41,6 +41,7 @@ from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.dialects.walks import walk
 from relex.lowering.lower_call_tir import ALIGNMENT
+from relex.lowering.support.aliasing import NOALIAS
 from relex.lowering.support.folding import folded
 from relex.lowering.support.guards import IndexEmitter, hoisted_conditions
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
@@ -386,7 +387,7 @@ def _argument_attributes(source: PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None
     if not source.noalias:
         return source.arg_attrs
     return ArrayAttr(
-        DictionaryAttr({**attrs.data, "llvm.noalias": UnitAttr()}) if isinstance(arg.type, MemRefType) else attrs
+        DictionaryAttr({**attrs.data, NOALIAS: UnitAttr()}) if isinstance(arg.type, MemRefType) else attrs
         for arg, attrs in zip(source.args, old, strict=True)
     )
 

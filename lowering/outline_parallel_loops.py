@@ -19,18 +19,17 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR, argument_attr
+from relex.dialects.functions import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
 from relex.dialects.symbols import lookup
 from relex.dialects.walks import ancestors, walk
+from relex.lowering.support.aliasing import NOALIAS, has_own_memory
 from relex.passes.base import RelexPass
-
-NOALIAS = "llvm.noalias"
 
 Range: TypeAlias = tuple[SSAValue, SSAValue]
 """The first number, and that after the last one."""
@@ -110,7 +109,7 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
     captured, copied = _captured(loop)
     call = func.CallOp(SymbolRefAttr(name), [*_range(loop), *captured], [])
     types = call.arguments.types
-    attrs = [DictionaryAttr({})] * 2 + [_attributes(value, function) for value in captured]
+    attrs = [DictionaryAttr({})] * 2 + [_attributes(value) for value in captured]
 
     entry = Block(arg_types=types)
     for argument, hint in zip(entry.args, ("first", "last", *(value.name_hint for value in captured)), strict=True):
@@ -285,12 +284,6 @@ def _before_end(block: Block) -> Builder:
     return Builder(InsertPoint.before(block.last_op))
 
 
-def _attributes(value: SSAValue, function: func.FuncOp) -> DictionaryAttr:
+def _attributes(value: SSAValue) -> DictionaryAttr:
     """The attributes of the argument for a captured value: a buffer that does not alias others stays `noalias`."""
-    owner = value.owner
-    apart = isinstance(owner, memref.AllocOp | memref.AllocaOp) or (
-        isinstance(value, BlockArgument)
-        and owner is function.body.first_block
-        and argument_attr(function, value.index, NOALIAS) is not None
-    )
-    return DictionaryAttr({NOALIAS: UnitAttr()} if apart else {})
+    return DictionaryAttr({NOALIAS: UnitAttr()} if has_own_memory(value) else {})

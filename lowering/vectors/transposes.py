@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import DenseArrayBase, FixedBitwidthType, MemRefType, i64
@@ -15,11 +16,15 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import IndexExpr, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir.accesses import is_pure
+from relex.lowering.support.aliasing import has_own_memory
 from relex.lowering.vectors.lanes import Emitter
 
 GROUP_BITS = 128
 """Bits of a part of a vector register in which an instruction interleaves the elements of two registers. Others move
 such parts as a whole."""
+
+REGISTER_BITS = (128, 256, 512)
+"""Bits of registers; a target with wide ones has the narrower ones, too."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,11 @@ class _Square:
 
 def transpose(loop: scf.ForOp, length: int, vector_bits: int) -> bool:
     """
-    If a loop to vectorize, with as many iterations as a vector of the target has elements, copies elements into a local
-    buffer, and the loop around it, with as many, does nothing else and reads neighbouring elements, replace both by
-    loads and stores of vectors and shuffles: `n` vectors of `n` elements take `log2(n)` shuffles each, where
-    elements one by one would take `n` loads. Return whether they are such loops.
+    If a loop to vectorize, with as many iterations as a vector register of the target has elements, or its half or
+    quarter, copies elements into a buffer that aliases no other, and the loop around it, with as many or a multiple,
+    does nothing else and reads neighbouring elements, replace both by loads and stores of vectors and shuffles: `n`
+    vectors of `n` elements take `log2(n)` shuffles each, where elements one by one would take `n` loads. Return whether
+    they are such loops.
 
     ```mlir
     scf.for %k = %c0 to %c4 step %c1 {
@@ -54,26 +60,32 @@ def transpose(loop: scf.ForOp, length: int, vector_bits: int) -> bool:
     }
     ```
     """
-    square = _square(loop, length)
+    square = _square(loop)
     if square is None or not _suits(square, length, vector_bits):
         return False
     out = Emitter(length, InsertPoint.before(square.read), loop.location)
+    for start in range(0, _extent(square.read) or 0, length):
+        _emit(square, start, length, out)
+    Rewriter.erase_op(square.read)
+    return True
+
+
+def _emit(square: _Square, start: int, length: int, out: Emitter) -> None:
+    """Copy the elements that are read in `length` iterations from `start` on."""
     kind = out.vector_of(square.load.res.type)
-    rows = [
-        out.add(vector.LoadOp(square.load.memref, _indices(square, square.load.indices, out, 0, lane), kind)).result
-        for lane in range(length)
-    ]
-    group = GROUP_BITS * length // vector_bits
+    bits = cast(FixedBitwidthType, square.load.res.type).bitwidth
 
     def shuffle(one: SSAValue, other: SSAValue, chosen: Sequence[int]) -> SSAValue:
         mask = DenseArrayBase.from_list(i64, chosen)
         return out.add(vector.ShuffleOp(one, other, mask, result_type=kind)).result
 
-    for lane, column in enumerate(transposed(rows, group, shuffle)):
-        places = _indices(square, square.store.indices, out, lane, 0)
+    rows: list[SSAValue] = []
+    for lane in range(length):
+        places = _indices(square, square.load.indices, out, start, lane)
+        rows.append(out.add(vector.LoadOp(square.load.memref, places, kind)).result)
+    for lane, column in enumerate(transposed(rows, GROUP_BITS // bits, shuffle)):
+        places = _indices(square, square.store.indices, out, start + lane, 0)
         out.add(vector.StoreOp(column, square.store.memref, places))
-    Rewriter.erase_op(square.read)
-    return True
 
 
 def transposed(
@@ -113,10 +125,10 @@ def _zipped(length: int, group: int) -> tuple[list[int], list[int]]:
     return low, [i + group // 2 for i in low]
 
 
-def _square(loop: scf.ForOp, length: int) -> _Square | None:
+def _square(loop: scf.ForOp) -> _Square | None:
     """Return the loops, if they do nothing but copy elements."""
     around = loop.parent_op()
-    if not isinstance(around, scf.ForOp) or around.iter_args or _extent(around) != length:
+    if not isinstance(around, scf.ForOp) or around.iter_args:
         return None
     inside = [op for op in loop.body.block.ops if not isinstance(op, scf.YieldOp)]
     between = [op for op in around.body.block.ops if op is not loop and not isinstance(op, scf.YieldOp)]
@@ -135,23 +147,20 @@ def _extent(loop: scf.ForOp) -> int | None:
 
 
 def _suits(square: _Square, length: int, vector_bits: int) -> bool:
-    """Return whether the elements fill vectors, and are neighbours along one of the loops each. A buffer that the
-    function allocates is apart from others that it allocates, and from its arguments."""
+    """Return whether the elements fill registers, are neighbours along one of the loops each, and go to other memory
+    than they come from. A buffer that the function allocates is apart from its arguments."""
     load, store, kind = square.load, square.store, square.load.res.type
-    if (
-        not isinstance(kind, FixedBitwidthType)
-        or kind.bitwidth not in (32, 64)
-        or length * kind.bitwidth != vector_bits
-    ):
+    if not isinstance(kind, FixedBitwidthType) or kind.bitwidth not in (8, 16, 32, 64):
         return False
-    is_apart = store.memref is not load.memref and (_is_allocated(load.memref) or isinstance(load.memref.owner, Block))
+    if length * kind.bitwidth not in (bits for bits in REGISTER_BITS if bits <= vector_bits):
+        return False
+    if (extent := _extent(square.read)) is None or extent % length:
+        return False
+    is_local = isinstance(load.memref.owner, Block) or has_own_memory(load.memref)
+    is_apart = store.memref is not load.memref and has_own_memory(store.memref) and is_local
     read, written = square.read.body.block.args[0], square.written.body.block.args[0]
     is_transpose = _is_along(load.memref, load.indices, read) and _is_along(store.memref, store.indices, written)
-    return is_apart and _is_allocated(store.memref) and is_transpose
-
-
-def _is_allocated(buffer: SSAValue) -> bool:
-    return isinstance(buffer.owner, memref.AllocOp | memref.AllocaOp)
+    return is_apart and is_transpose
 
 
 def _is_along(buffer: SSAValue, indices: Sequence[SSAValue], variable: SSAValue) -> bool:

@@ -56,6 +56,21 @@ MIN_ELEMENTS_TO_TRANSPOSE = 2**12
 MIN_SIDE, MAX_SIDE = 4, 16
 """Elements of a side of a tile of a transpose: up to a cache line. Pieces of a loop have as many iterations, too."""
 
+SIDE_OF_A_SQUARE, MIN_BITS_OF_A_ROW = 8, 128
+"""Elements of a side of a tile that is transposed in registers, and bits of its rows, which fill registers. Larger ones
+take fewer shuffles, but write to more lines and pages at a time."""
+
+MIN_TILES = 3
+"""Tiles along a loop that do not fill it: fewer leave much to single elements."""
+
+L1_SIZES_OF_A_STRIP = 0.5
+"""Size of the cache lines that a strip of tiles of a transpose reads, in first-level caches: the next strip reads other
+elements of these lines."""
+
+L3_SIZES_OF_STRIPS = 8
+"""Size of both operands of a transpose, in third-level caches of a core, which cores share, up to which there are
+strips; in main memory, long rows are better."""
+
 # Pieces
 
 MIN_ELEMENTS_IN_PIECES = 2**12

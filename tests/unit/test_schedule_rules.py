@@ -303,9 +303,14 @@ def test_rules(name: str) -> None:
         (blocked_depthwise(19, 3), AVX2, "3 terms of 6 and 5 rows at a time, in vectors of 8 elements"),
         (blocked_depthwise(20, 7), AVX512, "7 terms of 4 and 2 rows at a time, in vectors of 16 elements"),
         (blocked_depthwise(7, 7), AVX512, "7 terms at a time, in vectors of 16 elements"),
-        # Not 10, which fill no vectors; powers of two that divide 1004 are too small.
+        # Squares, even if they leave a rest; whole lines, if these evict each other; what divides short loops.
         (permute("1000x1000xf32", "[1, 0]", "1000x1000xf32"), AVX512, "blocks of 8 by 8"),
-        (permute("1008x1004xf32", "[1, 0]", "1004x1008xf32"), AVX2, "blocks of 16 by 8"),
+        (permute("1008x1004xf32", "[1, 0]", "1004x1008xf32"), AVX2, "blocks of 8 by 8"),
+        (permute("1000x1000xf64", "[1, 0]", "1000x1000xf64"), AVX2, "blocks of 4 by 4"),
+        (permute("1000x1000xi8", "[1, 0]", "1000x1000xi8"), AVX512, "blocks of 16 by 16"),
+        (permute("512x512xf32", "[1, 0]", "512x512xf32"), AVX512, "blocks of 16 by 16"),
+        (permute("512x512xf32", "[1, 0]", "512x512xf32"), AVX2, "blocks of 16 by 8"),
+        (permute("1000x14xf32", "[1, 0]", "14x1000xf32"), AVX2, "blocks of 14 by 8"),
         (concatenation("3x16x9x7xf32", "3x8x9x7xf32", "3x40x9x7xf32"), AVX2, "5 of 8 iterations of @i11"),
         (REPEATED, AVX512, "loops of 2x30, 3x70 iterations"),
         (sum_and_relu("40x7x7xf32", "40x1x1xf32"), AVX512, "one loop of @i11, @i21"),

@@ -1,4 +1,4 @@
-"""Squares of elements that are transposed in registers, while panels of products are packed."""
+"""Squares of elements that are transposed in registers: transposes, and panels of products that are packed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from relex.dialects import parse_module
+from relex.dialects.element_types import ELEMENTS
 from relex.dialects.features import has_feature
 from relex.dialects.target import Target, set_target
 from relex.lowering import VectorizeLoopsPass
@@ -16,12 +17,13 @@ from relex.lowering.vectors.transposes import transposed
 from relex.runtime import build
 
 SQUARE = """
-func.func @main(%x: memref<40x40xf32>, %z: memref<40x40xf32>) {{
+func.func @main(%x: memref<40x40xf32>, %z: memref<40x40xf32> {attributes}) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c7 = arith.constant 7 : index
   %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
   %y = memref.alloc() : memref<40x40xf32>
   scf.for %k = %c0 to {extent} step %c1 {{
     scf.for %j = %c0 to %c8 step %c1 {{
@@ -56,8 +58,15 @@ def test_shuffles_transpose(length: int, group: int) -> None:
     assert len(shuffles) == length * (length.bit_length() - 1)
 
 
-def is_shuffled(body: str, extent: str = "%c8", cpu: str = "haswell") -> bool:
-    module = parse_module(SQUARE.format(body=body, extent=extent))
+def target_named(name: str) -> Target:
+    """Return a target that the machine can run; skip the test if it cannot."""
+    if not all(not f or has_feature(Target.host(), f) for f in ["", "avx2", "avx512f"][: [*TARGETS].index(name) + 1]):
+        pytest.skip("needs a machine with such vectors")
+    return TARGETS[name]
+
+
+def is_shuffled(body: str, extent: str = "%c8", cpu: str = "haswell", attributes: str = "") -> bool:
+    module = parse_module(SQUARE.format(body=body, extent=extent, attributes=attributes))
     set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
     return "vector.shuffle" in str(VectorizeLoopsPass()(module))
 
@@ -83,9 +92,43 @@ def test_others_are_not(body: str) -> None:
     assert not is_shuffled(body)
 
 
-def test_other_extents_are_not() -> None:
+def test_other_extents() -> None:
+    """Vectors must fill a register, which may be a part of one; there may be several squares."""
     assert not is_shuffled(COPY, extent="%c7")
-    assert not is_shuffled(COPY, cpu="skylake-avx512")
+    assert is_shuffled(COPY, extent="%c16")
+    assert is_shuffled(COPY, cpu="skylake-avx512")
+    assert not is_shuffled(COPY, cpu="x86-64")
+
+
+def test_copies_into_arguments_of_their_own_memory() -> None:
+    body = COPY.replace("%y[", "%z[")
+    assert not is_shuffled(body)
+    assert is_shuffled(body, attributes="{llvm.noalias}")
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", "i8", "ui8", "i16", "i64", "i1", "f8E4M3FN"])
+@pytest.mark.parametrize("name", TARGETS)
+def test_transposes(name: str, dtype: str) -> None:
+    """Bits stay as they are, in squares and outside of them."""
+    target = target_named(name)
+    random, element = np.random.default_rng(0), ELEMENTS[dtype].numpy
+    for shape, axes in [
+        ((67, 41), (1, 0)),
+        ((3, 40, 50), (0, 2, 1)),
+        ((16, 512), (1, 0)),
+        ((24, 5, 4, 33), (3, 1, 2, 0)),
+    ]:
+        source, result = ("x".join(map(str, sizes)) for sizes in (shape, [shape[axis] for axis in axes]))
+        source, result = (f"tensor<{sizes}x{dtype}>" for sizes in (source, result))
+        text = f"""
+        func.func @main(%x: {source}) -> {result} {{
+          %0 = relex.permute_dims %x axes = {list(axes)} : ({source}) -> {result}
+          func.return %0 : {result}
+        }}"""
+        x = random.integers(0, 2 if dtype == "i1" else 256, (*shape, element.itemsize), np.uint8)
+        x = x.view(element)[..., 0]
+        found = build(text, target=target)["main"](x)
+        np.testing.assert_array_equal(found.view(np.uint8), np.ascontiguousarray(x.transpose(axes)).view(np.uint8))
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -95,9 +138,7 @@ def test_other_extents_are_not() -> None:
 )
 def test_products_of_transposed_operands(name: str, m: int, k: int, n: int, kind: str) -> None:
     """Small integers, whose sums are exact in any order; other values go to the same places."""
-    target = TARGETS[name]
-    if not all(not f or has_feature(Target.host(), f) for f in ["", "avx2", "avx512f"][: [*TARGETS].index(name) + 1]):
-        pytest.skip("needs a machine with such vectors")
+    target = target_named(name)
     a, b, result = (f"tensor<{shape}x{kind}>" for shape in (f"{m}x{k}", f"{n}x{k}", f"{m}x{n}"))
     text = f"""
     func.func @main(%a: {a}, %b: {b}) -> {result} {{

@@ -335,16 +335,30 @@ tir.prim_func @short_rows(%X: memref<4x30x28xf32>) outs(%Y: memref<4xf32>) attri
 
 // -----
 
-// Blocks of a matrix, so that lines of the cache are used as a whole.
+// Squares, which are transposed in registers, and what they leave.
 
 // CHECK-LABEL: @transpose(
-// CHECK: tir.for %{{.+}}, %{{.+}}, %{{.+}}, vectorized %{{.+}} in (10, 6, 10, 16)
-// EXPLAIN: remark: 'tir.block' op @Y of @transpose: transpose: blocks of 10 by 16
+// CHECK: tir.for %{{.+}}, %{{.+}}, %{{.+}}, vectorized %{{.+}} in (12, 12, 8, 8)
+// CHECK: tir.for %{{.+}}, %{{.+}} in (4, 96)
+// EXPLAIN: remark: 'tir.block' op @Y of @transpose: transpose: blocks of 8 by 8
 tir.prim_func @transpose(%X: memref<96x100xf32>) outs(%Y: memref<100x96xf32>) attributes {tir.noalias} {
   tir.for %i, %j in (100, 96) {
     tir.block @Y (%vi: spatial<100> = %i, %vj: spatial<96> = %j) {
       %x = memref.load %X[%vj, %vi] : memref<96x100xf32>
       memref.store %x, %Y[%vi, %vj] : memref<100x96xf32>
+    }
+  }
+}
+
+// Strips, in which the other parts of lines are read while these are in the cache.
+
+// CHECK-LABEL: @transpose_in_strips(
+// CHECK: tir.for %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, vectorized %{{.+}} in (5, 125, 25, 8, 8)
+tir.prim_func @transpose_in_strips(%X: memref<1000x1000xf32>) outs(%Y: memref<1000x1000xf32>) attributes {tir.noalias} {
+  tir.for %i, %j in (1000, 1000) {
+    tir.block @Y (%vi: spatial<1000> = %i, %vj: spatial<1000> = %j) {
+      %x = memref.load %X[%vj, %vi] : memref<1000x1000xf32>
+      memref.store %x, %Y[%vi, %vj] : memref<1000x1000xf32>
     }
   }
 }
