@@ -1,4 +1,4 @@
-"""What a compilation is doing: its stages, and how far each of them is, for tables of times and progress bars."""
+"""Progress of a compilation: its stages and how far each has come, for timing tables and progress bars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Watcher(Protocol):
-    """Is told what the compilations of a thread do."""
+    """An observer of the compilations of a thread."""
 
     def begin(self, stage: str) -> None:
         """A stage begins; it may be part of another one."""
@@ -27,13 +27,13 @@ _watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 
 
 def watchers() -> tuple[Watcher, ...]:
-    """Return those that are told what this thread does."""
+    """Return the watchers of this thread."""
     return _watchers.get()
 
 
 @contextmanager
 def watched_by(watcher: Watcher) -> Generator[None]:
-    """Tell a watcher what this thread does in the body."""
+    """Notify a watcher of what this thread does in the body."""
     token = _watchers.set((*_watchers.get(), watcher))
     try:
         yield
@@ -55,7 +55,7 @@ def doing(name: str) -> Generator[None]:
 
 
 def reach(name: str, done: int, count: int) -> None:
-    """Say which part of the stage begins, after `done` of `count` parts."""
+    """Report that a part of the stage begins, after `done` of `count` parts."""
     for watcher in _watchers.get():
         watcher.reach(name, done, count)
 

@@ -36,14 +36,15 @@ class RelexPass(ModulePass, ABC):
     """A pass that can be called: `FuseOpsPass()(module)` returns a rewritten copy and leaves the module as it was."""
 
     works_on: ClassVar[Level | None] = None
-    """The only level whose programs the pass changes, if it is one: elsewhere in the compilation it has no place."""
+    """The only level whose programs the pass changes, if there is just one: it has no place elsewhere in the
+    compilation."""
 
     numerics: ClassVar[Numerics] = exact
-    """What the pass does to the numbers that a program computes; `--check-each` holds it to that."""
+    """The effect of the pass on the numbers that a program computes, enforced by `--check-each`."""
 
     max_rewrites: int | None = None
-    """How often each pattern may be applied before it is taken to never come to an end; by default a hundred times for
-    each op, but at least ten thousand times."""
+    """The number of times that each pattern may be applied before it counts as endless; by default 100 for each op, and
+    at least 10,000."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

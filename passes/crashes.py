@@ -1,4 +1,4 @@
-"""Where an exception comes from that ends a pass: the pattern, the op, and the line in the file of the pass."""
+"""The origin of an exception that ends a pass: the pattern, the op, and the line in the file of the pass."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from relex.dialects.errors import CompileError, RelexError, locate
 
 @dataclass(frozen=True)
 class Crash:
-    """Where an exception comes from that a pass has not raised on purpose."""
+    """The origin of an exception that a pass did not raise on purpose."""
 
     pass_name: str
     pattern: str | None
     op: Operation | None
     line: traceback.FrameSummary
-    """The innermost line that is beside the pass or its pattern, or in somebody else's rule that they call."""
+    """The innermost line in the folder of the pass or its pattern, or in user code that they call."""
     traceback: TracebackType
     """The frames down to that line."""
 
@@ -44,17 +44,17 @@ class Crash:
 
 
 def crash_of(error: BaseException) -> Crash | None:
-    """Return where an exception comes from; None if no pass was running."""
+    """Return the origin of an exception; None if no pass was running."""
     return getattr(error, "_relex_crash", None)
 
 
 def record_crash(error: Exception, p: ModulePass, pattern: object, op: Operation | None, raised_by: str) -> None:
-    """Record where an exception of a pass comes from, unless it was raised on purpose.
+    """Record the origin of an exception of a pass, unless it was raised on purpose.
 
     `pattern` was tried on `op`, which is None while none is tried. An exception from the file `raised_by` is about what
     the pass or the pattern returns.
     """
-    # What a pass of relex raises is about the program, or one that nests too deeply.
+    # Passes of relex raise errors about the program, which may also be nested too deeply.
     is_ours = type(p).__module__.startswith("relex.")
     on_purpose = RelexError | RecursionError if is_ours else CompileError
     if isinstance(error, on_purpose | PassFailedException | ShrinkException):
@@ -66,7 +66,7 @@ def record_crash(error: Exception, p: ModulePass, pattern: object, op: Operation
     title = title_of(pattern) if op is not None else None
     line = traceback.extract_tb(ours[-1], limit=1)[0]
     if _code(parts[-1]).co_filename == raised_by:
-        # It returns what it should not.
+        # The return value is wrong.
         line = _body_of(function_of(pattern) if isinstance(pattern, RewritePattern) and op is not None else p.apply)
     op = op or next((found for i in reversed(own) if (found := _op_in(parts[i])) is not None), None)
     crash = Crash(p.name, title, op, line, _cut(ours))
@@ -80,14 +80,14 @@ def title_of(pattern: object) -> str:
 
 
 def function_of(pattern: RewritePattern) -> Callable[..., Any]:
-    """Return the function that matches a pattern. xDSL's `op_type_rewrite_pattern` drops what the function below it
-    returns."""
+    """Return the function that matches a pattern. xDSL's `op_type_rewrite_pattern` drops the return value of the
+    function that it decorates."""
     method = type(pattern).match_and_rewrite
     return variables_of(method).get("func", method) if method.__module__ == PatternRewriter.__module__ else method
 
 
 def variables_of(function: Any) -> dict[str, Any]:
-    """Return the variables that a function has from around it."""
+    """Return the variables that a function captures from enclosing scopes."""
     cells = function.__closure__ or ()
     return {name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, cells, strict=True)}
 

@@ -1,5 +1,5 @@
 """
-What a pass does to the numbers that a program computes, declared in its class and checked by `--check-each`.
+The effect of a pass on the numbers that a program computes, declared in its class and checked by `--check-each`.
 
     class ChainMatmulsPass(RelexPass):
         name = "chain-matmuls"
@@ -21,7 +21,8 @@ from relex.dialects.errors import DTypeError, RangeError, kind_of
 
 @dataclass(frozen=True)
 class Numerics:
-    """How far the results after a pass may lie from those before it, beyond what the ops of the program leave open."""
+    """The difference allowed between the results before and after a pass, beyond what the ops of the program leave
+    open."""
 
     reassociates: bool = False
     """Sums and products may be computed in any order, across ops."""

@@ -1,5 +1,5 @@
 """
-What is known about a pass while it runs: the pattern that it tries, and the op that the pattern is tried on.
+The state of a running pass: the pattern that it tries, and the op that the pattern is tried on.
 
 xDSL's walkers apply patterns until none applies any more, whatever the patterns do. While a pass runs under `running`,
 which is how every `RelexPass` runs, its walkers also
@@ -36,10 +36,10 @@ from relex.dialects.errors import DTypeError, PassError, diagnose, kind_of, loca
 from relex.passes.crashes import crash_of, function_of, record_crash, shown, title_of, variables_of
 
 REWRITES_PER_OP = 100
-"""How often a pattern may be applied for each op of a module, by default."""
+"""The default limit on applications of a pattern, for each op of a module."""
 
 MIN_REWRITES = 10_000
-"""How often a pattern may be applied to small modules: one op may become many, as in an unrolled loop."""
+"""The least default limit, for small modules: one op may become many, as in an unrolled loop."""
 
 SHOWN = 4
 """The number of rewrites that an error shows."""
@@ -62,7 +62,7 @@ class Running:
     _last: deque[str] = field(default_factory=lambda: deque[str](maxlen=SHOWN))
 
     def watch(self, pattern: RewritePattern) -> RewritePattern:
-        """Return a pattern that does the same, and tells this object."""
+        """Return a pattern that does the same, and reports to this object."""
         if type(pattern) is GreedyRewritePatternApplier:
             return replace(pattern, rewrite_patterns=[self.watch(part) for part in pattern.rewrite_patterns])
         return pattern if isinstance(pattern, _Watched) else _Watched(pattern, self, _method_of(pattern))
@@ -76,7 +76,7 @@ class Running:
 
     @contextmanager
     def trying(self, pattern: RewritePattern, op: Operation) -> Generator[None]:
-        """While a pattern is tried on an op. If that fails, they stay what they were then."""
+        """Record that a pattern is tried on an op in the `with` block. If that fails, both stay recorded."""
         outer = self.pattern, self.op, self._inserted
         self.pattern, self.op, self._inserted = pattern, op, []
         yield
@@ -122,7 +122,7 @@ _RUNNING: ContextVar[Running | None] = ContextVar("running", default=None)
 
 @contextmanager
 def running(p: ModulePass, module: ModuleOp, max_rewrites: int | None = None) -> Generator[None]:
-    """While a pass runs in this context, its patterns are watched."""
+    """Watch the patterns of a pass that runs in the `with` block."""
     outer = _RUNNING.get()
     if outer is not None and outer.p is p:
         yield
@@ -151,7 +151,7 @@ ApplyT = TypeVar("ApplyT", bound=Callable[..., None])
 
 
 def watched(apply: ApplyT) -> ApplyT:
-    """Return the method `apply` of a pass, such that the pass runs under `running`, and that it returns nothing."""
+    """Wrap the method `apply` of a pass so that the pass runs under `running`, and check that it returns no ops."""
 
     @wraps(apply)
     def run(self: ModulePass, ctx: Context, op: ModuleOp) -> None:
@@ -168,7 +168,7 @@ def watched(apply: ApplyT) -> ApplyT:
 
 @dataclass
 class _Watched(RewritePattern):
-    """A pattern that tells the pass that is running what it does."""
+    """A wrapper of a pattern that reports its rewrites to the running pass."""
 
     pattern: RewritePattern
     run: Running
@@ -193,7 +193,7 @@ class _Watched(RewritePattern):
 
 
 def _method_of(pattern: RewritePattern) -> Callable[[Operation, PatternRewriter], Any]:
-    """Return the method of a pattern, such that it returns what the function in it returns."""
+    """Return the method of a pattern, which returns what the function in it returns."""
     function = function_of(pattern)
     if function is type(pattern).match_and_rewrite:
         return pattern.match_and_rewrite

@@ -43,7 +43,7 @@ class ElementType:
     "fnuz" has NaN in place of -0 as well, and no other."""
 
     unsigned: bool = False
-    """Whether it is an integer without negative numbers."""
+    """Whether it is an unsigned integer."""
 
     is_native: bool = True
     """Whether processors compute with it; operators on other types compute in f32, and round the result."""
@@ -124,18 +124,18 @@ class ElementType:
 
     @property
     def digits(self) -> int:
-        """The number of binary digits up to which the type has all whole numbers."""
+        """The number of binary digits up to which all integers can be represented."""
         return self.fraction_bits + 1 if self.is_float else max(1, self.bits - (not self.unsigned))
 
     def holds(self, other: ElementType) -> bool:
-        """Return whether this type has all numbers of another."""
+        """Return whether this type can represent all numbers of another."""
         if self.unsigned and not (other.unsigned or other.is_bool):
             return False
         return other.exponent_bits <= self.exponent_bits and other.digits <= self.digits
 
     def bytes_of(self, number: float) -> bytes:
-        """Return how a number is stored. Floats are rounded, except that a bf16 must be exact. Raises `ValueError` or
-        `OverflowError` if the type does not have the number."""
+        """Return the bytes that represent a number. Floats are rounded, except that a bf16 must be exact. Raises
+        `ValueError` or `OverflowError` if the type does not have the number."""
         if not self.is_float:
             if number != int(number) or (self.is_bool and number not in (0, 1)):
                 raise ValueError(f"expected a number of {self.name}, found {number}")
@@ -154,7 +154,7 @@ class ElementType:
         return upper[2:]
 
     def bits_of(self, number: float) -> int:
-        """Return how a number is stored, as a signed integer."""
+        """Return the bits that represent a number, as a signed integer."""
         return int.from_bytes(self.bytes_of(number), "little", signed=True)
 
 

@@ -46,19 +46,19 @@ class Processor:
     """The size of the third-level cache, for each core."""
 
     stores_parts: bool = False
-    """Whether an instruction stores some elements of a vector in the time that storing all of them takes."""
+    """Whether an instruction stores only some elements of a vector in the time of a full store."""
 
     takes_pairs_apart: bool = False
-    """Whether an instruction takes the even or the odd elements, of 32 or 64 bits, of two vectors together."""
+    """Whether an instruction selects the even or the odd elements, of 32 or 64 bits, of two vectors at once."""
 
     shares_issue: bool = False
-    """Whether cores run two threads, each of which starts half as many instructions in a cycle as one alone."""
+    """Whether cores run two threads, each of which issues half as many instructions in a cycle as one alone."""
 
     has_maximum: bool = False
-    """Whether an instruction gives the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
+    """Whether an instruction computes the larger of two floats, or NaN if one is NaN, as `arith.maximumf` does."""
 
     compared_bits: int = 32
-    """The size of the widest integers that an instruction takes the maximum of, in vectors."""
+    """The size in bits of the widest integers of which a vector instruction computes the maximum."""
 
     f16_feature: str | None = None
     """The feature without which LLVM calls helper functions to convert f16 to f32; empty if all processors have it,
@@ -77,7 +77,7 @@ class Processor:
     """The features, as in `Target`, of code for a triple with an operating system, unless it is for a certain cpu."""
 
     tuning: str = ""
-    """Flags, as in `Target`, by which LLVM chooses among the instructions that there are, as for wide vectors."""
+    """Flags, as in `Target`, by which LLVM chooses among the available instructions, as for wide vectors."""
 
     lists_features: bool = False
     """Whether LLVM reports every feature of the host; if not, the name of the cpu implies others."""
@@ -104,7 +104,7 @@ _X86_64 = Processor(
     f16_rounding_feature="avx512fp16",
     rounding_feature="sse4.1",
     dot4_features=("",),
-    # Else loops that LLVM vectorizes take half of each register on Intel's processors, unlike loops in vectors here.
+    # Otherwise loops vectorized by LLVM use half of each register on Intel's processors, unlike loops in vectors here.
     tuning="-prefer-256-bit",
     lists_features=True,
     privileged=tuple(
@@ -150,8 +150,8 @@ PROCESSORS.add(
         f16_feature="zfhmin",
         f16_rounding_feature="zfh",
         rounding_feature="f",
-        # What Linux distributions are built for, and what Clang takes such a triple for. Without floats in registers,
-        # functions would be called in another way, and not link with others.
+        # What Linux distributions are built for, and what Clang assumes for such a triple. Without floats in registers,
+        # functions would have another calling convention, and not link with others.
         assumed="+m,+a,+f,+d,+c",
     ),
     "RISC-V",
@@ -170,7 +170,8 @@ def architecture_of(triple: str) -> str:
 
 @cache
 def _parts_of(triple: str) -> Any:
-    """Return the parts of a triple, as LLVM normalizes them: asked for each loop function, they take LLVM 0.1 ms."""
+    """Return the parts of a triple, as LLVM normalizes them: requested for each loop function, they take LLVM 0.1
+    ms."""
     # Imported here so that the tools start without LLVM.
     from relex.dialects.llvm_binding import llvm
 
@@ -200,5 +201,5 @@ def processor_of(target: Target) -> Processor | None:
 
 
 def baseline_of(triple: str) -> Processor:
-    """Return what all processors of an architecture have in common; of an architecture without a record, nothing."""
+    """Return the common features of all processors of an architecture; of an architecture without a record, none."""
     return next((kind for kind in processors_for(triple) if not kind.feature), Processor(architecture_of(triple)))

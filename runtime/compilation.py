@@ -74,7 +74,7 @@ def build(
     False disables it. The kernels of programs are always kept there and in memory, unless `cache` is False or
     `RELEX_CACHE` is `off`: one that was compiled before, for any program, is only linked.
 
-    `passes` are others than those of the default compilation, which run where their classes declare by
+    `passes` are additional passes of the default compilation, which run where their classes declare by
     `extends_pipeline`, or where `placed` puts them. A cached program is found again for the same passes from unchanged
     files.
 
@@ -106,7 +106,7 @@ def build(
 
 @dataclass(frozen=True)
 class _Options:
-    """What a program is compiled with; `vars` returns it as keyword arguments."""
+    """The options of a compilation; `vars` returns them as keyword arguments."""
 
     strict: bool
     target: Target | None
@@ -115,7 +115,7 @@ class _Options:
 
 @dataclass(frozen=True)
 class _Origin:
-    """What an executable was built from: see `relex.runtime.executable.Origin`."""
+    """The origin of an executable: see `relex.runtime.executable.Origin`."""
 
     program: ModuleOp
     text: str | None
@@ -194,8 +194,8 @@ def _compile(program: ModuleOp, kernels: Kernels | None, **options: Any) -> Comp
 def find_kernels(
     option: CacheOption, programs: CompileCache | None, program: ModuleOp, passes: Sequence[AnyExtension]
 ) -> Kernels | None:
-    """Return where to look for the kernels of a program; None where each build is to show all of its work, or if the
-    cache is off or could not tell what compiles the program."""
+    """Return what looks up the kernels of a program in the cache; None if each build has to do all of its work, or if
+    the cache is off or cannot identify what compiles the program."""
     if is_off(option) or os.environ.get(VERIFY_VARIABLE) or current_trace() is not None:
         return None
     if (compiler := compiler_key(program, passes)) is None:
@@ -205,8 +205,8 @@ def find_kernels(
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """A module at the machine level, and what it says to its callers: the signatures of its functions, and the library
-    functions that it calls, each with its declaration."""
+    """A module at the machine level, and its interface: the signatures of its functions, and the library functions that
+    it calls, each with its declaration."""
 
     module: ModuleOp
     signatures: Mapping[str, Signature]

@@ -48,7 +48,7 @@ class Page(Protocol):
 
 
 class Origin(Protocol):
-    """What an executable was built from."""
+    """The program and the options that an executable was built from."""
 
     def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
         """Return the profile of a call."""
@@ -107,8 +107,8 @@ class Executable(Mapping[str, "CompiledFunction"]):
 
     def report(self, /, *args: Any, entry: str = "main", **named: Any) -> Page:
         """Return a page that shows how the program was compiled: the passes and what each of them changed, graphs,
-        schedules, memory and assembly. With arguments, also how long each of the calls takes that a call of the
-        function with these arguments makes.
+        schedules, memory and assembly. With arguments, it also shows how long each of the calls takes that the function
+        makes when it is called with them.
 
         Jupyter and marimo show it; `report.save(path)` writes it to a file. Compiles the program once more. Raises
         what `profile` raises.
@@ -191,7 +191,8 @@ def _unpickle_function(data: bytes, name: str) -> CompiledFunction:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """What the functions of an executable share. It keeps the machine code, its constants and its callees."""
+    """The state shared by the functions of an executable. It keeps the machine code, its constants and its callees
+    alive."""
 
     pack: Pack
     code: LoadedCode

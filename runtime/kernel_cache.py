@@ -27,7 +27,7 @@ from relex.runtime.compile_cache import CompileCache
 from relex.runtime.container import pack, unpack
 
 MEMORY_LIMIT = 2**26
-"""The entries, in bytes, that are kept in memory."""
+"""The total size, in bytes, of the entries that are kept in memory."""
 
 ENTRY_SIZE = 512
 """The bytes of an entry without its code or text: its key, its place in a dictionary, and Python's objects."""
@@ -68,7 +68,7 @@ def _size_of(entry: Entry) -> int:
 
 
 class _Memory:
-    """The entries that were used last in this process."""
+    """The most recently used entries in this process."""
 
     def __init__(self, limit: int):
         self.limit = limit
@@ -101,14 +101,14 @@ MEMORY = _Memory(MEMORY_LIMIT)
 
 
 class KernelCache:
-    """What one compiler has made, in memory and, if there is one, in a folder."""
+    """Cache of what one compiler has made, in memory and, if there is one, in a folder."""
 
     def __init__(self, compiler: str, folder: CompileCache | None):
         self._compiler = compiler
         self._folder = folder
 
     def key(self, *facts: str) -> str:
-        """Return the key of what is made of some facts."""
+        """Return the key of what is made from some facts."""
         return sha256("\n".join((self._compiler, *facts)).encode()).hexdigest()
 
     def get(self, kind: type[EntryT], key: str) -> EntryT | None:
@@ -166,11 +166,11 @@ class Kernels:
             yield self._loops
 
     def forget(self, recipes: Iterable[str]) -> None:
-        """Take loop functions for unknown from now on, with their variants."""
+        """Treat loop functions as unknown from now on, with their variants."""
         self._forgotten.update(map(root_of, recipes))
 
     def _recall_loops(self, recipe: str) -> LoopFunction | None:
-        """Return what is known of a loop function, if its code is there."""
+        """Return the facts known about a loop function, if its code is cached."""
         if root_of(recipe) in self._forgotten:
             return None
         found = self._cache.get(LoopFunction, self._key_of(recipe))

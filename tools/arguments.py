@@ -27,10 +27,10 @@ HELP = {
     "verify_diagnostics": "check the errors, warnings and remarks against those that comments of the program expect, "
     "as mlir-opt does: '// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re",
 }
-"""The help of options of which xDSL says what xdsl-opt does, or lists the names of 170 passes."""
+"""The help of options for which xDSL's own help describes xdsl-opt, or lists the names of 170 passes."""
 
 METAVARS = {"passes": "PASS,..."}
-"""How options of xDSL show their values."""
+"""The placeholders for values in the help of options of xDSL."""
 
 _ALONE = {
     "--check-each": "--check-each=",
@@ -50,7 +50,7 @@ _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)
 
 
 Options = Mapping[str, Mapping[str, Any]]
-"""What argparse is told about options, by their names."""
+"""The settings of options for argparse, by their names."""
 
 
 def flag(text: str) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that tools share beside `relex-opt`, and make the parser raise `ToolError`."""
+    """Add the options that the tools other than `relex-opt` share, and make the parser raise `ToolError`."""
     parser.add_argument("--version", action=VersionAction)
     add_options(parser, DEBUG)
     raise_tool_errors(parser)

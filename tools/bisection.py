@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a program after passes: an error of the verifier or of a pass, or another result."""
+    """A fault of a program after passes: an error of the verifier or of a pass, or a different result."""
 
     error: CompileError | None = None
     difference: Difference | None = None
 
     @property
     def kind(self) -> object:
-        """What a smaller number of rules must show too to be to blame."""
+        """The kind of fault, which a smaller number of rules must show as well to be to blame."""
         if self.difference is None:
             return "error"
         return self.difference.function, self.difference.sample is None

@@ -1,4 +1,4 @@
-"""What `relex-run` says about a function that gets no arguments."""
+"""The description of a function that `relex-run` prints if the function gets no arguments."""
 
 from __future__ import annotations
 

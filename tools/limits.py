@@ -174,7 +174,7 @@ def seconds_of(run: Callable[[], None]) -> float:
 
 
 REPEATS = 15
-"""How often each limit is measured."""
+"""The number of measurements of each limit."""
 
 
 def least_seconds(flops: int, size: int, dtype: str = "float32") -> float:

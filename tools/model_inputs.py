@@ -1,4 +1,4 @@
-"""What the command line says about the inputs of a model: sizes that are closed, and inputs that are constants."""
+"""Command-line options for the inputs of a model: sizes that are closed, and inputs that are constants."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Observing:
-    """What the options ask for."""
+    """The values of the options."""
 
     trace_rules: str | None
     statistics: str | None
@@ -35,7 +35,7 @@ class Observing:
 
     @cached_property
     def trace(self) -> Trace:
-        """What has been observed."""
+        """The recorded events."""
         # Imported with the first pass.
         from relex.passes.tracing.trace import Trace
 

@@ -38,7 +38,7 @@ class Plugins:
     passes: dict[str, Callable[[], type[ModulePass]]] = field(default_factory=dict[str, Callable[[], type[ModulePass]]])
     targets: dict[str, Callable[[], type[Target]]] = field(default_factory=dict[str, Callable[[], type[Target]]])
     has_more: bool = False
-    """Whether a file brings anything but passes."""
+    """Whether a file defines anything other than passes."""
 
     @classmethod
     def of(cls, paths: Iterable[str]) -> Plugins:
@@ -111,7 +111,8 @@ class Plugins:
 
 
 def _add(known: dict[str, Callable[[], T]], new: Mapping[str, Callable[[], T]], kind: str, where: str) -> None:
-    """Add factories to the known ones. What is known already, as its package is installed, may be there twice."""
+    """Add factories to the known ones. One that is known already, because its package is installed, may be given
+    again."""
     for name, factory in new.items():
         if name in known and not _is_same(known[name](), factory()):
             raise _taken(where, kind, name)

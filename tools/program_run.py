@@ -1,4 +1,4 @@
-"""One program of the input of `relex-opt`: it is read, passes run on it, and what watches them is told."""
+"""One program of the input of `relex-opt`: it is read, passes run on it, and their watchers are notified."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setup:
-    """What the arguments ask for: the same for every program of the input."""
+    """The settings given by the arguments, the same for every program of the input."""
 
     args: Namespace
     context: Context
     passes: Sequence[ModulePass]
     reader: Callable[[Source], Callable[[], ModuleOp]]
-    """Returns what reads a program, which need not be valid."""
+    """Returns a function that reads a program, which need not be valid."""
     observing: Observing
     certificates: Certificates
     report: ReportFile | None
@@ -74,7 +74,7 @@ class ProgramRun:
     index: int = 0
     """The number of the program in the input."""
     warnings: list[Diagnostic] = field(default_factory=list[Diagnostic], init=False)
-    """What has been warned of, if it is to be compared with comments in the program instead of printed."""
+    """The warnings, if they are to be compared with comments in the program instead of printed."""
     _done: list[ModulePass] = field(default_factory=list[ModulePass], init=False)
 
     def __post_init__(self) -> None:
@@ -222,7 +222,7 @@ class ProgramRun:
 
     def _reproduce(self, p: ModulePass) -> str | None:
         """Write the program as it was before a pass that fails, and return the command that runs the pass on it; None
-        if passes have left it such that it cannot be printed."""
+        if passes have left it in a state that cannot be printed."""
         from relex.tools.reproducer import write_reproducer
 
         with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
@@ -257,7 +257,7 @@ class ProgramRun:
         folder = Path(self._args.dump_dir)
         return folder / str(self.index) if self._args.split_input_file else folder
 
-    # What few runs ask for is imported then.
+    # Modules that few runs need are imported only then.
 
     def _watchers(self) -> Iterator[Instrumentation]:
         if self._report is not None:

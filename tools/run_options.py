@@ -24,11 +24,12 @@ from relex.tools.inputs import Input
 Level = Literal["graph", "loops", "core", "native"]
 
 FORMS = ("graph", "loops", "core", "llvm", "asm", "obj")
-"""What `--emit` prints: the program at a level, LLVM IR, assembly, object code."""
+"""The forms that `--emit` prints: the program at a level, LLVM IR, assembly, object code."""
 
 
 def _later(read: Callable[[str], Input]) -> Callable[[str], tuple[Callable[[str], Input], str]]:
-    """Return what keeps the text of an input with its reader: files are read once all arguments are known."""
+    """Return a function that pairs the text of an input with its reader: files are read once all arguments are
+    known."""
     return lambda text: (read, text)
 
 

@@ -1,4 +1,4 @@
-"""Where the tools start: `--version` is answered before anything that compiles is imported."""
+"""Entry points of the tools: `--version` is answered before anything that compiles is imported."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from importlib import import_module
 from time import perf_counter
 
 STARTED = perf_counter()
-"""When the process began to import the tool."""
+"""The time at which the process began to import the tool."""
 
 THRESHOLDS = (100_000, 10, 10)
-"""How many objects are allocated before the garbage collector runs, and how often it looks at older ones."""
+"""The thresholds of the garbage collector: the number of allocations before it runs, and the number of runs before it
+looks at older objects."""
 
 
 def relex_opt() -> int:
@@ -35,8 +36,8 @@ def _start(tool: str) -> int:
 
 
 def _imported(tool: str) -> Callable[..., int]:
-    """Import a tool. The garbage collector never looks at what modules define, as it stays, and seldom at programs, as
-    they are made of many objects that live until the end."""
+    """Import a tool. The garbage collector never scans what modules define, which stays, and seldom scans programs,
+    which consist of many objects that live until the end."""
     gc.disable()
     try:
         main: Callable[..., int] = import_module(tool).main
@@ -47,6 +48,6 @@ def _imported(tool: str) -> Callable[..., int]:
 
 
 def collect_seldom() -> None:
-    """Let the garbage collector pass over what is there now, and look at new objects seldom."""
+    """Let the garbage collector skip all existing objects, and scan new ones seldom."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

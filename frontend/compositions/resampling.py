@@ -28,7 +28,7 @@ MOST_FACTOR = 64
 
 @dataclass(frozen=True)
 class Settings:
-    """How positions of the result become positions in the data, and which elements there count how much."""
+    """The mapping from positions of the result to positions in the data, and the weights of the elements there."""
 
     mode: str
     transformation: str
@@ -64,7 +64,7 @@ class Settings:
                 refuse(f"the transformation {other}", "coordinate_transformation_mode")
 
     def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
-        """Return the elements of the data that count at a position, and how much."""
+        """Return the elements of the data that contribute at a position, and their weights."""
         if self.mode == "nearest":
             return [_NEAREST.get(self.nearest, _NEAREST["round_prefer_floor"])(position)], [1.0]
         kernel, reach = (_linear, 1) if self.mode == "linear" else (partial(_cubic, self.cubic), 2)

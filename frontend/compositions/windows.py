@@ -33,7 +33,7 @@ class Windows:
 
     @property
     def spans(self) -> list[int]:
-        """What a window covers, with the gaps of dilation."""
+        """The extents that a window covers, including the gaps of dilation."""
         return [(n - 1) * d + 1 for n, d in zip(self.size, self.dilation, strict=True)]
 
     def with_ceiling(self, data: Sequence[int]) -> Windows:

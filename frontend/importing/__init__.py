@@ -1,4 +1,4 @@
-"""What importers of all formats share: the values of a graph, the function that it becomes, and its nodes."""
+"""Code shared by importers of all formats: the values of a graph, the function that it becomes, and its nodes."""
 
 from __future__ import annotations
 

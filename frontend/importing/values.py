@@ -1,4 +1,4 @@
-"""What the tensors of an imported graph become: arrays known at import, and tensors of the program."""
+"""The tensors of an imported graph: arrays known at import, and tensors of the program."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Value(Expr):
 
 
 class Known(Value):
-    """An array that is known at import. Of shapes, some elements may be sizes of the program: those arrays have
-    NumPy's dtype `object`, and stand for i64."""
+    """An array that is known at import. In shapes, some elements may be sizes of the program: those arrays have NumPy's
+    dtype `object`, and stand for i64."""
 
     def __init__(self, array: Array | Size | float | bool | Sequence[Size], name: str = ""):
         super().__init__()

@@ -1,4 +1,4 @@
-"""How ONNX files enter: the functions that users and tools call, before the package `onnx` is imported."""
+"""Entry points for ONNX files: the functions that users and tools call, before the package `onnx` is imported."""
 
 from __future__ import annotations
 

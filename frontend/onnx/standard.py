@@ -1,4 +1,4 @@
-"""What the standard says about operators: the defaults of their attributes, and the functions that define some."""
+"""Definitions of operators in the standard: the defaults of their attributes, and the functions that define some."""
 
 from __future__ import annotations
 

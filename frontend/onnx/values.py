@@ -1,4 +1,4 @@
-"""What the values of an ONNX graph become: tensors, sequences, and what is not there."""
+"""The values of an imported ONNX graph: tensors, sequences, and missing ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Items:
 
 
 class Empty:
-    """An optional value that is not there."""
+    """An optional value that is absent."""
 
 
 AnyValue: TypeAlias = Known | Computed | Items | Missing | Empty

@@ -13,7 +13,7 @@ from relex.dialects.readers import METADATA
 from relex.frontend.script.source import ScriptError, shown
 
 NAMES = ("metadata", "meta")
-"""What versions of TVM call the dictionary of constants."""
+"""The names that versions of TVM give to the dictionary of constants."""
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,8 @@ def trace(graph: Any) -> Any:
 
 
 def _fix_floats(graph: Any) -> None:
-    """Make constants of numbers of Python that torch keeps open, such as the epsilon of a layer; torch compiles again
-    for others."""
+    """Turn Python numbers that torch keeps symbolic, such as the epsilon of a layer, into constants; torch compiles
+    again for other numbers."""
     guard_scalar = import_module("torch.fx.experimental.symbolic_shapes").guard_scalar
     for node in list(graph.nodes):
         if node.op == "call_method" and node.target == "item":
@@ -139,7 +139,7 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[in
 
 @dataclass
 class Result:
-    """How a result of a graph is made."""
+    """A result of a graph, and how to make it."""
 
     computed: bool
     """True if the compiled function returns it."""

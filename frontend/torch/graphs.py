@@ -18,7 +18,7 @@ from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of
 
 Value = Any
-"""What a node becomes: a tensor, a number, an expression of sizes, a list of values, None, or `Missing`."""
+"""The imported value of a node: a tensor, a number, an expression of sizes, a list of values, None, or `Missing`."""
 
 
 class Importer(GraphImporter):

@@ -37,7 +37,7 @@ class Node(Site):
 
     @property
     def results(self) -> list[Any]:
-        """What torch knows of the results: tensors without elements."""
+        """The results as torch knows them: tensors without elements."""
         found = self.fx.meta["val"]
         return list(cast("list[Any]", found)) if isinstance(found, tuple | list) else [found]
 

@@ -1,4 +1,4 @@
-"""How models of PyTorch enter: the functions that users and tools call, before the package torch is imported."""
+"""Entry points for PyTorch models: the functions that users and tools call, before the package torch is imported."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Loop functions whose code is known: they are not scheduled, lowered and compiled again.
+"""Loop functions whose compiled code is cached: they are not scheduled, lowered and compiled again.
 
-A loop function is looked up as soon as fusion has made it. One that is known loses its body, and passes over loops have
-nothing to do for it. What its callers ask of it is kept with its code: how it packs constants, which arguments may
-share memory, and how much memory a call needs.
+A loop function is looked up right after fusion. If it is known, its body is removed, so that loop passes have nothing
+to do. What its callers need is stored with its code: how it packs constants, which arguments may share memory, and how
+much memory a call needs.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from relex.passes.support.remembered import function_text, parsed_function
 
 @dataclass(frozen=True)
 class LoopFunction:
-    """What is known of a loop function. `kernel` is the key of its code; it is empty if only variants of the function
-    were compiled, which work in place."""
+    """The facts known about a loop function. `kernel` is the key of its code; it is empty if only variants of the
+    function that work in place were compiled."""
 
     kernel: str = ""
     packing: bytes = b""
@@ -58,7 +58,8 @@ class LoopFunction:
 
 
 class NotKnownError(Exception):
-    """Functions were taken for known, and something is asked of them that is not. `recipes` are theirs."""
+    """Raised if functions were assumed to be known, but a fact that is needed about them is not. `recipes` are the
+    recipes of these functions."""
 
     def __init__(self, recipes: Sequence[str]):
         super().__init__(*recipes)
@@ -67,7 +68,7 @@ class NotKnownError(Exception):
 
 @dataclass(frozen=True)
 class _Packing:
-    """A function that packs constants, and one of the same arguments that does nothing else."""
+    """A function that packs constants, and one with the same arguments that does nothing else."""
 
     function: PrimFuncOp
     alone: PrimFuncOp
@@ -78,7 +79,7 @@ class _Packing:
 
     @classmethod
     def of(cls, function: PrimFuncOp, constants: Sequence[int]) -> _Packing | None:
-        """Return the packing of the arguments that are constants; None if other things are done between."""
+        """Return the packing of the arguments that are constants; None if they are interleaved with other work."""
         copies = [copy for i in constants for copy in reorderings(function, function.args[i])]
         nests = {_outermost(copy.block, function): copy for copy in copies}
         if len(nests) < len(copies) or any([*blocks_in(nest)] != [copy.block] for nest, copy in nests.items()):
@@ -113,7 +114,7 @@ class _Packing:
 class LoopKernels:
     """The loop functions of a program while it is lowered.
 
-    `recall` returns what is known of a function, given its recipe; `resolve` also gets its code. `facts` say how
+    `recall` returns the facts known about a function, given its recipe; `resolve` also gets its code. `facts` say how
     functions are lowered.
     """
 
@@ -123,9 +124,9 @@ class LoopKernels:
     sketches: Sketches
     learned: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
     _roots: dict[str, str] = field(default_factory=dict[str, str])
-    """The recipes of functions by what they were made of."""
+    """The recipes of functions, by the recipe of their operators or by their fingerprint."""
     _fused: set[str] = field(default_factory=set[str])
-    """What functions were made of after fusion."""
+    """The recipes that loop functions have right after fusion."""
     _stubs: set[str] = field(default_factory=set[str])
     _final: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
     _packing: list[tuple[str, _Packing | None]] = field(default_factory=list["tuple[str, _Packing | None]"])
@@ -200,7 +201,7 @@ class LoopKernels:
         for recipe, packing in self._packing:
             if packing is None or not packing.is_done:
                 self.learned.pop(recipe, None)
-        # Whoever compiles keeps this object longer than the functions.
+        # The caller keeps this object alive longer than the functions.
         self._packing.clear()
 
     def find_pairs(self, module: ModuleOp) -> None:
@@ -237,7 +238,8 @@ class LoopKernels:
     def learn(
         self, kernels: Mapping[str, str], recipes: Mapping[str, tuple[str, tuple[int, ...]]]
     ) -> dict[str, LoopFunction]:
-        """Return what is known from now on, by recipe, given the keys of the code of functions by name."""
+        """Return the loop functions that are known from now on, by recipe, given the keys of the code of functions by
+        name."""
         for name, (recipe, temporaries) in recipes.items():
             if name in kernels:
                 known = self.learned.get(recipe, LoopFunction())
@@ -257,7 +259,7 @@ _STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
     PlanMemoryPass: LoopKernels.find_pairs,
     ConvertTirToScfPass: LoopKernels.find_code,
 }
-"""What is done before passes."""
+"""The step to run before each kind of pass."""
 
 
 def _functions(module: ModuleOp) -> Iterator[tuple[str, Operation]]:
@@ -270,18 +272,18 @@ def _loop_functions(module: ModuleOp) -> Iterator[tuple[str, PrimFuncOp]]:
 
 
 def root_of(recipe: str) -> str:
-    """Return the recipe of the function that a variant was made of."""
+    """Return the recipe of the function that a variant was made from."""
     return recipe.partition(" ")[0]
 
 
 def _may_be_known(function: PrimFuncOp, *, is_made_of_operators: bool) -> bool:
-    """Return whether nothing but a function and its target decides what becomes of it: its callers decide on sizes that
-    are known at run time."""
+    """Return whether a function and its target alone determine its code: with sizes that are only known at run time,
+    its callers do, too."""
     if SCHEDULED_ATTR in function.attributes or any(map(has_unknown, function.function_type.inputs)):
         return False
     return is_made_of_operators or not symbols_used(function)
 
 
 def _outermost(block: BlockOp, function: PrimFuncOp) -> Operation:
-    """Return the op in the body of a function that a block stands in."""
+    """Return the top-level op in the body of a function that contains a block."""
     return next(op for op in (block, *ancestors(block)) if op.parent_op() is function)

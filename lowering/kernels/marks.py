@@ -21,20 +21,21 @@ KEY_ATTR = "relex.kernel"
 """On a kernel and on its module: the key under which its code is to be kept."""
 
 COMPILED_ATTR = "relex.compiled"
-"""On a kernel whose code is there already, a `CompiledAs`: its body does not count."""
+"""On a kernel whose code exists already, a `CompiledAs`: its body is ignored."""
 
 ARGUMENTS_ATTR = "relex.arguments"
-"""On the module of a kernel: the positions of the arguments that it takes, among those of the function that it was."""
+"""On the module of a kernel: the positions of the arguments that it takes, among those of the original function."""
 
 RECIPE_ATTR = "relex.recipe"
-"""On a loop function, and what it is lowered to, while a program is compiled: a digest of what it was before its loops
-were scheduled, and then which arguments have become one."""
+"""On a loop function, and on what it is lowered to, while a program is compiled: a digest of the function before its
+loops were scheduled, followed by which arguments have been merged."""
 
 
 @dataclass(frozen=True)
 class CompiledAs:
-    """The symbol of a kernel's code, and the positions of the arguments that it takes. Of a loop function, whose body
-    told it, also the memory in bytes that a call needs, and the pairs of arguments that may be the same memory."""
+    """The symbol of a kernel's code, and the positions of the arguments that it takes. For a loop function, whose
+    body no longer shows them, also the memory in bytes that a call needs, and the pairs of arguments that may share
+    memory."""
 
     symbol: str
     arguments: tuple[int, ...]
@@ -42,7 +43,7 @@ class CompiledAs:
     in_place: tuple[tuple[int, int], ...] = ()
 
     def mark(self, function: Operation) -> None:
-        """State that the code of a function is there."""
+        """State that the code of a function exists."""
         lists = {name: getattr(self, name) for name in ("arguments", "temporaries")}
         lists["in_place"] = [number for pair in self.in_place for number in pair]
         stated = {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items() if numbers}
@@ -50,7 +51,7 @@ class CompiledAs:
 
     @classmethod
     def of(cls, function: Operation) -> CompiledAs | None:
-        """Return what a function states; None if its code is not there."""
+        """Return what a function states; None if its code does not exist."""
         stated = function.attributes.get(COMPILED_ATTR)
         if not isinstance(stated, DictionaryAttr) or not isinstance(symbol := stated.data.get("symbol"), StringAttr):
             return None
@@ -89,19 +90,19 @@ Part = dict[str, Operation]
 
 
 class Symbols:
-    """The functions and globals of a module, and who refers to them."""
+    """The functions and globals of a module, and the references between them."""
 
     def __init__(self, module: ModuleOp):
         self.ops = {name: op for op in module.ops if (name := get_name_if_symbol(op)) is not None}
         self.used = {name: symbols_used(op) for name, op in self.ops.items()}
-        """How often each refers to others."""
+        """The number of references from each to others."""
         self.count = Counter[str]()
         for used in self.used.values():
             self.count.update(used)
 
     def part(self, name: str, may_move: Callable[[Operation], bool]) -> Part | None:
-        """Return a function with all that it refers to, if it is a kernel that can be elsewhere: `may_move` tells so of
-        the others."""
+        """Return a function with everything that it refers to, if it is a kernel that can be moved to another module:
+        `may_move` decides that for the others."""
         if name not in self.ops or not is_kernel(self.ops[name]):
             return None
         names = [*reachable(name, lambda name: filter(self.ops.__contains__, self.used[name]))]
@@ -112,7 +113,7 @@ class Symbols:
 
 
 def local_names(part: Part) -> dict[str, str]:
-    """Return names for what only a kernel sees, which say nothing about the program."""
+    """Return names for the private symbols of a kernel that say nothing about the program."""
     internal = [name for name, op in part.items() if is_internal(op) and not _is_declaration(op)]
     return {name: f"k{i}" for i, name in enumerate(internal)}
 
@@ -121,7 +122,7 @@ def mark_kernels(module: ModuleOp, find: Callable[[str], tuple[str, CompiledAs |
     """Mark the kernels of a module at the core level, and return the keys of their code by name.
 
     `find` takes the fingerprint of a kernel. It returns the key under which its code is to be kept, which is stated on
-    the kernel, and what is known of the code if it is there. Then the body goes, with the functions that only it calls.
+    the kernel, and the known code, if there is any. Then the body is removed, with the functions that only it calls.
     """
     symbols = Symbols(module)
     calls = Counter(

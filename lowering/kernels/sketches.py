@@ -1,8 +1,8 @@
-"""Operators that are not lowered because the code of the functions that they become part of is known.
+"""Sketches of operators, which are not lowered because the code of the functions that they are fused into is known.
 
-A sketch stands for the loop function of an operator: it has its arguments and its pattern, by which operators are
-fused, and no loops. What is fused from sketches is found by what they stand for. A sketch that is needed after all is
-found by the symbol in its body, which goes wherever the loops would have gone.
+A sketch stands for the loop function of an operator: it has its arguments and the pattern by which operators are fused,
+but no loops. A function fused from sketches is looked up by the recipes of its operators. A sketch whose loops are
+needed after all is found by the symbol in its body, which moves wherever the loops would have moved.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ PREFIX = "relex.sketch."
 
 @dataclass(frozen=True)
 class Outline:
-    """What fusion asks of the loop function of an operator: its pattern, and whether it may be no more than a copy."""
+    """The properties of an operator's loop function that fusion needs: its pattern, and whether it may be no more than
+    a copy."""
 
     pattern: OpPattern
     is_copy: bool
@@ -54,7 +55,7 @@ class Outline:
 
     @classmethod
     def parse(cls, text: str) -> Outline | None:
-        """Return an outline from its text; None if there is none in it."""
+        """Parse an outline; None if the text is not one."""
         pattern, _, is_copy = text.partition(" ")
         return cls(OpPattern(pattern), is_copy == str(True)) if pattern in list(OpPattern) else None
 
@@ -66,7 +67,7 @@ class Sketches:
 
     recall: Callable[[str], Outline | None]
     members: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """The recipes of the operators that functions were made of, by the recipes of these."""
+    """The recipes of the operators that each function was made from, by the recipe of the function."""
     outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
     """The outlines of operators that have been lowered."""
     _sketched: dict[str, Outline] = field(default_factory=dict[str, Outline])
@@ -136,7 +137,7 @@ class Sketches:
 
 
 def needed_sketches(function: Operation) -> Iterator[str]:
-    """Yield the recipes of the sketches that a function is made of."""
+    """Yield the recipes of the sketches that a function contains."""
     return (name.removeprefix(PREFIX) for name in symbols_used(function) if name.startswith(PREFIX))
 
 
@@ -145,7 +146,8 @@ def _calls(module: ModuleOp, *others: type[Operation]) -> Iterator[Operation]:
 
 
 def _recipe(op: Operation) -> str | None:
-    """Return a digest of what decides on the loops of an operator; None if sizes do that are known at run time."""
+    """Return a digest of everything that determines the loops of an operator; None if sizes that are only known at run
+    time do."""
     if any(map(has_unknown, (*op.operand_types, *op.result_types))):
         return None
     properties = sorted(op.properties.items())

@@ -18,9 +18,10 @@ from relex.lowering.te import Axis, Expr, Tensor, as_expr, compute, equal, if_th
 
 @dataclass(frozen=True)
 class _Phase:
-    """Consecutive phases along a dimension, `count` from `first` on: their results, which are `period` apart, get as
-    many products. Phase `p` has those of the elements `start + p * step` of the window and every `period`-th one after
-    it, the first of them with the element `j + source + p * shift` of the data, where `j` counts the results."""
+    """Consecutive phases along a dimension, `count` of them starting at `first`: their results, which are `period`
+    apart, have equally many products. Phase `p` has those of the elements `start + p * step` of the window and every
+    `period`-th one after it, the first of them with the element `j + source + p * shift` of the data, where `j` counts
+    the results."""
 
     first: int
     count: int
@@ -59,7 +60,7 @@ def _scaled(index: Axis, factor: int) -> Expr | int:
 
 @dataclass(frozen=True)
 class _Steps:
-    """How the window of a transposed convolution reaches results along a dimension: result `r` gets the products of
+    """The products that each result of a transposed convolution sums along a dimension: result `r` has those of
     elements `i` of the data and `k` of the window with `r + before = i * stride + k * dilation`.
 
     With the common divisor of stride and dilation, and their quotients `period` and `step`, there are such products for
@@ -92,12 +93,14 @@ class _Steps:
 
     @property
     def ahead(self) -> int:
-        """The most that the first element of the data for a phase is after the number of the result."""
+        """The largest distance by which the first element of the data for a phase is ahead of the number of the
+        result."""
         return -(-self.place_of_first // self.period)
 
     @property
     def reach(self) -> Size:
-        """The zeros before the data that results reach; if there are fewer than none, they reach no data before it."""
+        """The number of zeros before the data that results reach; if negative, the number of first elements that no
+        result reaches."""
         ahead = self.ahead
         return ((self.size - 1) * self.step + ahead * self.period - self.place_of_first) // self.period - ahead
 
@@ -191,8 +194,8 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
 
 
 def _surrounded(x: Tensor, before: Sequence[Size], sizes: Sequence[Size]) -> Tensor:
-    """Return a tensor whose last dimensions have `sizes`, with `x` after so many zeros; if there are fewer than none,
-    its first elements are left out."""
+    """Return a tensor whose last dimensions have `sizes`, with `x` after `before` zeros; if that is negative, as many
+    of its first elements are left out."""
     if all(width == 0 for width in before) and list(sizes) == list(x.shape[2:]):
         return x
 

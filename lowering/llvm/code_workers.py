@@ -19,18 +19,18 @@ from relex.dialects.machine import usable_processors
 from relex.passes.activity import reach
 
 SECONDS_PER_BYTE = 1e-5
-"""What LLVM takes for its text, in seconds on a common machine."""
+"""The estimated compile time of LLVM per byte of text, in seconds on a common machine."""
 
 MIN_SECONDS = 2.0
-"""The work from which on other processes are worth their start."""
+"""The estimated compile time, in seconds, from which on starting other processes pays off."""
 
 PATIENCE = 30.0
-"""How often what a module is estimated to take, and as many seconds more, a process has for it."""
+"""The time limit of a process for a module, as a multiple of the estimated compile time plus a second."""
 
 
 def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
-    """Compile modules, in several processes if that takes long. Whatever fails elsewhere is compiled here. Raises
-    `RuntimeError` for text that is not LLVM IR."""
+    """Compile modules, in several processes if that takes long. Modules that fail in another process are compiled in
+    this one. Raises `RuntimeError` for text that is not LLVM IR."""
     seconds = sum(map(_seconds, sources))
     others = min(usable_processors(), len(sources)) - 1 if seconds >= MIN_SECONDS else 0
     work = _Work(sources)
@@ -38,7 +38,7 @@ def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
     for thread in threads:
         thread.start()
     while (place := work.take()) is not None:
-        # Kernels have no names that tell anybody anything.
+        # The names of kernels are not informative.
         reach("", work.begun - 1, len(sources))
         work.found[place] = compile_source(sources[place])
     for thread in threads:
@@ -47,7 +47,7 @@ def compile_sources(sources: Sequence[Source]) -> list[Emitted]:
 
 
 def _seconds(source: Source) -> float:
-    """Return what LLVM is estimated to take for a module."""
+    """Return the estimated compile time of a module in seconds."""
     return SECONDS_PER_BYTE * len(source.text)
 
 
@@ -66,7 +66,7 @@ class _Work:
         return len(self._sources) - len(self._left)
 
     def take(self) -> int | None:
-        """Return the place of a module that nobody compiles yet, if there is one."""
+        """Return the index of a module that is not being compiled yet, if there is one."""
         with self._lock:
             return self._left.pop() if self._left else None
 
@@ -92,7 +92,7 @@ class _Work:
 
 @contextmanager
 def _ended_after(process: subprocess.Popen[bytes], seconds: float) -> Generator[None]:
-    """End a process unless the `with` block ends before: whoever waits for its answer finds that it has none."""
+    """Kill a process unless the `with` block ends in time: a reader that waits for its answer then gets none."""
     timer = Timer(seconds, process.kill)
     timer.daemon = True
     timer.start()

@@ -161,7 +161,7 @@ def _above(nodes: Sequence[int], used: AbstractSet[int]) -> tuple[int, ...]:
 
 
 Range = tuple[int, int]
-"""Where a piece of memory starts and ends."""
+"""The start and the end of a piece of memory."""
 
 
 def _place_in_order(intervals: Sequence[Interval], order: Sequence[int], timeline: Timeline) -> list[int]:

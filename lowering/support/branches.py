@@ -93,7 +93,7 @@ def _lower_for(op: scf.ForOp, rewriter: PatternRewriter) -> None:
 
 _LESS = integer_attr(arith.CMPI_COMPARISON_OPERATIONS.index("slt"), i64)
 _NO_ARGUMENTS = DenseArrayBase.from_list(i32, [1, 0, 0])
-"""The operands of a conditional branch that are its condition, and those that each way passes."""
+"""The operand segment sizes of a conditional branch: its condition, and the arguments passed to each successor."""
 
 
 def _branch(to: Block, *arguments: SSAValue) -> cf.BranchOp:
@@ -107,7 +107,7 @@ PATTERNS: dict[type[Operation], Callable[[Any, PatternRewriter], None]] = {
     scf.IndexSwitchOp: SwitchLowering().match_and_rewrite,
     scf.WhileOp: _lower_while,
 }
-"""What lowers each op. Nothing else is rewritten, so that no greedy rewrite is needed."""
+"""The pattern that lowers each op. Nothing else is rewritten, so no greedy rewriter is needed."""
 
 
 def _place(op: Operation, new: Operation, block: Block) -> None:

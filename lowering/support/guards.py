@@ -30,19 +30,19 @@ from relex.passes.analysis.loop_tree import (
 
 @dataclass(frozen=True)
 class HoistedConditions:
-    """What becomes of the conditions of guards."""
+    """The places that the conditions of guards are moved to."""
 
     bounds: Mapping[ForOp, tuple[Index, Index]]
-    """The iterations that are left of loops: from the first index, up to the second, both at least 0."""
+    """The remaining iterations of loops: from the first index up to the second, both at least 0."""
 
     before: Mapping[ForOp, Sequence[SSAValue]]
     """The conditions that are tested before a loop."""
 
     rest: Mapping[scf.IfOp, Sequence[SSAValue]]
-    """The conditions that are left at each guard that has lost some."""
+    """The remaining conditions of each guard from which some were moved."""
 
     unused: AbstractSet[Operation]
-    """The ops that compute nothing but conditions that guards have lost."""
+    """The ops that compute only conditions that were moved away from guards."""
 
 
 def hoisted_conditions(blocks: Iterable[BlockOp]) -> HoistedConditions:
@@ -132,7 +132,7 @@ def _computing(condition: SSAValue, guard: scf.IfOp) -> Iterable[Operation]:
 
 
 class IndexEmitter(IndexBuilder):
-    """Emits expressions of a loop function in the function that takes its place, whose values are known by the old
+    """Emits expressions of a loop function in the function that replaces it, given a mapping from old values to new
     ones."""
 
     def __init__(

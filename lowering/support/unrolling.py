@@ -1,4 +1,4 @@
-"""What loops tell later passes and LLVM: which become vectors, and which are unrolled."""
+"""Loop annotations for later passes and LLVM: which loops are vectorized, and which are unrolled."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 
 
 def loop_attributes(loop: ForOp, *, is_whole: bool = True) -> dict[str, Attribute]:
-    """Return the attributes that tell later passes how to lower a loop, or the iterations that are left of one that is
-    not whole."""
+    """Return the attributes that tell later passes how to lower a loop, or the remaining iterations of a partial
+    one."""
     match loop.kind.data:
         case LoopKind.VECTORIZED:
             return {VECTORIZED_ATTR: UnitAttr()}

@@ -122,7 +122,8 @@ class Call(Expr):
     function: str
     args: tuple[Expr, ...]
     by_reciprocal: bool = False
-    """Whether a quotient may be the product with the reciprocal of the divisor, unless compilation is strict."""
+    """Whether a quotient may be computed as the product with the reciprocal of the divisor, unless compilation is
+    strict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +200,7 @@ def _power_of_unsigned(x: Expr, y: Expr) -> Expr:
 
 
 def quotient(value: Expr, divisor: Expr) -> Expr:
-    """Divide, or multiply by the reciprocal, which rounds once more: for a divisor that many numbers have in common."""
+    """Divide, or multiply by the reciprocal, which rounds once more: for a divisor shared by many numbers."""
     return Call(value.type, "divide", _of_one_type("divide", value, divisor), by_reciprocal=True)
 
 
@@ -271,7 +272,7 @@ def cast(value: Expr, type: Attribute) -> Expr:
 
 
 def _saturated(value: Expr, type: Attribute, low: float, high: float) -> Expr:
-    """Convert a float to an integer type, at most to the numbers `low` and `high`."""
+    """Convert a float to an integer type, saturating at the numbers `low` and `high`."""
     inside = (value >= low) & (value < high + 1)  # As floats, `high` itself may be rounded up.
     converted = Converted(type, select(inside, value, 0))
     return select(value < low, low, select(value >= high + 1, high, converted))

@@ -1,9 +1,9 @@
 """
 Dependences: whether two accesses may reach the same element, at least one of them writing, in two iterations.
 
-Such accesses must keep their order. `may_conflict` is the question, and `Meeting` the part of it that is about indices.
+Such accesses must keep their order. `may_conflict` answers that, and `Meeting` the part of it that is about indices.
 Bounds of the indices decide most cases; the rest goes to the solver, which also knows the conditions around the
-accesses. What it cannot decide with little work may happen.
+accesses. What it cannot decide with little work is assumed to happen.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class Meeting:
     loops: Pairs = ()
     """Variables of loops around the first and the second place that the question is about."""
     conditions: bool = True
-    """Whether the conditions around the ops hold."""
+    """Whether to take the conditions around the ops into account."""
 
     def may_happen(self, apart: Pairs | None = None) -> bool:
         """Return whether the runs may happen, if given with different values in a pair of `apart`. If that is not

@@ -1,4 +1,4 @@
-"""Padding: elements of a buffer that are zero since they lie outside of what was copied into it."""
+"""Padding: elements of a buffer that are zero because they lie outside of the data copied into it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from relex.passes.analysis.loop_tree import comparison_of, conjuncts_of, functio
 
 @dataclass(frozen=True)
 class Bound:
-    """What holds for an index of all elements that are not padding: `sum` is less than zero, or not, as `predicate`
-    says, which is `slt` or `sge`."""
+    """A bound on an index that holds for all elements that are not padding: `sum` is less than zero if `predicate` is
+    `slt`, and at least zero if it is `sge`."""
 
     predicate: str
     sum: Index

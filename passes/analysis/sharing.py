@@ -1,4 +1,4 @@
-"""What the parts of a loop function have to do with each other: effects, reductions, flow of data."""
+"""Relations between the parts of a loop function: effects, reductions, data flow."""
 
 from __future__ import annotations
 

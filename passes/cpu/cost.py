@@ -1,8 +1,8 @@
 """
 Every number of the cost model, with its unit and the reason for its value.
 
-What depends on the processor, vector registers and caches, is in its record, `relex_dialects/processors.py`. Where
-nothing else is said, numbers were measured on processors with AVX2 and AVX-512.
+Values that depend on the processor, those of vector registers and caches, are in its record,
+`relex_dialects/processors.py`. Unless stated otherwise, numbers were measured on processors with AVX2 and AVX-512.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ MAX_STREAMS = 10
 """Operand rows that are read at the same time; the hardware does not prefetch more."""
 
 L1_SIZES_NEARBY = 4
-"""Size of an operand, in first-level caches, above which it is read from far away each time."""
+"""Size of an operand, as a multiple of the first-level cache, above which it is read from far away each time."""
 
 COST_FROM_AFAR = 2
 """Cost of loading a vector of such an operand, in multiplications."""
@@ -132,13 +132,13 @@ MIN_COLUMNS_AT_ONCE = 64
 """Columns; with fewer, most of the time would go to the last vector of each row."""
 
 L2_SIZES_FROM_AFAR = 0.5
-"""Size of a matrix, in second-level caches, from which on it is read from far away each time."""
+"""Size of a matrix, as a multiple of the second-level cache, from which on it is read from far away each time."""
 
 # Blocks of rows
 
 L2_SIZES_OF_A_BLOCK = 0.5
-"""Size of what passes from one product to the next in an iteration of the loops around both, in second-level caches, up
-to which it stays there, beside the panels that both read again in each iteration."""
+"""Size of the data passed from one product to the next in an iteration of the loops around both, as a multiple of the
+second-level cache, up to which it stays there, besides the panels that both read again in each iteration."""
 
 MAX_ROWS_OF_A_BLOCK = 64
 """Rows that two products compute at a time; with as many, each element of a panel is used often enough."""
@@ -167,14 +167,16 @@ COST_OF_L2 = 3
 """Cost of loading a vector from the second-level cache, in loads from the first-level cache."""
 
 L1_SIZES_OF_A_PANEL = 0.5
-"""Size of a panel, in first-level caches, up to which it stays there from one tile to the next, beside the rows."""
+"""Size of a panel, as a multiple of the first-level cache, up to which it stays there from one tile to the next,
+besides the rows."""
 
 L3_SIZES_OF_A_BLOCK = 0.5
-"""Size of a block of rows, in third-level caches, that stays there while panels pass by. Each panel comes from memory
-once for each block, so that larger blocks are better than those that fit into the second-level cache."""
+"""Size of a block of rows, as a multiple of the third-level cache, that stays there while panels pass by. Each panel
+comes from memory once for each block, so that larger blocks are better than those that fit into the second-level
+cache."""
 
 L2_SIZES_OF_ALL_ROWS = 0.5
-"""Size of all rows, in second-level caches, up to which they stay there without blocks."""
+"""Size of all rows, as a multiple of the second-level cache, up to which they stay there without blocks."""
 
 MIN_TILES_IN_A_BLOCK = 4
 """Tiles that use a panel when it has come from memory."""
@@ -214,13 +216,13 @@ FEW_ROWS = 8
 """Rows up to which a tile may have room for all of them several times."""
 
 MAX_COPIES_OF_TERMS = 48
-"""Multiplications of vectors in an iteration of the innermost loop of a tile, when iterations are put together. A core
-that runs a second thread issues half as many instructions for each, so that those of the loop itself take time: with
-48 in place of 12, convolutions with AVX2 take up to an eighth less then, and as long as before if the core is their
-own. More take longer to compile."""
+"""Multiplications of vectors in an iteration of the innermost loop of a tile, when iterations are combined. A core that
+runs a second thread issues half as many instructions for each, so that those of the loop itself take time: with 48
+instead of 12, convolutions with AVX2 take up to an eighth less time then, and as long as before if they have the core
+to themselves. More take longer to compile."""
 
 MIN_STEPS_FOR_SEVERAL_TERMS = 2**22
-"""Steps of a tiled reduction, some 50 microseconds, from which on iterations are put together."""
+"""Steps of a tiled reduction, some 50 microseconds, from which on iterations are combined."""
 
 MIN_LANES = 2
 """Elements of a vector for few columns."""
@@ -233,11 +235,11 @@ MIN_SHARE_OF_PADDING = 1 / 64
 faster."""
 
 L2_SIZES_TO_PREFETCH = 1 / 4
-"""The size of a constant operand, in sizes of the second-level cache, from which on tiles prefetch it: functions that
-run in between leave little of it there."""
+"""The size of a constant operand, as a multiple of the second-level cache, from which on tiles prefetch it: functions
+that run in between leave little of it there."""
 
 PREFETCHED_BYTES = 2**14
-"""How far ahead tiles prefetch, in bytes. Memory takes longer than reading 2**12 bytes; 2**15 are no better."""
+"""The prefetch distance of tiles, in bytes. Memory takes longer than reading 2**12 bytes; 2**15 are no better."""
 
 MIN_ROWS_TO_PREFETCH = 4
 """The height of a tile, in rows, from which on it prefetches: lower ones wait for memory in any case, and have no time
@@ -283,8 +285,8 @@ PANELS_TOGETHER = 4
 on."""
 
 L2_SIZES_OF_PANELS = 0.5
-"""Size of panels that are packed at the same time, in second-level caches, up to which they stay there until all rows
-have used each."""
+"""Size of panels that are packed at the same time, as a multiple of the second-level cache, up to which they stay there
+until all rows have used each."""
 
 MIN_SCATTERED_COLUMNS = 8
 """Columns if the results of a vector must be stored one by one."""
@@ -295,7 +297,7 @@ SHARE_OF_ZEROS = 1 / 3
 """Zeros that may fill the last block, relative to the channels."""
 
 COST_OF_SINGLE_VECTORS = 1 / 8
-"""What blocks of one vector cost more than those of two, relative to all."""
+"""Additional cost of blocks of one vector over those of two, relative to the total cost."""
 
 COST_OF_UNBLOCKING = 6
 """Cost of bringing an element from blocks of channels into the usual order, in multiplications of vectors: it is read
@@ -304,8 +306,8 @@ and written again, at other places, mostly farther away than in the second-level
 # Joined rows of images
 
 L2_SIZES_OF_JOINED_ROWS = 0.5
-"""Size of rows of an image that are joined, in second-level caches, up to which they stay there while all channels of
-the results are computed."""
+"""Size of rows of an image that are joined, as a multiple of the second-level cache, up to which they stay there while
+all channels of the results are computed."""
 
 # Bands of convolutions
 
@@ -342,8 +344,8 @@ MIN_CYCLES_OF_A_PART = 100
 worth more in shorter ones."""
 
 MIN_SHARES_INSIDE = 2
-"""How many times as long as a loop that may be shared a nest takes that is shared for each iteration of loops around
-it."""
+"""Cycles of a nest from which on it is shared in each iteration of loops around it, in multiples of
+`MIN_CYCLES_TO_SHARE`."""
 
 MIN_SHARES_INSIDE_OPEN = 8
 """The same, if it is only known at run time how many iterations these loops have: they may be many."""

@@ -1,4 +1,4 @@
-"""What stays in the second-level cache of the processor that a module is compiled for."""
+"""Buffers that stay in the second-level cache of the processor that a module is compiled for."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from relex.passes.cpu.reductions import bits_of
 
 
 def bytes_nearby(module: ModuleOp) -> int:
-    """Return the size of buffers that stay in the second-level cache, beside what else a nest reads; 0 if the target is
-    none that `schedule-cpu` knows."""
+    """Return the size of buffers that stay in the second-level cache, besides everything else that a nest reads; 0 if
+    `schedule-cpu` does not know the target."""
     processor = processor_in(module)
     return int(cost.L2_SIZES_OF_A_BLOCK * processor.l2_bytes) if processor else 0
 

@@ -36,8 +36,8 @@ class ReductionAxes:
     A reduction of products, or other combinations, of an element of a row and an element of a column.
 
     `rows` and `columns` are the loops that are tiled; if there are few rows, a tile also covers all iterations of the
-    loops `inside`. `outer` are all others but the terms. `right` is the operand that the columns index. The cost of
-    many tiles is asked for, so that what follows from the loops is computed once: they do not change.
+    loops `inside`. `outer` are all others but the terms. `right` is the operand that the columns index. The costs of
+    many tiles are computed, so that everything that follows from the loops is computed once: they do not change.
     """
 
     reduction: Reduction
@@ -159,7 +159,7 @@ class ReductionAxes:
     def outer_for(self, processor: Processor) -> Sequence[ForOp]:
         """Return the outer loops in the order in which tiles are computed. An operand of the columns that stays in the
         second-level cache is read as a whole for each part of the other operands, which then come from memory once; so
-        is one that does not, if otherwise more would come from afar."""
+        is one that does not, if more would come from beyond that cache otherwise."""
         loops = [loop for loop in (*self.outer, self.columns, *self.reduction.terms) if uses(self.right, loop)]
         size = count(loops, cost.LIKELY_EXTENT) * self.reduction.bits // 8
         near = cost.L2_SIZES_FROM_AFAR * processor.l2_bytes
@@ -210,8 +210,8 @@ class ReductionAxes:
         return total
 
     def _may_evict_rows(self, tile: Tile, processor: Processor) -> bool:
-        """Return whether rows of the left operand may be a power of two apart, and as many as evict each other from the
-        first-level cache; `row_blocks` copies only those whose distance is known."""
+        """Return whether rows of the left operand may be a power of two apart, and so many that they evict each other
+        from the first-level cache; `row_blocks` copies only those whose distance is known."""
         return self.is_unit_stride and self.has_open_rows and tile.rows >= processor.l1_ways
 
     def _evicts_results(self, tile: Tile, processor: Processor) -> bool:
@@ -254,7 +254,7 @@ class ReductionAxes:
 
     @cached_property
     def has_open_rows(self) -> bool:
-        """Whether the distance of the rows of the left operand is only known at run time."""
+        """Whether the distance between the rows of the left operand is only known at run time."""
         left = self.left
         return left is not None and DYNAMIC_INDEX in left.access.shape[self.left_dimension + 1 :]
 
@@ -272,7 +272,8 @@ class ReductionAxes:
 
     @cached_property
     def _copied(self) -> int:
-        """How often the operand of the columns has other elements."""
+        """The number of parts of the operand of the columns, one for each iteration of the outer loops that index
+        it."""
         return count([loop for loop in self.outer if uses(self.right, loop)], cost.LIKELY_EXTENT)
 
     def has_full_panels(self, tile: Tile) -> bool:

@@ -18,21 +18,22 @@ from relex.passes.cpu.reductions import count
 
 @dataclass(frozen=True)
 class SharedLoops:
-    """Loops whose iterations threads may share: each is all that the one before it holds, but for loops of one
-    iteration."""
+    """Loops whose iterations threads may share: they are perfectly nested, except for loops of one iteration between
+    them."""
 
     loops: Sequence[ForOp]
     cycles: float
-    """What all iterations take, for likely sizes."""
+    """The cycles that all iterations take, for likely sizes."""
 
     @property
     def parts(self) -> int:
-        """The number of iterations, if those that are only known at run time are one."""
+        """The number of iterations, where an extent that is only known at run time counts as one."""
         return count(self.loops, 1)
 
     @property
     def least(self) -> int:
-        """The number of iterations from which on it is worth it, if their number is only known at run time; else 0."""
+        """The number of iterations from which on sharing pays off, if their number is only known at run time; else
+        0."""
         return 0 if all(isinstance(loop.extent, int) for loop in self.loops) else self._least
 
     @property
@@ -46,7 +47,7 @@ class SharedLoops:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether threads gain more than it takes to wake them, or may, depending on sizes."""
+        """Whether sharing gains more than waking the threads costs, or may, depending on sizes."""
         return self.cycles > 0 and (self.least > 0 or self.likely >= self._least)
 
 
@@ -72,7 +73,7 @@ def loops_to_share(nest: ForOp, processor: Processor) -> list[SharedLoops]:
 
 
 def nests_inside(nest: ForOp) -> list[ForOp]:
-    """Return the nests that the innermost of perfectly nested loops holds beside other things."""
+    """Return the nests that the innermost of perfectly nested loops holds besides other ops."""
     *_, last = _chain(nest)
     return [op for op in last.body.block.ops if isinstance(op, ForOp)]
 

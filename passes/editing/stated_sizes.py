@@ -1,4 +1,4 @@
-"""What loop functions require of sizes, stated before their loops change."""
+"""Size requirements of loop functions, stated before their loops change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def state_sizes(module: ModuleOp, *, of_private: bool = True) -> None:
     State the sizes that are known at run time, and the requirements on them, of a module's loop functions.
 
     Requirements follow from accesses that always happen. A schedule may put these under conditions, after which the
-    requirements cannot be told from the function any more. Private functions do not need it where their callers have
+    requirements can no longer be derived from the function. Private functions do not need it where their callers have
     stated what they require.
     """
     sizes = ModuleSizes()

@@ -89,7 +89,7 @@ _NAMES: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("__builtin__", "bytes"): _no_bytes,
     ("collections", "OrderedDict"): OrderedDict,
 }
-"""What stands for the functions and classes that pickles of arrays name, by the last part of their modules."""
+"""Stand-ins for the functions and classes that pickles of arrays name, by the last part of their modules."""
 
 
 class _Reader(pickle.Unpickler):
@@ -103,7 +103,7 @@ class _Reader(pickle.Unpickler):
 
 
 def _plain(value: Any) -> Any:
-    """Return what was read, with arrays in place of what stands for them."""
+    """Return what was read, with arrays in place of their stand-ins."""
     match value:
         case _Array():
             return value.array

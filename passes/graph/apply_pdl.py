@@ -25,7 +25,7 @@ _UNSUPPORTED = (
     pdl.ResultsOp,
     pdl.TypesOp,
 )
-"""What xDSL's matcher does not know, or what needs functions of C++."""
+"""Ops that xDSL's matcher does not support, or that need C++ functions."""
 
 
 @dataclass(frozen=True)

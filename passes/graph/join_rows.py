@@ -70,12 +70,12 @@ class _Images:
 
     processor: Processor
     joined: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """What has been computed with joined rows, by the value with those of the program."""
+    """The values with joined rows, by the corresponding values of the program."""
     views: dict[tuple[SSAValue, Shape], SSAValue] = field(default_factory=dict[tuple[SSAValue, Shape], SSAValue])
     replaced: list[Operation] = field(default_factory=list[Operation])
 
     def visit(self, op: Operation) -> None:
-        """Compute an operator with joined rows, or let it have the rows of the program."""
+        """Compute an operator with joined rows, or give it operands with the rows of the program."""
         if (sizes := self._sizes(op)) is not None:
             self._join(op, sizes)
             return

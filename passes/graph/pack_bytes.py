@@ -1,4 +1,4 @@
-"""Multiply integers of 8 bits as such."""
+"""Multiply 8-bit integers without widening them first."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class _Factor:
 
     @property
     def has_byte_of_zero(self) -> bool:
-        """Whether the zero point is a known number that a byte can be, so that data can be padded with it."""
+        """Whether the zero point is a known number that fits in a byte, so that data can be padded with it."""
         least, most = integer_limits(tensor_type(self.data.type).element_type)
         return isinstance(self.zero, int) and least <= self.zero <= most
 
@@ -167,7 +167,7 @@ def _is_i32(value: SSAValue) -> bool:
 
 
 def _number(value: SSAValue) -> SSAValue | int:
-    """Return the number that all elements of a constant are; other values as they are."""
+    """Return the number that all elements of a constant are equal to; any other value unchanged."""
     numbers = array_of(value)
     is_number = numbers is not None and numbers.size and (numbers == numbers.flat[0]).all()
     return int(numbers.flat[0]) if numbers is not None and is_number else value

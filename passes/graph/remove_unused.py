@@ -48,7 +48,7 @@ class RemoveUnusedPass(RelexPass):
     name = "remove-unused"
 
     keep_functions: bool = False
-    """Whether private functions stay that no public one needs."""
+    """Whether to keep private functions that no public one needs."""
 
     @overload
     def __call__(self, module: ModuleT) -> ModuleT: ...

@@ -42,26 +42,27 @@ from relex.dialects.table import Table
 from relex.passes.cpu import cost
 
 Make = Callable[[Operation, Sequence[SSAValue], int], Sequence[Operation]]
-"""Maps an operator, its operands, in blocks as far as they are computed in blocks, and the size of a block of its
-result to the ops that compute it; the last one has the result."""
+"""Maps an operator, its operands (in blocks where they are computed in blocks) and the block size of its result to the
+ops that compute it; the last one has the result."""
 
 
 @dataclass(frozen=True)
 class InBlocks:
-    """What an operator does with the channels of its operands, and how it is computed in blocks."""
+    """The blocked form of an operator: how it uses the channels of its operands, and how it is computed in blocks."""
 
     make: Make
     alike: Callable[[Operation], Sequence[int] | None] = lambda op: ()
     """Returns the indices of the operands that must have blocks of the same size as the result, constants aside; None
     if the operator cannot be computed in blocks."""
     enters: Callable[[Operation, int], bool] = lambda op, line: False
-    """Returns whether these operands are brought into blocks if they are not, given the elements of a cache line."""
+    """Returns whether these operands are converted to blocks if they are not in blocks yet, given the number of
+    elements in a cache line."""
     within: Callable[[Operation], Sequence[int]] = lambda op: ()
     """Returns numbers of channels that blocks must divide: of the result, then of the first operand."""
     slides: bool = False
-    """Whether a window slides over the data, which is worth blocks."""
+    """Whether a window slides over the data, which makes blocks worthwhile."""
     leaves: bool = False
-    """Whether the result has no blocks, but is as before."""
+    """Whether the result is in the usual order, not in blocks."""
 
 
 IN_BLOCKS = Table[type[Operation], InBlocks]("operators with channels in blocks")
@@ -98,7 +99,7 @@ def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
     """Return the ops that compute a value of a shape `[N, C, H, W]` from its blocks, or from those of the mean of its
     channels, `[N, C / b, b]`."""
     n, blocks, *sizes, size = shape_of(value)
-    # Of one place, the channels are in order already.
+    # With one place, the channels are in order already.
     ops: list[Operation] = [] if prod(sizes) == 1 else [PermuteDimsOp(value, (0, 1, 4, 2, 3))]
     ops.append(_reshape(ops[-1].results[0] if ops else value, (n, blocks * size, *shape[2:])))
     if blocks * size != shape[1]:

@@ -90,7 +90,7 @@ class ScheduleCpuPass(RelexPass):
                 rewrite_once(func, f"{self.name} {processor}", lambda func: schedule_function(func, processor))
         unmark_constants(op)
         for func in (f for f in op.ops if isinstance(f, PrimFuncOp)):
-            remove_argument_attr(func, FINITE_ATTR)  # Nothing else goes by it.
+            remove_argument_attr(func, FINITE_ATTR)  # Nothing else uses it.
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Decision:
     """The rule that was applied, if any."""
 
     summary: str
-    """What the rule did."""
+    """A summary of what the rule did."""
 
     refusals: dict[str, str]
     """The rules that were tried before, each with the reason why it does not suit the block."""

@@ -1,6 +1,6 @@
-"""What passes are written with: rules, patterns and outlining; constants, and functions that are remembered.
+"""Building blocks of passes: rules, patterns and outlining; constants, and functions that are remembered.
 
-The names of this package are those of use in passes of other packages.
+The names of this package are those that are useful in passes of other packages.
 """
 
 from __future__ import annotations

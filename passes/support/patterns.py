@@ -41,9 +41,9 @@ class Match:
     outputs: frozenset[SSAValue] = frozenset()
     """The values inside of the match that other ops may use."""
     lists: Mapping[str, tuple[SSAValue, ...]] = field(default_factory=dict[str, tuple[SSAValue, ...]])
-    """What `values` names: one value for each operand that `each` describes."""
+    """The values named by `values`: one for each operand that `each` describes."""
     properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What `attribute` names: properties as Python values, None where the op does not have them."""
+    """The properties named by `attribute`, as Python values; None where the op does not have them."""
     index: int = 0
     """The position among the operands that `each` describes."""
 
@@ -67,7 +67,7 @@ class Examples(Protocol):
         ...
 
     def constant(self, number: float | None) -> SSAValue:
-        """Return a constant, if given of nothing but `number`."""
+        """Return a constant; if `number` is given, all of its elements are that number."""
         ...
 
     def operator(self, pattern: OpPattern, operands: Sequence[SSAValue]) -> SSAValue:

@@ -20,23 +20,23 @@ from relex.dialects.upstream.printer import printed
 from relex.dialects.walks import walk
 
 UNCHANGED = ""
-"""What is remembered of a function that stayed as it was."""
+"""The text remembered for a function that was not changed."""
 
 
 class Memory(Protocol):
-    """Texts by what they were made of."""
+    """A store of texts, by the facts that they were made from."""
 
     def recall(self, *facts: str) -> str | None:
-        """Return the text that was made of these facts, by the same compiler; None if there is none."""
+        """Return the text that the same compiler made from these facts; None if there is none."""
         ...
 
     def remember(self, text: str, *facts: str) -> None:
-        """Keep what was made of these facts."""
+        """Keep the text made from these facts."""
         ...
 
     def is_of_use(self, function: PrimFuncOp) -> bool:
-        """Return whether texts that a function is rewritten to would be asked for: to make and to print them takes
-        longer than many a rewrite."""
+        """Return whether the rewritten text of a function would ever be looked up: making and printing it takes longer
+        than many a rewrite."""
         ...
 
 
@@ -54,9 +54,9 @@ def remembering(memory: Memory | None) -> Generator[None]:
 
 
 def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp], object]) -> None:
-    """Rewrite a loop function in its module by `rewrite`, in place or by another one of its name, or as that was done
-    before with an equal one. The result may depend on nothing but the function and what `step` tells. Names of the
-    function and of its arguments stay."""
+    """Rewrite a loop function in its module by `rewrite`, which changes it in place or replaces it by one of the same
+    name, or reuse the result for an equal function. The result may depend on nothing but the function and `step`. The
+    names of the function and of its arguments are kept."""
     if function.body.block.first_op is None:
         return  # Its code is known.
     memory, name = _MEMORY.get(), function.sym_name.data

@@ -1,5 +1,5 @@
 """
-Rewriting rules with both sides: what a rule finds, and what it puts in its place, are expressions of operators.
+Rewriting rules with two sides: the pattern and its replacement are both expressions of operators.
 
     add, concat = operators.add, operators.concat
     xs, b = values("xs"), wildcard("b")
@@ -40,8 +40,8 @@ from relex.passes.tracing import matched, refuse
 
 
 class Bindings:
-    """What the names on the left side of a rule stand for in a match: `m.x` is a value, the values that `values("x")`
-    has collected, or the property that `attribute("x")` has met."""
+    """The meaning of the names on the left side of a rule in a match: `m.x` is a value, the values that `values("x")`
+    has collected, or the property that `attribute("x")` has matched."""
 
     def __init__(self, match: Match):
         self.match = match
@@ -56,10 +56,10 @@ class Bindings:
 
 
 Replacement = Callable[[Any], Any]
-"""Map the `Bindings` of a match to what stands in its place: a value that the match names, or a new operator."""
+"""Map the `Bindings` of a match to its replacement: a value that the match names, or a new operator."""
 
 Condition = Callable[[Any], bool]
-"""Say whether a rule applies, from the `Bindings` of a match."""
+"""Return whether a rule applies, given the `Bindings` of a match."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Rule(RewritePattern):
 
     @property
     def title(self) -> str:
-        """What errors call it."""
+        """The name used in error messages."""
         return f"rule '{self}'"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -159,12 +159,12 @@ def rule(
     pattern: Pattern, replacement: Replacement, *, where: Condition = lambda m: True, benefit: int = 1, name: str = ""
 ) -> Rule:
     """
-    Return the rule that puts `replacement` in the place of what `pattern` describes.
+    Return the rule that replaces what `pattern` describes by `replacement`.
 
-    It does not apply where `where` says so, where the replacement would have another type, or where an operator does
+    It does not apply where `where` is false, where the replacement would have another type, or where an operator does
     not accept its operands. Operators that are used elsewhere too are kept for their other users; `single_use` in the
-    pattern avoids that they are computed twice. New operators have the locations of the match. Of the rules of a pass
-    those with more `benefit` are tried first.
+    pattern prevents computing them twice. New operators have the locations of the match. Of the rules of a pass those
+    with more `benefit` are tried first.
     """
     return Rule(pattern, replacement, where, benefit, name)
 
@@ -224,7 +224,7 @@ class _Symbols:
 
 
 def _parts(part: object) -> Iterator[object]:
-    """Yield a pattern and all that it is made of."""
+    """Yield a pattern and all of its parts."""
     yield part
     match part:
         case Pattern():

@@ -1,4 +1,4 @@
-"""What is recorded of passes: rules that were applied or refused, remarks, statistics."""
+"""Records of passes: rules that were applied or refused, remarks, statistics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Application:
     place: Diagnostic
     """A diagnostic without a message, located at the op."""
     matched: tuple[str, ...] = ()
-    """The ops that the rule looked at and left, as text. All texts are empty unless they are asked for."""
+    """The ops that the rule matched and left unchanged, as text. All texts are empty unless they are requested."""
     before: tuple[str, ...] = ()
     """The ops that were removed or changed."""
     after: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Application:
 
 @dataclass(frozen=True)
 class Remark:
-    """What a pass said about an op."""
+    """A remark of a pass about an op."""
 
     pass_name: str
     message: str
@@ -51,17 +51,17 @@ class Remark:
 
 @dataclass
 class PassRecord:
-    """What has been observed of a pass."""
+    """The events recorded for a pass."""
 
     statistics: dict[str, int] = field(default_factory=dict[str, int])
     applied: dict[str, int] = field(default_factory=dict[str, int])
-    """How often each rule was applied."""
+    """The number of applications of each rule."""
     refusals: dict[str, dict[str, set[Operation]]] = field(default_factory=dict[str, dict[str, set[Operation]]])
     """The ops at which rules were refused, by rule and reason."""
 
     @property
     def refused(self) -> dict[str, dict[str, int]]:
-        """At how many ops each rule was refused, by reason."""
+        """The number of ops at which each rule was refused, by reason."""
         return {rule: {why: len(ops) for why, ops in reasons.items()} for rule, reasons in self.refusals.items()}
 
 
@@ -70,13 +70,13 @@ class Attempt:
     """A pattern that is running at an op."""
 
     rule: Callable[[Attempt], str]
-    """Returns the name of the rule, which only takes time if somebody reads it."""
+    """Returns the name of the rule, which is computed only if it is needed."""
     op: Operation
     parent: Operation | None
     rewriter: PatternRewriter | None
     text: str = ""
     changes: bool = False
-    """Whether the pattern itself has changed something, not one that it runs."""
+    """Whether the pattern itself has changed something, rather than another pattern that it runs."""
     before: dict[Operation, tuple[str, Block | None]] = field(
         default_factory=dict[Operation, "tuple[str, Block | None]"]
     )

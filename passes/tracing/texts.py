@@ -26,7 +26,7 @@ class OpTexts:
                 self._names[value] = self._new_name(value, function)
 
     def text(self, op: Operation) -> str:
-        """Return an op as text, without what is in its regions and without long constants."""
+        """Return an op as text, without the contents of its regions and without long constants."""
         printer = _LinePrinter(stream=StringIO(), texts=self)
         printer.print_op(op)
         return " ".join(str(printer.text).split())
@@ -83,7 +83,7 @@ class _LinePrinter(ElidingPrinter):
 
     @property
     def text(self) -> str:
-        """What has been printed."""
+        """The text printed so far."""
         assert isinstance(self.stream, StringIO)
         return self.stream.getvalue()
 

@@ -27,7 +27,7 @@ class RulesStopped(BaseException):
 
 @dataclass
 class Trace:
-    """What has been observed of passes, and what is to be done at each event."""
+    """The recorded events of passes, and a callback for each kind of event."""
 
     with_texts: bool = False
     """Record the text of ops before and after each application of a rule, which takes time."""
@@ -217,7 +217,7 @@ class Trace:
         return Application(number, rule, self.pass_name, attempt.op.name, place, *self._texts_of(attempt, is_replaced))
 
     def _texts_of(self, attempt: Attempt, is_replaced: bool) -> tuple[tuple[str, ...], ...]:
-        """Return the ops that are matched, those before and those after. `is_replaced` says that the op is as good as
+        """Return the ops that are matched, those before and those after. `is_replaced` says that the op counts as
         removed."""
         left = {op: text for op, (text, block) in attempt.before.items() if op.parent is block is not None}
         if is_replaced:

@@ -1,4 +1,4 @@
-"""How a function is called after a pass, which may change its arguments."""
+"""Calls of a function after a pass, which may change its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pass has changed in a function, and how an error explains it."""
+"""Changes that a pass makes to a function, and how an error explains them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Difference:
     arguments: tuple[tuple[str, Any], ...] = ()
     """Arguments by name; none if the function can no longer be called."""
     specs: tuple[Spec, ...] = ()
-    """What is known about the arguments."""
+    """The specifications of the arguments."""
     retry: Callable[[Sequence[Any]], Mismatch | None] = field(default=lambda arguments: None, compare=False, repr=False)
     """Returns the mismatch for other arguments, if there is one."""
     is_reordered: bool = False
@@ -41,7 +41,7 @@ class Difference:
     terms: TermDifference | None = None
     """The terms that differ, if a proof found any."""
     is_directed: bool = False
-    """Whether the arguments are those of the sample but for some elements, chosen by the terms."""
+    """Whether the arguments are those of the sample except for some elements, chosen by the terms."""
 
     @property
     def message(self) -> str:
@@ -52,7 +52,7 @@ class Difference:
 
     @property
     def change(self) -> str:
-        """What the pass does to the function."""
+        """The effect of the pass on the function, as a part of the message."""
         return f"changes what @{self.function} {'computes' if self.sample else 'is'}: {self.mismatch}"
 
 

@@ -19,14 +19,14 @@ from relex.reference.interpreter.budget import steps_taken
 from relex.reference.proof.proof import TermDifference
 
 MOST_ELEMENTS, MOST_CALLS, MOST_STEPS = 3, 200, 300_000
-"""How many elements of arguments a search changes, how many calls it tries, and how many steps these may take
-together."""
+"""Limits of a search: the elements of arguments that it changes, the calls that it tries, and the steps that these may
+take together."""
 
 
 def find_directed(
     before: Reference, after: Runner, call: CallAfter, p: ModulePass, terms: TermDifference
 ) -> Difference | None:
-    """Return a difference for arguments that are those of a sample, but for the elements in terms that differ: these
+    """Return a difference for arguments that are those of a sample, except for the elements in terms that differ: these
     become the numbers in the terms, their neighbors, and special numbers."""
     names = [spec.name for spec in before.interface.inputs]
     places = [(names.index(name), index) for name, index in terms.elements[:MOST_ELEMENTS]]

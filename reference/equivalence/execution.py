@@ -58,7 +58,7 @@ class Runner:
         self._code: LoadedCode | None = None
         self._bounded: dict[type[BoundedNumbers], Program] = {}
         self.symbolic: dict[object, Any] = {}
-        """What functions compute on symbols, kept from one proof to the next."""
+        """The results of functions on symbols, kept from one proof to the next."""
 
     def run(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None) -> Outcome:
         """Call a function. `shapes` are those of the results, if known; they are required if the function gets buffers

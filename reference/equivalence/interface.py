@@ -33,9 +33,9 @@ class Spec:
     is_index: bool = False
     is_buffer: bool = False
     is_unsigned: bool = False
-    """Whether integers, whose bits `dtype` has as those of signed ones, have no sign."""
+    """Whether integers are unsigned; `dtype` is then the signed type of the same size."""
     is_finite: bool = False
-    """Whether all calls pass numbers that are finite."""
+    """Whether all calls pass finite numbers."""
 
     def shown(self, value: Any) -> Any:
         """Return numbers of this type as messages show them."""

@@ -1,4 +1,4 @@
-"""Whether a pass has changed a function at all."""
+"""Check whether a pass has changed a function at all."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from relex.dialects.walks import reachable
 
 
 def is_unchanged(name: str, before: ModuleOp, after: ModuleOp, *, but_for_attributes: bool = False) -> bool:
-    """Return whether a function and everything that it uses is unchanged, but for attributes of functions, if those may
-    change: they say something about a function, and nothing that it does."""
+    """Return whether a function and everything that it uses is unchanged, except for attributes of functions, if those
+    may change: they say something about a function, and nothing that it does."""
 
     def used(symbol: str) -> Iterable[str]:
         op = SymbolTable.lookup_symbol(before, symbol)

@@ -17,7 +17,7 @@ from relex.passes.support.rules import Bindings, Rule
 from relex.reference.fuzzing.graphs import DTYPES, Draw, Graph, Shape, returned_of
 
 ATTEMPTS = 60
-"""How often a program is made until the rule applies to it."""
+"""The number of attempts to make a program that the rule applies to."""
 
 
 class PatternExamples:

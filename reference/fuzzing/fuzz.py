@@ -19,7 +19,7 @@ from relex.reference.fuzzing.variants import apply_variation, has_unused_sizes, 
 
 @dataclass
 class FuzzReport:
-    """What a pass was tried on."""
+    """The outcome of trying a pass on generated programs."""
 
     programs: int = 0
     changed: int = 0
@@ -29,11 +29,11 @@ class FuzzReport:
     skipped: Counter[str] = field(default_factory=Counter[str])
     """The reasons why changed programs could not be compared, and how often."""
     applied: Counter[str] = field(default_factory=Counter[str])
-    """How often each rule or pattern was applied."""
+    """The number of applications of each rule or pattern."""
 
     @property
     def unused(self) -> list[str]:
-        """The rules that no program had a use for: nothing is known about them."""
+        """The rules that were never applied: nothing is known about them."""
         return [rule for rule, count in self.applied.items() if not count]
 
     def __str__(self) -> str:

@@ -60,9 +60,9 @@ MORE_SHAPES: list[Shape] = [*SHAPES, *SHAPES, (7,), (17,), (33,), (2, 17), (13, 
 DTYPES_OF_PROGRAMS = [*DTYPES, *DTYPES, "float16", "bfloat16", "int16", "uint8", "uint16", "uint32", "uint64"]
 MOST_ELEMENTS = 4096
 ATTEMPTS = 400
-"""How often operands and properties are drawn for an operator."""
+"""The number of attempts to draw operands and properties for an operator."""
 PROPERTY_ATTEMPTS = 60
-"""How often properties are drawn for operands that are given."""
+"""The number of attempts to draw properties for given operands."""
 
 OPERATORS: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, Operator)]
 """The operators of the graph dialect."""
@@ -140,7 +140,7 @@ class Draw:
         return self.random.choice(self._shapes)
 
     def related(self, shape: Shape) -> Shape:
-        """Return a shape that an operand beside one of the given shape may have."""
+        """Return a shape that another operand may have next to one of the given shape."""
         rank = len(shape)
         near: list[Shape] = [shape, shape, shape, shape[1:], shape[-1:], shape[1:2], (), (1,) * rank]
         if rank:

@@ -14,7 +14,7 @@ SIZES = (1, 2, 3, 4, 5, 7, 8, 17)
 """Extents of dimensions: few are multiples of what a vector holds."""
 
 EMPTY = 0.05
-"""How often a nest has a loop without iterations."""
+"""The probability that a nest has a loop without iterations."""
 
 MOST_ELEMENTS = 160
 """The largest number of elements of a buffer: each is interpreted."""

@@ -56,7 +56,7 @@ class Programs:
     given: ModuleOp | None
     seed: int
     changed: Counter[str] = field(default_factory=Counter[str])
-    """How many programs of a level the pass has changed."""
+    """The number of programs of each level that the pass has changed."""
 
     def __post_init__(self) -> None:
         self._patterns = patterns_of(self.p)
@@ -92,7 +92,7 @@ class Programs:
 
 
 def lowered(module: ModuleOp, passes: Sequence[RelexPass]) -> ModuleOp | None:
-    """Return what passes make of a module; None if they do not take it."""
+    """Return the module that passes produce; None if they do not accept the given one."""
     try:
         for p in passes:
             module = p(module)

@@ -36,7 +36,7 @@ TICK = 1.0
 """Seconds between attempts to stop a pass: an exception raised in a callback of the garbage collector is lost."""
 
 REWRITES_PER_OP = 20
-"""How often patterns may be applied, for each op of a program; and as often to a program without ops."""
+"""The number of times that patterns may be applied, for each op of a program and once for the program itself."""
 
 
 class Endless(BaseException):
@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong in a run."""
+    """The failure of a run."""
 
     problem: Problem
     message: str
@@ -64,7 +64,7 @@ class Failure:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where another result was seen, and simple arguments that show it."""
+        """The place where a different result was seen, and simple arguments that show it."""
         return tuple(explain(self.difference)) if self.difference is not None else ()
 
     def is_like(self, other: Failure | None) -> bool:
@@ -87,8 +87,8 @@ class Trial:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a pass is run: arguments of functions are drawn from `seed`, `samples` of each kind; the pass may take
-    `seconds`."""
+    """Settings for running a pass: arguments of functions are drawn from `seed`, `samples` of each kind; the pass may
+    take `seconds`."""
 
     seed: int = 0
     samples: int = 1

@@ -1,8 +1,7 @@
 """
 Certificates: what was proved, checked or left open about each pass of a run, with hashes of the program between passes.
 
-A certificate is a record, and no proof by itself: whoever doubts it runs the passes again, on the same program, and
-compares.
+A certificate is a record, not a proof by itself: to verify it, run the passes again on the same program, and compare.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ TRUSTED = (
     "for passes that are checked: the samples, drawn from the seed",
     "from the LLVM dialect on: LLVM and the processor",
 )
-"""What a proof relies on."""
+"""The parts that a proof relies on."""
 
 
 class CertificateError(RelexError):
@@ -49,7 +48,7 @@ class Step:
     after: str
     findings: tuple[Finding, ...]
     schedule: tuple[Finding, ...] = ()
-    """What is known about each step of the schedules that the pass applied."""
+    """The findings about each step of the schedules that the pass applied."""
 
 
 @dataclass
@@ -63,7 +62,7 @@ class Certificate:
 
     @property
     def counts(self) -> Counter[Kind]:
-        """How many functions got each kind of verdict, over all passes."""
+        """The number of functions with each kind of verdict, over all passes."""
         return Counter(f.verdict.kind for step in self.steps for f in (*step.findings, *step.schedule))
 
     @property
@@ -96,7 +95,7 @@ class Certificate:
             raise CertificateError(f"expected a certificate, found {type(e).__name__}: {e}") from e
 
     def differences(self, again: Certificate) -> Iterator[str]:
-        """Yield what another run did not find as this certificate says."""
+        """Yield the claims of this certificate that another run did not confirm."""
         if [step.name for step in self.steps] != [step.name for step in again.steps]:
             yield "other passes ran"
             return

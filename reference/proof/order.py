@@ -27,7 +27,7 @@ class Order:
 
     dtype: np.dtype[Any]
     shift: int
-    """What is added to the bits: negative for maxima."""
+    """The number added to the bits: negative for maxima."""
 
     @classmethod
     def of(cls, dtype: np.dtype[Any], extreme: str) -> Order:

@@ -110,13 +110,13 @@ def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | 
 
 @dataclass(frozen=True)
 class Run:
-    """What a function computes on symbols."""
+    """A run of a function on symbols."""
 
     terms: Terms
     results: Results
     """The terms of the results, and of the buffers that are written, with the dtypes of both."""
     assumed: frozenset[str]
-    """The operators that are taken to mean what their loops compute."""
+    """The operators that are assumed to mean what their loops compute."""
 
 
 @dataclass(frozen=True)

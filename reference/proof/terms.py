@@ -43,7 +43,8 @@ EXACT_PRODUCT = "exact product"
 
 @dataclass(frozen=True)
 class Head:
-    """What a term applies to its arguments: the name of an op, the dtype of its result, and properties that matter."""
+    """The function that a term applies to its arguments: the name of an op, the dtype of its result, and properties
+    that matter."""
 
     name: str
     dtype: np.dtype[Any]
@@ -65,7 +66,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Chain:
-    """How an associative and commutative op joins its terms."""
+    """The properties of an associative and commutative op by which it joins terms."""
 
     neutral: Callable[[np.dtype[Any]], Any] | None = None
     """The number that changes nothing, and is left out."""

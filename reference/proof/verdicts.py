@@ -1,4 +1,4 @@
-"""What a check found out about a function after a pass."""
+"""Verdicts of checks on a function after a pass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """How sure it is that a function computes the same, from certain to unknown."""
+    """The degree of certainty that a function computes the same, from certain to unknown."""
 
     UNCHANGED = "unchanged"
     """It is the same text."""
@@ -24,7 +24,7 @@ ORDER = tuple(Kind)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known about a function after a pass."""
+    """The degree of certainty about a function after a pass, with the reason and the scope."""
 
     kind: Kind
     why: str = ""

@@ -24,7 +24,7 @@ from relex.reference.proof.terms import Head, Terms
 INT8, INT32 = np.dtype(np.int8), np.dtype(np.int32)
 
 _EXTENSIONS = {arith.ShRUIOp.name: arith.ExtUIOp.name, arith.ShRSIOp.name: arith.ExtSIOp.name}
-"""How the upper bits of a word are extended that are shifted to the right."""
+"""The extension that produces the upper bits of a word for each kind of right shift."""
 
 
 def truncation(source: np.dtype[Any], target: np.dtype[Any]) -> Head:
@@ -79,7 +79,7 @@ class ShiftedPart:
 
 
 class TruncatedShift:
-    """The low bits of a word that is shifted to the right, of which no sign is among them."""
+    """The low bits of a word shifted to the right, none of which is a copy of its sign."""
 
     name = arith.TruncIOp.name
 

@@ -16,7 +16,7 @@ from relex.reference.equivalence.spread_rules import FUNCTION_ULPS
 from relex.reference.wider.numbers import Reals, all_known, enclose, wide_dtype
 
 ULPS = FUNCTION_ULPS / 2
-"""How far a library may be off in a function, in units in the last place."""
+"""The largest error of a function of a library, in units in the last place."""
 
 
 def apply(function: Callable[..., Any], *operands: Reals, ulps: Any = 0.0) -> Reals:

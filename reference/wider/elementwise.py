@@ -1,4 +1,4 @@
-"""What operators on elements compute."""
+"""Formulas of elementwise operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following a graph: what is known about each of its values, from what is known about its arguments."""
+"""Evaluation of a graph: what is known about each of its values, from what is known about its arguments."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def follow(
 
 @dataclass(frozen=True)
 class Verdict:
-    """How an array agrees with what is known about it."""
+    """The agreement of an array with what is known about it."""
 
     decided: int
     elements: int

@@ -1,4 +1,4 @@
-"""Loop functions beside formulas of their own: each op on numbers is held to its formula, on its own operands."""
+"""Loop functions checked against formulas: each op on numbers is compared with its formula, on its own operands."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from relex.reference.wider.numbers import Reals, Value, format_of, value_of
 from relex.reference.wider.scalars import stored_type
 
 TIMES = 100
-"""How often an op is held to its formula, which takes longer than to interpret it."""
+"""The number of times that an op is checked against its formula, which takes longer than interpreting it."""
 
 Note = Callable[[Operation, Verdict], None]
-"""Is told how the results of an op agree with its formula."""
+"""Called with an op and how its results agree with its formula."""
 
 
 class HeldNumbers(Numbers):
-    """NumPy's numbers, each held to the formula of the op that computes it."""
+    """NumPy's numbers, each checked against the formula of the op that computes it."""
 
     def __init__(self, note: Note) -> None:
         super().__init__(checked=True)

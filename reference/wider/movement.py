@@ -1,4 +1,4 @@
-"""What operators that move elements compute."""
+"""Formulas of operators that move elements."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class Integers:
 
 
 Value = Reals | Integers
-"""What is known about an array."""
+"""The elements of an array, as far as they are known."""
 
 
 def all_known(operands: Sequence[Value]) -> Any:

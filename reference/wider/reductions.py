@@ -1,4 +1,4 @@
-"""What reductions, products of matrices, normalizations, scans and sorts compute."""
+"""Formulas of reductions, matrix products, normalizations, scans and sorts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ops on single numbers compute, of which loop functions are made: those of `arith` and `math`."""
+"""Formulas of the ops on single numbers in loop functions: those of `arith` and `math`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from relex.reference.wider.numbers import (
 )
 
 INDEX = IntegerType(64)
-"""The integers that indices are."""
+"""The integer type of indices."""
 
 
 def stored_type(t: Attribute) -> Attribute:
-    """Return the type of numbers of which values of a type are."""
+    """Return the type of the numbers that represent values of a type."""
     return INDEX if isinstance(t, IndexType) else t
 
 
@@ -150,7 +150,8 @@ _OF_INTEGERS: dict[type[Operation], tuple[_Reading, Callable[[int, int], int]]] 
     arith.RemUIOp: (unsigned, lambda x, y: x % y),
     arith.CeilDivUIOp: (unsigned, lambda x, y: -(-x // y)),
 }
-"""How the operands of an op are read, and its function. A run stops where that is not defined."""
+"""The interpretation of an op's operands as signed or unsigned, and its function. A run stops where that is not
+defined."""
 
 
 def _size(x: int) -> int:

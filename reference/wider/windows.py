@@ -1,4 +1,4 @@
-"""What convolutions and pools compute: each element of the result from the places in the data that its window has."""
+"""Formulas of convolutions and pools: each element of the result from the places in the data that its window covers."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_t
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
 
 Element = Any
-"""What a formula computes with: arrays of NumPy, or scalar expressions of `relex.lowering.te`. Both have Python's
-arithmetic."""
+"""The values that a formula computes with: NumPy arrays, or scalar expressions of `relex.lowering.te`. Both have
+Python's arithmetic."""
 
 
 class Functions(Protocol):

@@ -110,8 +110,8 @@ _KINDS: Mapping[AttrConstraint, tuple[str, Callable[[Any, Attribute], Attribute 
     ScalarConstr: ("a number", lambda value, like: scalar(value, tensor_type(like).element_type)),
     ElementConstr: (f"one of {', '.join(map(str, ELEMENT_TYPES))}", None),
 }
-"""What the values of each kind of property are called, and how they become attributes, given the type of the first
-operand, unless they are attributes in Python, too. Values of another kind raise `TypeError`."""
+"""The description of the values of each kind of property, and their conversion to attributes, given the type of the
+first operand; None if they are attributes in Python, too. Values of another kind raise `TypeError`."""
 
 
 def as_property(name: str, value: object, constraint: AttrConstraint, like: Attribute) -> Attribute | None:
@@ -176,7 +176,8 @@ def as_integer(attr: Attribute) -> int:
 
 
 def python_value(attr: Attribute | None) -> Any:
-    """Return a property as what the builders of operators take: a number, a text, a tuple, or the attribute itself."""
+    """Return a property as a value that the builders of operators take: a number, a text, a tuple, or the attribute
+    itself."""
     match attr:
         case UnitAttr():
             return True

@@ -1,4 +1,4 @@
-"""What convolution and pooling have in common: windows that slide over the last dimensions of a tensor."""
+"""Windows of convolution and pooling, which slide over the last dimensions of a tensor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Windows:
     """Before each dimension, then after each."""
     dilation: Shape
     ceil_mode: bool = False
-    """Whether windows that begin inside, but do not fit, count as well; what they lack is padding."""
+    """Whether windows that begin inside, but extend beyond the end, count as well; they are filled up with padding."""
 
     @classmethod
     def read(cls, size: Sequence[Size], properties: Mapping[str, Attribute]) -> Windows:

@@ -23,7 +23,7 @@ _USED_NAMES = (
     *("arrays", "frame", "memory", "none", "status", "wrong", "NULL", "memcpy", "uintptr_t"),
     *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 )
-"""What the functions in the header call their variables, and what they use: arguments have other names."""
+"""The names of variables, functions and types that the functions in the header use: arguments have other names."""
 
 
 def c_header(names: CNames, signatures: Sequence[Signature], libraries: Sequence[LibraryUse], target: Target) -> str:
@@ -122,7 +122,7 @@ class _Passed:
     """An argument or result of a function in the header."""
 
     name: str
-    """What C calls it."""
+    """The name in C."""
 
     spec: TensorSpec
     is_output: bool
@@ -139,7 +139,7 @@ class _Passed:
 
     @property
     def words(self) -> int:
-        """How many words of a frame hold it."""
+        """The number of words of a frame that hold it."""
         return 1 if self.spec.is_scalar else 3 + 2 * len(self.spec.shape)
 
     def put(self, word: int) -> str:
@@ -224,7 +224,7 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
 """
 
     def _condition(self, requirement: Requirement) -> str:
-        """Return a requirement as a C condition. Terms beside the largest number move to the other side: a sum with it
+        """Return a requirement as a C condition. Terms added to the largest number move to the other side: the sum
         would not fit in 64 bits."""
         lhs, rhs = requirement.lhs, requirement.rhs
         if names_in(rhs) and constant_of(rhs) > MAX_ARGUMENT_SIZE:

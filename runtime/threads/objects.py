@@ -17,16 +17,16 @@ THREADS_FILE = "relex_threads.o"
 
 @dataclass(frozen=True)
 class _System:
-    """What pools for an operating system differ in."""
+    """The parts of a pool that depend on the operating system."""
 
     hooks: str
-    """The file that has the pool begin and end with the program."""
+    """The file that starts and stops the pool with the program."""
 
     clock: int
     """The C library's number of the monotonic clock."""
 
     online: int
-    """What `sysconf` calls the number of processors."""
+    """The argument for which `sysconf` returns the number of processors."""
 
 
 _MACOS = _System("object_macos.ll", clock=6, online=58)

@@ -25,7 +25,8 @@ WORTH_WAKING = 40_000
 """Nanoseconds of work that are worth waking threads for."""
 
 SURE = 2
-"""How many times as long work must have been, by an earlier measurement, to be shared without another one."""
+"""The factor by which an earlier measurement must exceed these limits for work to be shared without another
+measurement."""
 
 PATIENCE = 100_000
 """Nanoseconds that a thread waits for work before it sleeps."""

@@ -1,4 +1,4 @@
-"""How far a campaign has come."""
+"""Progress of a campaign."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERDICTS = ("right", "refused", "skipped", "wrong")
 
 @dataclass
 class State:
-    """The seed of a campaign, the number of its next program, and what came of those before it."""
+    """The seed of a campaign, the number of its next program, and the outcomes of those before it."""
 
     seed: int
     subjects: list[str]
@@ -29,13 +29,13 @@ class State:
     """The numbers of programs that have begun, but whose outcome is not known: they are tried again."""
     seconds: float = 0.0
     counts: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
-    """How many programs of each subject had each verdict."""
+    """The number of programs with each verdict, by subject."""
     reasons: Counter[str] = field(default_factory=Counter[str])
     """Why programs were refused or skipped, and how often."""
     examples: dict[str, int] = field(default_factory=dict[str, int])
     """The number of the first program with each of these reasons: a refusal may hide a mistake."""
     elements: Counter[str] = field(default_factory=Counter[str])
-    """How many elements of each operator's results were checked, and how many of these a check could decide."""
+    """The number of elements of each operator's results that were checked, and of those that a check could decide."""
     findings: list[str] = field(default_factory=list[str])
     """The files of programs that were wrong."""
 
@@ -63,12 +63,12 @@ class State:
 
     @property
     def programs(self) -> int:
-        """How many programs were tried."""
+        """The number of programs that were tried."""
         return sum(sum(counts.values()) for counts in self.counts.values())
 
     @property
     def wrong(self) -> int:
-        """How many programs were wrong."""
+        """The number of programs that were wrong."""
         return sum(counts["wrong"] for counts in self.counts.values())
 
     def save(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a campaign tries: programs, and what must be true of each."""
+"""Subjects of a campaign: programs, and what must be true of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Skip(Exception):
 
 
 COUNTS: ContextVar[Counter[str] | None] = ContextVar("COUNTS", default=None)
-"""What the check of a program counts."""
+"""The counters of the check of a program."""
 
 
 @contextmanager
@@ -53,7 +53,7 @@ class Subject(ABC):
 
     name: ClassVar[str]
     weight: ClassVar[int] = 1
-    """How often the subject is drawn, relative to the others."""
+    """The relative frequency with which the subject is drawn."""
 
     @abstractmethod
     def make(self, random: Random) -> Case:

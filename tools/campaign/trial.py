@@ -25,13 +25,13 @@ from relex.tools.diagnostics import ToolError, make_folder, read_text, write_byt
 Verdict = Literal["right", "refused", "skipped", "wrong"]
 
 HEADER = "// subject: "
-"""What the line of a file begins with that says how its program is tried."""
+"""The prefix of the line in a file that says how its program is tried."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a program. `message` says why it was refused or skipped, or what is wrong; `path` is the file that
-    shows it; `number` is that of the program in its campaign; `counts` is what its check has counted."""
+    """The outcome of a program. `message` says why it was refused or skipped, or what is wrong; `path` is the file that
+    shows it; `number` is that of the program in its campaign; `counts` are the counters of its check."""
 
     subject: str
     verdict: Verdict

@@ -22,7 +22,7 @@ from relex.tools.campaign.trial import Outcome, subject_of, try_number, write_ca
 from relex.tools.start import collect_seldom
 
 COMMAND = (sys.executable, "-m", "relex.tools.campaign.workers")
-"""What a process runs."""
+"""The command that a process runs."""
 
 try:
     import resource
@@ -37,12 +37,12 @@ PATIENCE = 900.0
 """The time until a process that does nothing counts as hanging. A busy machine may slow down one that computes."""
 
 PROGRAMS = 300
-"""How many programs a process tries: another one starts with fresh memory."""
+"""The number of programs that a process tries before another one replaces it, with fresh memory."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What all processes of a campaign know."""
+    """The settings shared by all processes of a campaign."""
 
     seed: int
     subjects: Sequence[str]
@@ -70,7 +70,7 @@ class Worker:
 
     @property
     def output(self) -> IO[str]:
-        """What the process prints: a line for each program."""
+        """The output of the process: a line for each program."""
         assert self._process.stdout is not None
         return self._process.stdout
 

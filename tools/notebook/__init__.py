@@ -1,1 +1,1 @@
-"""What Jupyter and marimo show of modules, functions, executables, profiles and schedules, as HTML."""
+"""HTML representations of modules, functions, executables, profiles and schedules, for Jupyter and marimo."""

@@ -1,4 +1,4 @@
-"""The programs that notebooks run in, IPython's kernels and marimo's: what they are told to show, and how."""
+"""Integration with the programs that notebooks run in, IPython's kernels and marimo's: what they show, and how."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _print_pretty(op: Operation, printer: Any, cycle: bool) -> None:
 
 
 def notebook_display() -> Callable[[str, str], None] | None:
-    """Return what shows a text and the same as HTML in the notebook that standard output goes to; None if it goes
-    anywhere else, or if nothing is to be colored."""
+    """Return a function that shows a text and the same as HTML in the notebook that standard output goes to; None if it
+    goes anywhere else, or if nothing is to be colored."""
     return None if os.environ.get("NO_COLOR") else _DISPLAYS.get(type(sys.stdout).__module__.partition(".")[0])
 
 
@@ -86,4 +86,4 @@ def _display_in_marimo(text: str, html: str) -> None:
 
 
 _DISPLAYS = {"ipykernel": _display_in_jupyter, "marimo": _display_in_marimo}
-"""How to show something, by the package that standard output is of."""
+"""The display function for each package that may provide standard output."""

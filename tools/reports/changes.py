@@ -1,4 +1,4 @@
-"""What differs between two listings, for showing them side by side."""
+"""The differences between two listings, for showing them side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_LINES = 6000
 _NUMBER = re.compile(r"%\d+|_\d+\b")
 
 Change = tuple[int, int, int, int]
-"""Lines of a text, from and to, that others take the place of, from and to."""
+"""The start and the end of a range of lines, and those of the lines that replace it."""
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> list[Change]:

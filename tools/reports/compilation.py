@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Report:
     """
-    What passes have done to a program, as a page for browsers: `html` is its text, and Jupyter and marimo show it.
+    The effects of passes on a program, as a page for browsers: `html` is its text, and Jupyter and marimo show it.
 
     The page is one file, which needs no network: passes with their times, the program before and after each, graphs,
     schedules with the rules that were refused, memory, assembly, and the times of calls if a profile was made.

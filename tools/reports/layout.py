@@ -1,8 +1,8 @@
 """The layout of a picture of a graph: Sugiyama's, in layers from the sources to the results.
 
-Layers follow the longest path, arrows that pass layers get a way between their boxes, the order within each layer saves
-crossings, then positions follow. No layout library is both pure Python and well kept, and a report must need neither a
-network nor a C library.
+Layers follow the longest path, arrows that cross layers are routed between their boxes, the order within each layer
+reduces crossings, then positions follow. No layout library is both pure Python and well maintained, and a report must
+need neither a network nor a C library.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ GAP = 28.0
 """Pixels between boxes."""
 
 SWEEPS = 8
-"""How often the layers are ordered by their neighbours, down and up."""
+"""The number of times that the layers are ordered by their neighbours, down and up."""
 
 
 @dataclass(kw_only=True)
 class Node:
-    """What takes a place in a layer: a box, or an arrow on its way through."""
+    """An item of a layer: a box, or an arrow that passes through."""
 
     width: float = 10.0
     height: float = 0.0

@@ -1,4 +1,4 @@
-"""What plan-memory decided: where the buffers of a function lie in its arena, and from when to when."""
+"""The decisions of plan-memory: the places of a function's buffers in its arena, and their lifetimes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MemoryPlan:
     """The calls and other ops that access its buffers, in order."""
     buffers: tuple[Buffer, ...]
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The dynamic sizes for which all numbers are: those for which `plan-memory` packs the buffers."""
+    """The dynamic sizes that all numbers refer to: those for which `plan-memory` packs the buffers."""
 
 
 def memory_plans(module: ModuleOp) -> list[MemoryPlan]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCRIPTS = ("report.js", "program.js", "pictures.js", "findings.js")
-"""What the page is shown by: its frame, and the tabs."""
+"""The scripts that show the page: its frame, and the tabs."""
 
 
 def make_page(report: Report) -> str:

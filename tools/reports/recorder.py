@@ -23,7 +23,7 @@ from relex.tools.reports.memory import MemoryPlan, memory_plans
 
 @dataclass(frozen=True)
 class Remark:
-    """What a pass said about an op."""
+    """A remark of a pass about an op."""
 
     function: str
     place: str
@@ -35,7 +35,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found out about a function after a pass."""
+    """The result of a check of a function after a pass."""
 
     function: str
     kind: str
@@ -55,7 +55,7 @@ class Step:
     drawings: dict[str, Drawing] = field(default_factory=dict[str, Drawing])
     remarks: list[Remark] = field(default_factory=list[Remark])
     findings: list[Finding] = field(default_factory=list[Finding])
-    """What `--check-each` or `check-tir` found out, if one of them runs."""
+    """The findings of `--check-each` or `check-tir`, if one of them runs."""
     error: str = ""
     """Why the pass failed, or what it broke, if it did."""
 
@@ -68,7 +68,7 @@ class Step:
 
 @dataclass
 class Recorder(Instrumentation):
-    """Takes down the program after each pass, how long the pass took, and what it said."""
+    """Records the program after each pass, how long the pass took, and what it said."""
 
     steps: list[Step] = field(default_factory=list[Step])
     plans: list[MemoryPlan] = field(default_factory=list[MemoryPlan])
@@ -100,7 +100,7 @@ class Recorder(Instrumentation):
             self.steps.append(Step(p.name, seconds, remarks=list(self._remarks), error="this pass failed"))
 
     def stopped(self, error: Exception) -> None:
-        """Take down why the last pass failed, or what a check has found wrong with it."""
+        """Record why the last pass failed, or what a check has found wrong with it."""
         step = self.steps[-1]
         if not isinstance(error, CompileError):
             step.error = describe(error)
@@ -110,13 +110,13 @@ class Recorder(Instrumentation):
         self.found(Finding(name, "wrong", d.reason or d.message) for name, d in wrong.items())
 
     def remark(self, diagnostic: Diagnostic) -> None:
-        """Take down a remark or a warning of the running pass."""
+        """Record a remark or a warning of the running pass."""
         place = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}" if diagnostic.line else ""
         d = diagnostic
         self._remarks.append(Remark(_function_of(d), place, d.reason or d.message, d.notes, d.steps))
 
     def found(self, findings: Iterable[Finding]) -> None:
-        """Take down what a check has found out about the last pass."""
+        """Record what a check has found out about the last pass."""
         self.steps[-1].findings += findings
 
     @property

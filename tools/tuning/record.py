@@ -19,7 +19,7 @@ from relex.tools.diagnostics import ToolError, read_text, write_bytes
 
 
 class Record:
-    """What was tuned for a target, by the identity of loop functions."""
+    """The tuned schedules for a target, by the identity of loop functions."""
 
     def __init__(self, target: Target):
         self.target = target

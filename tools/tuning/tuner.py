@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
 
 LEAST_GAIN = 1.03
-"""How many times faster than the default a schedule has to be: measuring is not more exact."""
+"""The factor by which a schedule has to be faster than the default: measurements are not more exact."""
 
 ROUNDS = 5
-"""How often each candidate is measured, in turns with the default."""
+"""The number of measurements of each candidate, in turns with the default."""
 
 MORE_ROUNDS = 25
-"""How often the fastest one is, in the end."""
+"""The number of measurements of the fastest candidates at the end."""
 
 RTOL = 1e-4
 """The largest difference of results, relative to the largest of them: sums may be reordered."""
@@ -51,7 +51,7 @@ class Tuned:
 
     func: PrimFuncOp
     calls: int
-    """How often the program calls it."""
+    """The number of calls of the function in the program."""
     default: float
     """Seconds of a call."""
     best: float
@@ -60,7 +60,7 @@ class Tuned:
 
     @property
     def gain(self) -> float:
-        """How many times faster than the default the fastest schedule is."""
+        """The speedup of the fastest schedule over the default."""
         return self.default / self.best
 
     def __str__(self) -> str:

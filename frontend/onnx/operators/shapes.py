@@ -208,5 +208,5 @@ def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor
 
 @imports("OptionalHasElement")
 def has_element(node: Node, x: object = None) -> Operand:
-    """Whether an optional value is there."""
+    """Whether an optional value is present."""
     return Known(np.array(x is not None and not isinstance(x, Empty)))

@@ -46,7 +46,7 @@ class Forest:
     yes: Array
     no: Array
     missing: Array
-    """Whether NaN goes where a true comparison goes."""
+    """Whether NaN takes the branch of a true comparison."""
     roots: Array
     votes: Array
 

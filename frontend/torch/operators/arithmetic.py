@@ -87,7 +87,7 @@ def _scaled(x: Operand, factor: Any) -> Operand:
 
 @imports("aten.add")
 def add(node: Node, x: Value, y: Value, alpha: float = 1) -> Operand:
-    """The sum, of truth values whether one is true."""
+    """The sum; for booleans, logical or."""
     if node.result_type == i1:
         return op.logical_or(node.typed(x), node.typed(y))
     return op.add(node.typed(x), _scaled(node.typed(y), alpha))
@@ -183,7 +183,7 @@ def clamp(node: Node, x: Value, low: Value | None = None, high: Value | None = N
 
 @imports("aten.isfinite", "aten.isinf", "aten.isnan")
 def classify(node: Node, x: Tensor) -> Operand:
-    """Whether elements are finite, infinite or no numbers."""
+    """Whether elements are finite, infinite or NaN."""
     if not node.is_float(x):
         return node.full(node.shape(x), node.name == "isfinite", i1)
     return {"isfinite": op.isfinite, "isinf": op.isinf, "isnan": op.isnan}[node.name](x)

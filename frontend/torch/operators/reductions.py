@@ -62,7 +62,7 @@ def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False
 
 @imports("aten.any", "aten.all")
 def any_or_all(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
-    """Whether one element is other than zero, or all are."""
+    """Whether any element is nonzero, or all are."""
     reduce = op.max if "any" in node.fx.target.__name__ else op.min
     return _reduced(node, reduce, node.typed(x, i1), axes, keepdim)
 
@@ -98,8 +98,8 @@ def vector_norm(
 
 @imports("aten.cdist", "aten._cdist_forward")
 def distances(node: Node, x: Tensor, y: Tensor, order: float = 2.0, mode: int | None = None) -> Operand:
-    """The norms of the differences between each row of one matrix and each of another, whatever way to compute them is
-    asked for."""
+    """The norms of the differences between each row of one matrix and each of another, whichever way to compute them is
+    requested."""
     rows, columns = op.expand_dims(x, node.rank(x) - 1), op.expand_dims(y, node.rank(y) - 2)
     return _norm(node, node.tensor(op.subtract(rows, columns)), order, -1, keepdim=False)
 

@@ -34,7 +34,7 @@ class Simplify(RewritePattern):
 
     @property
     def title(self) -> str:
-        """What errors call it."""
+        """The name used in error messages."""
         return f"simplification '{self.simplification.__qualname__}'"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:

@@ -1,4 +1,4 @@
-"""What is printed is read back, and prints the same."""
+"""Printed programs are read back, and print the same."""
 
 from __future__ import annotations
 

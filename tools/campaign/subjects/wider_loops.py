@@ -24,7 +24,7 @@ from relex.tools.campaign.comparing import skip_unused_sizes
 from relex.tools.campaign.subject import Case, Subject, count
 
 OF_OPERATORS = 0.7
-"""How often loops are those of operators."""
+"""The probability that loops are those of operators."""
 
 
 class WiderLoopsSubject(Subject):
@@ -51,7 +51,7 @@ class WiderLoopsSubject(Subject):
 
 
 class Held:
-    """How the ops of a run agree with their formulas."""
+    """The agreement of the ops of a run with their formulas."""
 
     def __init__(self) -> None:
         self.wrong: str | None = None
@@ -65,7 +65,8 @@ class Held:
 
 
 def interpreted_with(held: Held, module: ModuleOp) -> Any:
-    """Return the function @main of a program as loops, whose ops are held to their formulas when it is called."""
+    """Return the function @main of a program as loops, whose ops are checked against their formulas when it is
+    called."""
     module = module.clone()
     interface = signatures(module)
     apply_pass(LegalizeOpsPass(), make_context(), module)

@@ -1,4 +1,5 @@
-"""How lit runs the .mlir files of this folder: every `// RUN:` line is a shell command that must succeed."""
+"""Configuration of lit for the .mlir files of this folder: every `// RUN:` line is a shell command that must
+succeed."""
 
 import os
 import sys
@@ -20,7 +21,7 @@ config.test_exec_root = str(tests.parent / "build" / "lit")
 # The tools of the Python that runs lit come before all others of the same name.
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
-# What a pass makes is printed and read back. A package that is not installed is loaded from its file.
+# The output of a pass is printed and read back. A package that is not installed is loaded from its file.
 flags = ["--verify-roundtrip"]
 if not any(entry.name == "my-rule" for entry in entry_points(group="xdsl.universe")):
     flags.append(f"--load-passes='{tests.parent / 'my_rule' / 'my_rule.py'}'")
