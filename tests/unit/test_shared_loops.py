@@ -87,13 +87,16 @@ def test_sizes_of_the_run() -> None:
     [
         unary("exp", "1000x1000"),
         unary("softmax", "1000x1000", "axis = -1"),
-        unary("permute_dims", "1000x1000", "axes = [1, 0]"),
         unary("layer_norm", "1000x1000", "axes = [-1] epsilon = 1.0e-5", weights="1000"),
     ],
 )
 def test_one_nest_is_shared_as_a_whole(text: str) -> None:
     """It has been merged before, and works in buffers of its own."""
     assert len(shared(text)) == 1
+
+
+def test_tiles_of_a_transpose_are_shared_in_all_strips() -> None:
+    assert shared(unary("permute_dims", "1000x1000", "axes = [1, 0]")) == [5, 125]
 
 
 def test_a_batch_of_open_size_is_shared_with_what_is_in_it() -> None:
