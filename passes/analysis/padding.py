@@ -85,6 +85,23 @@ def loops_with_padding(block: BlockOp, least: float) -> list[ForOp]:
     return [loop for loop in loops if loop.kind.data is LoopKind.SERIAL and shares[loop] >= least]
 
 
+def taps_with_padding(block: BlockOp, least: float) -> list[tuple[ForOp, ForOp]]:
+    """Return pairs of a serial loop and an unrolled one inside, whose numbers of iterations are known, that alone tell
+    in which iterations an operand is padding: the taps of a window, and the results of a row. They are at least a share
+    of all iterations."""
+    try:
+        bounds = bounds_of_terms(block)
+    except PassError:
+        return []
+    loops = loops_of(block)
+    shares: dict[tuple[ForOp, ...], float] = defaultdict(float)
+    for bound in bounds:
+        shares[tuple(loop for loop in loops if bound.uses(loop))] += 1 - bound.share(loops)
+    kinds = [LoopKind.SERIAL, LoopKind.UNROLLED]
+    pairs = [(used, share) for used, share in shares.items() if [loop.kind.data for loop in used] == kinds]
+    return [(taps, row) for (taps, row), share in pairs if share >= least]
+
+
 def pads(block: BlockOp) -> bool:
     """Return whether a block copies elements, and stores zeros around them."""
     store = block.body.block.last_op

@@ -234,6 +234,10 @@ MIN_SHARE_OF_PADDING = 1 / 64
 """Share of the terms that are products with padding from which on tiles skip them; for fewer, loops of known bounds are
 faster."""
 
+MAX_COPIES_OF_TAPS = 96
+"""Multiplications of vectors, at most, of a tile and all taps of a row of a window that are written out: three for each
+sum that AVX-512 has registers for. More take longer to compile."""
+
 L2_SIZES_TO_PREFETCH = 1 / 4
 """The size of a constant operand, as a multiple of the second-level cache, from which on tiles prefetch it: functions
 that run in between leave little of it there."""

@@ -18,14 +18,13 @@ from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
 from relex.dialects.index.expr import IndexExpr
 from relex.dialects.target import Target, set_target
-from relex.dialects.tir import BlockOp, ForOp
+from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import ApplyTuningPass
-from relex.passes.analysis.loop_tree import guard_of
+from relex.passes.analysis.loop_tree import guard_of, label_of, loops_of
 from relex.passes.analysis.padding import Bound
 from relex.passes.base import run_pass
-from relex.passes.cpu import cost
 from relex.passes.schedule import Loop, Schedule
 from relex.reference import check_pass, interpret
 from relex.runtime import build
@@ -73,6 +72,22 @@ def same_bits(one: object, other: object) -> bool:
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b))
 
 
+def loops_of_taps(module: ModuleOp, *, strict: bool = False) -> list[tuple[str, ...]]:
+    """The loops of each sum of products after the default schedule for AVX-512, from the blocks of channels on; those
+    that are unrolled have a star."""
+    set_target(module, Target("x86_64-unknown-linux-gnu", "skylake-avx512"))
+    for _, group in pipeline("loops", strict=strict):
+        for p in group:
+            module = run_pass(p, module)
+    found: list[tuple[str, ...]] = []
+    for block in module.walk():
+        if isinstance(block, BlockOp) and any(inner.name == "arith.mulf" for inner in block.walk()):
+            labels = [f"{label_of(o)}{'*' * (o.kind.data is LoopKind.UNROLLED)}".strip("@") for o in loops_of(block)]
+            starts = [i for i, label in enumerate(labels) if label.strip("*") in ("b", "c", "b_rest", "c_rest")]
+            found.append(tuple(labels[min(starts, default=0) :]))
+    return found
+
+
 SHAPES: dict[str, tuple[Sequence[int], Sequence[int], dict[str, Any]]] = {
     "3x3": ((1, 32, 7, 7), (32, 32, 3, 3), {"padding": [1, 1]}),
     "one image of several": ((3, 16, 9, 10), (32, 16, 3, 3), {"padding": [1, 1]}),
@@ -103,7 +118,7 @@ class TestConvolutions:
         special = [0, -0.0, np.inf, 1e-40, -1e-40, -np.inf, np.nan]
         x.flat[RNG.choice(x.size, len(special), replace=False)] = special
         found = build(module)["main"](x)
-        monkeypatch.setattr(cost, "MIN_SHARE_OF_PADDING", 2)
+        monkeypatch.setattr(Schedule, "skip_padding", lambda self, loop: None)  # pyright: ignore
         assert not is_skipped(module.clone())
         assert same_bits(found, build(module)["main"](x))
         finite = np.nan_to_num(x, posinf=1, neginf=-1)
@@ -138,6 +153,36 @@ class TestConvolutions:
         }}""")
         module = network((1, 32, 7, 7), numbers((32, 32, 3, 3)), padding=[1, 1])
         assert is_skipped(module, passes=[ApplyTuningPass(str(file))])
+
+    def test_taps_of_whole_rows_are_written_out(self) -> None:
+        """With a loop inside, which comes after the taps if none does before."""
+        sizes, shape, options = SHAPES["3x3"]
+        main, rest = loops_of_taps(network(sizes, numbers(shape), **options))
+        assert main[:5] == ("c", "s*", "r", "y_1*", "x*")
+        assert rest[:5] == ("c_rest", "s_rest*", "r_rest", "y_rest_1*", "x_rest*")
+
+    def test_channels_stay_inside_of_taps(self) -> None:
+        """Those of a block come after the taps as they are."""
+        module = parse_module("""
+        func.func @main(%x: tensor<1x2x7x7x16xf32>) -> tensor<1x2x7x7x32xf32> {
+          %w = relex.constant dense<0.5> : tensor<2x2x3x3x16x32xf32>
+          %0 = relex.conv2d_blocked %x, %w padding = [1, 1]
+              : (tensor<1x2x7x7x16xf32>, tensor<2x2x3x3x16x32xf32>) -> tensor<1x2x7x7x32xf32>
+          func.return %0 : tensor<1x2x7x7x32xf32>
+        }""")
+        assert ("b", "r", "s*", "c") in [loops[:4] for loops in loops_of_taps(module.clone())]
+        x = numbers((1, 2, 7, 7, 16))
+        wanted = cast(Array, interpret(module)["main"](x))
+        np.testing.assert_allclose(cast(Array, build(module)["main"](x)), wanted, 1e-4, 1e-4)
+
+    def test_taps_keep_their_order_in_strict_programs(self) -> None:
+        sizes, shape, options = SHAPES["3x3"]
+        for loops in loops_of_taps(network(sizes, numbers(shape), **options), strict=True):
+            assert not any(label in ("s*", "s_rest*") for label in loops)
+
+    def test_large_windows_are_not_written_out(self) -> None:
+        module = network((1, 32, 7, 7), numbers((32, 32, 7, 7)), padding=[3, 3])
+        assert not any("s*" in loops for loops in loops_of_taps(module))
 
     @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
     def test_weights_that_are_not_finite(self, special: float) -> None:

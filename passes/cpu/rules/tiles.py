@@ -13,7 +13,6 @@ from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import loops_of
-from relex.passes.analysis.padding import loops_with_padding
 from relex.passes.analysis.reductions import order_matters
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
@@ -22,6 +21,7 @@ from relex.passes.cpu.reductions import block_named, bytes_of, element_written, 
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.skipping import skip_padding
 from relex.passes.cpu.steps import Nest, can_follow, dispatch, move_consumer, part, parts, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
 
@@ -45,8 +45,8 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     is packed right before all rows use it, and is still in a cache then; several are packed together if columns are
     contiguous. Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the
     next one; rows that would evict each other from the first-level cache are copied (`row_blocks.py`). Terms that are
-    products with the zeros of a padded copy are skipped where they are so for all of a tile. Large packed operands are
-    prefetched.
+    products with the zeros of a padded copy are skipped where they are so for all of a tile, and at the ends of rows,
+    if a tile has whole rows of an image (`skipping.py`). Large packed operands are prefetched.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -245,7 +245,7 @@ def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for user in (init, nest.block, epilogue):
         _use_registers(schedule, user, nest, row_tile, tile.lanes)
-    _skip_padding(schedule, nest.block)
+    skip_padding(schedule, nest.block)
 
 
 def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
@@ -281,8 +281,8 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     users = (added,) if partial is None else (Block(added.func, f"{added.name}_init"), added, nest.block)
     for user in users:
         _use_registers(schedule, user, replace(nest, block=added), row_tile, tile.lanes)
-    _skip_padding(schedule, added)
     _prefetch(schedule, added, nest.terms, tiling)
+    skip_padding(schedule, added)
 
 
 def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[_Nest, Loop | None]:
@@ -298,12 +298,6 @@ def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[
         return nest, None
     step, partial = schedule.split(nest.terms[last], [None, count])
     return replace(nest, terms=[*nest.terms[:last], step, *nest.terms[last + 1 :]]), partial
-
-
-def _skip_padding(schedule: Schedule, block: Block) -> None:
-    """Leave out the terms of tiles that are products with padding."""
-    for loop in map(named, loops_with_padding(schedule.block_op(block), cost.MIN_SHARE_OF_PADDING)):
-        schedule.skip_padding(loop)
 
 
 def _prefetch(schedule: Schedule, block: Block, terms: Sequence[Loop], tiling: _Tiling) -> None:
