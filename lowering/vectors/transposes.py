@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import DenseArrayBase, FixedBitwidthType, MemRefType, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
@@ -16,8 +16,9 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import IndexExpr, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir.accesses import is_pure
-from relex.lowering.support.aliasing import has_own_memory
+from relex.lowering.support.aliasing import are_apart
 from relex.lowering.vectors.lanes import Emitter
+from relex.passes.cpu import cost
 
 GROUP_BITS = 128
 """Bits of a part of a vector register in which an instruction interleaves the elements of two registers. Others move
@@ -35,6 +36,8 @@ class _Square:
     written: scf.ForOp
     load: memref.LoadOp
     store: memref.StoreOp
+    extent: int
+    """The number of iterations of the loop along which elements are read."""
 
     @property
     def ops(self) -> list[Operation]:
@@ -46,10 +49,10 @@ class _Square:
 def transpose(loop: scf.ForOp, length: int, vector_bits: int) -> bool:
     """
     If a loop to vectorize, with as many iterations as a vector register of the target has elements, or its half or
-    quarter, copies elements into a buffer that aliases no other, and the loop around it, with as many or a multiple,
-    does nothing else and reads neighbouring elements, replace both by loads and stores of vectors and shuffles: `n`
-    vectors of `n` elements take `log2(n)` shuffles each, where elements one by one would take `n` loads. Return whether
-    they are such loops.
+    quarter, copies elements into a buffer that aliases no other, and the loop around it, with as many or a small
+    multiple, does nothing else and reads neighbouring elements, replace both by loads and stores of vectors and
+    shuffles: `n` vectors of `n` elements take `log2(n)` shuffles each, where elements one by one would take `n` loads.
+    Return whether they are such loops.
 
     ```mlir
     scf.for %k = %c0 to %c4 step %c1 {
@@ -64,7 +67,7 @@ def transpose(loop: scf.ForOp, length: int, vector_bits: int) -> bool:
     if square is None or not _suits(square, length, vector_bits):
         return False
     out = Emitter(length, InsertPoint.before(square.read), loop.location)
-    for start in range(0, _extent(square.read) or 0, length):
+    for start in range(0, square.extent, length):
         _emit(square, start, length, out)
     Rewriter.erase_op(square.read)
     return True
@@ -128,7 +131,7 @@ def _zipped(length: int, group: int) -> tuple[list[int], list[int]]:
 def _square(loop: scf.ForOp) -> _Square | None:
     """Return the loops, if they do nothing but copy elements."""
     around = loop.parent_op()
-    if not isinstance(around, scf.ForOp) or around.iter_args:
+    if not isinstance(around, scf.ForOp) or around.iter_args or (extent := _extent(around)) is None:
         return None
     inside = [op for op in loop.body.block.ops if not isinstance(op, scf.YieldOp)]
     between = [op for op in around.body.block.ops if op is not loop and not isinstance(op, scf.YieldOp)]
@@ -138,7 +141,7 @@ def _square(loop: scf.ForOp) -> _Square | None:
         return None
     if not all(is_pure(op) and not op.regions for op in (*between, *inside) if op not in (loads[0], stores[0])):
         return None
-    return _Square(around, loop, loads[0], stores[0])
+    return _Square(around, loop, loads[0], stores[0], extent)
 
 
 def _extent(loop: scf.ForOp) -> int | None:
@@ -147,20 +150,18 @@ def _extent(loop: scf.ForOp) -> int | None:
 
 
 def _suits(square: _Square, length: int, vector_bits: int) -> bool:
-    """Return whether the elements fill registers, are neighbours along one of the loops each, and go to other memory
-    than they come from. A buffer that the function allocates is apart from its arguments."""
+    """Return whether the elements fill registers, in few squares, are neighbours along one of the loops each, and go to
+    other memory than they come from."""
     load, store, kind = square.load, square.store, square.load.res.type
     if not isinstance(kind, FixedBitwidthType) or kind.bitwidth not in (8, 16, 32, 64):
         return False
     if length * kind.bitwidth not in (bits for bits in REGISTER_BITS if bits <= vector_bits):
         return False
-    if (extent := _extent(square.read)) is None or extent % length:
+    if square.extent % length or square.extent > max(length, cost.MAX_SIDE):
         return False
-    is_local = isinstance(load.memref.owner, Block) or has_own_memory(load.memref)
-    is_apart = store.memref is not load.memref and has_own_memory(store.memref) and is_local
     read, written = square.read.body.block.args[0], square.written.body.block.args[0]
     is_transpose = _is_along(load.memref, load.indices, read) and _is_along(store.memref, store.indices, written)
-    return is_apart and is_transpose
+    return is_transpose and are_apart(store.memref, load.memref)
 
 
 def _is_along(buffer: SSAValue, indices: Sequence[SSAValue], variable: SSAValue) -> bool:

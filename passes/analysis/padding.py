@@ -73,33 +73,33 @@ def bounds_of_terms(block: BlockOp) -> list[Bound]:
 def loops_with_padding(block: BlockOp, least: float) -> list[ForOp]:
     """Return the serial loops of which `skip_padding` leaves out at least a share of the iterations, outermost first.
     Iterations of unknown numbers of loops are not left out."""
-    try:
-        bounds = bounds_of_terms(block)
-    except PassError:
-        return []
-    loops = loops_of(block)
     shares: dict[ForOp, float] = defaultdict(float)
-    for bound in bounds:
-        for innermost in [loop for loop in loops if bound.uses(loop)][-1:]:
-            shares[innermost] += 1 - bound.share(loops)
-    return [loop for loop in loops if loop.kind.data is LoopKind.SERIAL and shares[loop] >= least]
+    for used, share in _shares_of_padding(block).items():
+        shares[used[-1]] += share
+    return [loop for loop in loops_of(block) if loop.kind.data is LoopKind.SERIAL and shares[loop] >= least]
 
 
 def taps_with_padding(block: BlockOp, least: float) -> list[tuple[ForOp, ForOp]]:
     """Return pairs of a serial loop and an unrolled one inside, whose numbers of iterations are known, that alone tell
     in which iterations an operand is padding: the taps of a window, and the results of a row. They are at least a share
     of all iterations."""
+    kinds = [LoopKind.SERIAL, LoopKind.UNROLLED]
+    found = [used for used, share in _shares_of_padding(block).items() if share >= least]
+    return [(used[0], used[1]) for used in found if [loop.kind.data for loop in used] == kinds]
+
+
+def _shares_of_padding(block: BlockOp) -> dict[tuple[ForOp, ...], float]:
+    """Return the loops that tell whether an operand is padding, and the share of iterations in which it is."""
     try:
         bounds = bounds_of_terms(block)
     except PassError:
-        return []
+        return {}
     loops = loops_of(block)
     shares: dict[tuple[ForOp, ...], float] = defaultdict(float)
     for bound in bounds:
-        shares[tuple(loop for loop in loops if bound.uses(loop))] += 1 - bound.share(loops)
-    kinds = [LoopKind.SERIAL, LoopKind.UNROLLED]
-    pairs = [(used, share) for used, share in shares.items() if [loop.kind.data for loop in used] == kinds]
-    return [(taps, row) for (taps, row), share in pairs if share >= least]
+        if used := tuple(loop for loop in loops if bound.uses(loop)):
+            shares[used] += 1 - bound.share(loops)
+    return shares
 
 
 def pads(block: BlockOp) -> bool:

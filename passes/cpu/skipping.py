@@ -9,7 +9,7 @@ from relex.passes.analysis.reductions import order_matters
 from relex.passes.analysis.sharing import is_spatial
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import count, named
-from relex.passes.schedule import Block, Schedule
+from relex.passes.schedule import Block, Loop, Schedule
 
 
 def skip_padding(schedule: Schedule, block: Block) -> None:
@@ -17,11 +17,12 @@ def skip_padding(schedule: Schedule, block: Block) -> None:
     has whole rows of an image."""
     for loop in map(named, loops_with_padding(schedule.block_op(block), cost.MIN_SHARE_OF_PADDING)):
         schedule.skip_padding(loop)
-    for taps, row in taps_with_padding(schedule.block_op(block), cost.MIN_SHARE_OF_PADDING):
+    found = taps_with_padding(schedule.block_op(block), cost.MIN_SHARE_OF_PADDING)
+    for taps, row in [(named(taps), named(row)) for taps, row in found]:
         _skip_in_rows(schedule, block, taps, row)
 
 
-def _skip_in_rows(schedule: Schedule, block: Block, taps: ForOp, row: ForOp) -> None:
+def _skip_in_rows(schedule: Schedule, block: Block, taps: Loop, row: Loop) -> None:
     """
     Write out the taps of a window, so that for each it is known which results of a row it reads padding for. Each tap
     keeps a loop of its own: otherwise LLVM would keep elements that several taps read in the registers of the tile.
@@ -36,18 +37,18 @@ def _skip_in_rows(schedule: Schedule, block: Block, taps: ForOp, row: ForOp) -> 
     }
     ```
     """
-    op = schedule.block_op(block)
+    op, written_out = schedule.block_op(block), schedule.loop_op(taps)
     loops = loops_of(op)
-    at = loops.index(taps)
+    at = loops.index(written_out)
     unrolled = [loop for loop in loops if loop.kind.data is LoopKind.UNROLLED]
-    if count([taps, *unrolled]) > cost.MAX_COPIES_OF_TAPS:
+    if count([written_out, *unrolled]) > cost.MAX_COPIES_OF_TAPS:
         return
     if all(loop.kind.data is not LoopKind.SERIAL for loop in loops[at + 1 :]):
         if at == 0 or not _is_serial_term(loops[at - 1]) or order_matters(op) is not None:
             return
-        schedule.reorder(named(taps), named(loops[at - 1]))
-    schedule.unroll(named(taps))
-    schedule.skip_padding(named(row))
+        schedule.reorder(taps, named(loops[at - 1]))
+    schedule.unroll(taps)
+    schedule.skip_padding(row)
 
 
 def _is_serial_term(loop: ForOp) -> bool:

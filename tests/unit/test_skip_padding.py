@@ -47,10 +47,12 @@ def network(sizes: Sequence[int | str], weight: Array, *, constant: bool = True,
     return builder.get()
 
 
-def scheduled(module: ModuleOp, cpu: str = "haswell", passes: Sequence[ModulePass] = ()) -> ModuleOp:
+def scheduled(
+    module: ModuleOp, cpu: str = "haswell", passes: Sequence[ModulePass] = (), *, strict: bool = False
+) -> ModuleOp:
     """A program after the default schedule for a processor."""
     set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
-    for _, group in pipeline("loops", passes=passes):
+    for _, group in pipeline("loops", passes=passes, strict=strict):
         for p in group:
             module = run_pass(p, module)
     module.verify()
@@ -75,12 +77,8 @@ def same_bits(one: object, other: object) -> bool:
 def loops_of_taps(module: ModuleOp, *, strict: bool = False) -> list[tuple[str, ...]]:
     """The loops of each sum of products after the default schedule for AVX-512, from the blocks of channels on; those
     that are unrolled have a star."""
-    set_target(module, Target("x86_64-unknown-linux-gnu", "skylake-avx512"))
-    for _, group in pipeline("loops", strict=strict):
-        for p in group:
-            module = run_pass(p, module)
     found: list[tuple[str, ...]] = []
-    for block in module.walk():
+    for block in scheduled(module, "skylake-avx512", strict=strict).walk():
         if isinstance(block, BlockOp) and any(inner.name == "arith.mulf" for inner in block.walk()):
             labels = [f"{label_of(o)}{'*' * (o.kind.data is LoopKind.UNROLLED)}".strip("@") for o in loops_of(block)]
             starts = [i for i, label in enumerate(labels) if label.strip("*") in ("b", "c", "b_rest", "c_rest")]
@@ -161,17 +159,18 @@ class TestConvolutions:
         assert main[:5] == ("c", "s*", "r", "y_1*", "x*")
         assert rest[:5] == ("c_rest", "s_rest*", "r_rest", "y_rest_1*", "x_rest*")
 
-    def test_channels_stay_inside_of_taps(self) -> None:
-        """Those of a block come after the taps as they are."""
-        module = parse_module("""
-        func.func @main(%x: tensor<1x2x7x7x16xf32>) -> tensor<1x2x7x7x32xf32> {
+    @pytest.mark.parametrize(("size", "loops"), [(7, ("b", "r", "s*", "c")), (2, ("b", "r*", "s*", "c"))])
+    def test_channels_stay_inside_of_taps(self, size: int, loops: tuple[str, ...]) -> None:
+        """Those of a block come after the taps as they are. A tile may have all of a small image."""
+        a, result = (f"tensor<1x2x{size}x{size}x{channels}xf32>" for channels in (16, 32))
+        module = parse_module(f"""
+        func.func @main(%x: {a}) -> {result} {{
           %w = relex.constant dense<0.5> : tensor<2x2x3x3x16x32xf32>
-          %0 = relex.conv2d_blocked %x, %w padding = [1, 1]
-              : (tensor<1x2x7x7x16xf32>, tensor<2x2x3x3x16x32xf32>) -> tensor<1x2x7x7x32xf32>
-          func.return %0 : tensor<1x2x7x7x32xf32>
-        }""")
-        assert ("b", "r", "s*", "c") in [loops[:4] for loops in loops_of_taps(module.clone())]
-        x = numbers((1, 2, 7, 7, 16))
+          %0 = relex.conv2d_blocked %x, %w padding = [1, 1] : ({a}, tensor<2x2x3x3x16x32xf32>) -> {result}
+          func.return %0 : {result}
+        }}""")
+        assert loops in [found[:4] for found in loops_of_taps(module.clone())]
+        x = numbers((1, 2, size, size, 16))
         wanted = cast(Array, interpret(module)["main"](x))
         np.testing.assert_allclose(cast(Array, build(module)["main"](x)), wanted, 1e-4, 1e-4)
 

@@ -24,6 +24,7 @@ func.func @main(%x: memref<40x40xf32>, %z: memref<40x40xf32> {attributes}) {{
   %c7 = arith.constant 7 : index
   %c8 = arith.constant 8 : index
   %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
   %y = memref.alloc() : memref<40x40xf32>
   scf.for %k = %c0 to {extent} step %c1 {{
     scf.for %j = %c0 to %c8 step %c1 {{
@@ -96,6 +97,7 @@ def test_other_extents() -> None:
     """Vectors must fill a register, which may be a part of one; there may be several squares."""
     assert not is_shuffled(COPY, extent="%c7")
     assert is_shuffled(COPY, extent="%c16")
+    assert not is_shuffled(COPY, extent="%c32")
     assert is_shuffled(COPY, cpu="skylake-avx512")
     assert not is_shuffled(COPY, cpu="x86-64")
 
@@ -104,6 +106,21 @@ def test_copies_into_arguments_of_their_own_memory() -> None:
     body = COPY.replace("%y[", "%z[")
     assert not is_shuffled(body)
     assert is_shuffled(body, attributes="{llvm.noalias}")
+
+
+def test_copies_from_buffers_that_loops_carry() -> None:
+    """One may be the buffer that is written."""
+    text = (
+        SQUARE.format(body=COPY, extent="%c8", attributes="")
+        .replace(
+            "  scf.for %k",
+            "  %last = scf.for %i = %c0 to %c2 step %c1 iter_args(%b = %y) -> (memref<40x40xf32>) {\n scf.for %k",
+        )
+        .replace("load %x", "load %b")
+    )
+    module = parse_module(text.replace("  %use", "  scf.yield %b : memref<40x40xf32>\n}\n  %use"))
+    set_target(module, TARGETS["AVX2"])
+    assert "vector.shuffle" not in str(VectorizeLoopsPass()(module))
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", "i8", "ui8", "i16", "i64", "i1", "f8E4M3FN"])

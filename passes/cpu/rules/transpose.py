@@ -118,11 +118,7 @@ def _schedule(schedule: Schedule, read: Loop, written: Loop, outer: list[Loop], 
         if not isinstance(extent, int) or extent % side:
             schedule.partition([loop], side)  # What fills no whole tile stays as it is.
     read_outer, read_inner = schedule.split(read, [None, rows])
-    strips: list[Loop] = []
-    if blocks:
-        strip, written_outer, written_inner = schedule.split(written, [None, blocks, lanes])
-        strips.append(strip)
-    else:
-        written_outer, written_inner = schedule.split(written, [None, lanes])
+    sides = [None, blocks, lanes] if blocks else [None, lanes]
+    *strips, written_outer, written_inner = schedule.split(written, sides)
     schedule.reorder(*outer, *strips, read_outer, written_outer, read_inner, written_inner)
     schedule.vectorize(written_inner)
