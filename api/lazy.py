@@ -76,7 +76,7 @@ def lazy_passes(package: str) -> dict[str, Callable[[], type[ModulePass]]]:
 
     homes = declared_imports(package)
     files = {name: home.rpartition(".")[2] for name, home in homes.items()}
-    passes = [name for name, file in files.items() if name == f"{file.title().replace('_', '')}Pass"]
+    passes = [name for name, file in files.items() if name == f"{''.join(map(str.capitalize, file.split('_')))}Pass"]
     return {files[name].replace("_", "-"): factory(name, homes[name]) for name in passes}
 
 

@@ -729,3 +729,20 @@ def trunc_divide(lhs: Operand, rhs: Operand) -> Call:
 
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """The elements of one tensor where a condition is true, those of another where it is false."""
+
+def winograd_input_transform(data: Operand, tile: int = 4, padding: Sequence[int] | None = None) -> Call:
+    """
+    The data `[N, C / c, H, W, c]` of a convolution with windows of 3 by 3, whose channels are in blocks of `c`, as
+    Winograd's minimal filtering multiplies it: `[(m + 2)**2, N * h * w, C]`, a row for each tile of `m` by `m` results,
+    of which there are `h` by `w` in an image. If `c` is 1, the data may be `[N, C, H, W]`. `padding` is one number for
+    all sides, two (top and bottom, left and right) or four (top, left, bottom, right); zeros fill the last tiles.
+
+    `m`, the property `tile`, is 2 or 4.
+    """
+
+def winograd_output_transform(data: Operand, tile: int = 4, sizes: Sequence[int] = (), block: int = 1) -> Call:
+    """
+    The results of a convolution with windows of 3 by 3, from the products of its data and weight as Winograd's minimal
+    filtering transforms them, `[(m + 2)**2, N * h * w, O]`: `[N, O / block, H, W, block]`, where `sizes` are `H` and
+    `W`, and each row becomes a tile of `m` by `m` results. `m`, the property `tile`, is 2 or 4.
+    """

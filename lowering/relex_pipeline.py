@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from relex.dialects.errors import RelexError
 from relex.lowering.annotate_signatures import AnnotateSignaturesPass
 from relex.lowering.annotate_temporaries import AnnotateTemporariesPass
 from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
@@ -52,6 +53,7 @@ from relex.passes import (
     SplitReductionsPass,
     SplitWindowsPass,
     TrimWindowsPass,
+    WinogradConv2dPass,
 )
 from relex.passes.base import Level as Level
 from relex.passes.base import RelexPass, apply_pass
@@ -80,7 +82,8 @@ class RelexPipelinePass(RelexPass):
 
     Operators on constants are computed at compile time; with `strict`, only if compiled code would give the same bits.
     With `strict`, sums keep the order and rounding of the plain loop, math functions are those of the C library, and no
-    batch normalization or factor is folded into the layer before it.
+    batch normalization or factor is folded into the layer before it. With `approximate`, `winograd-conv2d` runs after
+    `block-channels`: convolutions take fewer products, which are rounded otherwise than the sums they stand for.
 
     `passes` are others that run where they say by `extends_pipeline`; those of files given to `relex-opt` by
     `--load-passes` take part too.
@@ -91,10 +94,12 @@ class RelexPipelinePass(RelexPass):
     to: Level = "llvm"
     strict: bool = False
     passes: Sequence[AnyExtension] = field(default=(), compare=False, repr=False)
+    approximate: bool = False
 
     def steps(self) -> Sequence[ModulePass]:
         """The passes that this one runs, in order."""
-        return [p for _, passes in pipeline(self.to, strict=self.strict, passes=self.passes) for p in passes]
+        levels = pipeline(self.to, strict=self.strict, passes=self.passes, approximate=self.approximate)
+        return [p for _, passes in levels for p in passes]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for p in self.steps():
@@ -102,13 +107,16 @@ class RelexPipelinePass(RelexPass):
 
 
 def pipeline(
-    to: Level = "llvm", *, strict: bool = False, passes: Iterable[AnyExtension] = ()
+    to: Level = "llvm", *, strict: bool = False, passes: Iterable[AnyExtension] = (), approximate: bool = False
 ) -> list[tuple[Level, list[ModulePass]]]:
     """Return the passes of the default compilation down to the level `to`, grouped by the level they produce. `passes`
-    are others, each at the place that it asks for; see `extends_pipeline`."""
+    are others, each at the place that it asks for; see `extends_pipeline`. Raises `RelexError` for a compilation that
+    is to be both strict and approximate."""
+    if strict and approximate:
+        raise RelexError("expected a compilation to be strict or approximate, found both")
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), CancelTransposesPass(strict)]
     layers = [TrimWindowsPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
-    images = [BlockChannelsPass(), JoinRowsPass()]
+    images = [BlockChannelsPass(), *([WinogradConv2dPass()] if approximate else []), JoinRowsPass()]
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]

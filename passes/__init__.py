@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.simplify_ops import SimplifyOpsPass as SimplifyOpsPass
     from relex.passes.graph.split_windows import SplitWindowsPass as SplitWindowsPass
     from relex.passes.graph.trim_windows import TrimWindowsPass as TrimWindowsPass
+    from relex.passes.graph.winograd_conv2d import WinogradConv2dPass as WinogradConv2dPass
     from relex.passes.loops.annotate_finite import AnnotateFinitePass as AnnotateFinitePass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass

@@ -33,14 +33,19 @@ _LONG = 256
 
 
 def cache_key(
-    module: ModuleOp, *, strict: bool, target: Target | None, passes: Sequence[AnyExtension] = ()
+    module: ModuleOp,
+    *,
+    strict: bool,
+    target: Target | None,
+    passes: Sequence[AnyExtension] = (),
+    approximate: bool = False,
 ) -> str | None:
     """Return the cache key of a module; None if a rule or pass takes part that source files do not fully determine."""
     compiler = compiler_key(module, passes)
     if compiler is None:
         return None
     targets = [Target.host(), default_target(), target]
-    facts = [compiler, *map(str, targets), strict, _text(module)]
+    facts = [compiler, *map(str, targets), strict, approximate, _text(module)]
     return sha256(json.dumps(facts).encode()).hexdigest()
 
 

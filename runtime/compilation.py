@@ -60,12 +60,15 @@ def build(
     passes: Iterable[AnyExtension] = (),
     metadata: Metadata | None = None,
     proof: bool = False,
+    approximate: bool = False,
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
     `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript; `model.py:MyModule`
     is one of several modules in a file. It is not modified.
-    With `strict`, sums keep the order and the rounding of the plain loop. `target` is a `Target`, which may have fewer
+    With `strict`, sums keep the order and the rounding of the plain loop. With `approximate`, convolutions with windows
+    of 3 by 3 may be computed in fewer products, whose rounding differs more than that of sums in another order:
+    `winograd-conv2d` tells how much. `target` is a `Target`, which may have fewer
     CPU features than this machine, a text such as "host:haswell" (`TRIPLE[:CPU[:FEATURES]]`), or "llvm" for this
     machine. The default is this machine, or the processor that the environment variable `RELEX_CPU` names.
 
@@ -89,7 +92,7 @@ def build(
     Raises `CompileError` for an invalid program, or one that calls library functions that are not registered, and
     `RelexError` for a file that cannot be read; for an object that is no program this is a `TypeError` too.
     """
-    options = _Options(strict, as_target(target), tuple(passes))
+    options = _Options(strict, as_target(target), tuple(passes), approximate)
     with doing("Parser"):
         program, text = read_program(module, metadata)
     origin = _Origin(program.clone() if text is None else program, text, options)
@@ -111,6 +114,12 @@ class _Options:
     strict: bool
     target: Target | None
     passes: tuple[AnyExtension, ...]
+    approximate: bool
+
+    @property
+    def pipeline(self) -> dict[str, Any]:
+        """Those of the passes, as keyword arguments of `pipeline`."""
+        return {"strict": self.strict, "passes": self.passes, "approximate": self.approximate}
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,7 @@ class _Origin:
 
     def lowered(self, level: Level) -> ModuleOp:
         module, context = _prepared(self.program, self.options.target), make_context()
-        for _, group in pipeline(level, strict=self.options.strict, passes=self.options.passes):
+        for _, group in pipeline(level, **self.options.pipeline):
             for p in group:
                 apply_pass(p, context, module)
         return module
@@ -220,6 +229,7 @@ def lower_program(
     target: Target | None = None,
     instrument: Instrument | None = None,
     passes: Iterable[AnyExtension] = (),
+    approximate: bool = False,
     kernels: Kernels | None = None,
 ) -> LoweredProgram:
     """Run the default pipeline, with `passes` in it, on a copy of a module. What `kernels` finds is not lowered.
@@ -228,7 +238,7 @@ def lower_program(
     `RELEX_VERIFY` is set, as in the tests of relex; in any case, if something fails, to name the pass to blame.
     """
     passes = tuple(passes)
-    levels = pipeline(strict=strict, passes=passes)
+    levels = pipeline(strict=strict, passes=passes, approximate=approximate)
     prepared = partial(_prepared, program, target)
     if kernels is None:
         return _lowered(prepared, levels, instrument)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from io import StringIO
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
 from relex.dialects.target import Target, set_target
@@ -21,13 +20,20 @@ CODE = {"llvm": LlvmTarget(), "asm": AsmTarget(), "obj": ObjTarget()}
 
 
 def emit(
-    module: ModuleOp, form: str, file: str | None, *, strict: bool, target: Target | None, passes: Sequence[ModulePass]
+    module: ModuleOp,
+    form: str,
+    file: str | None,
+    *,
+    target: Target | None,
+    **options: Any,
 ) -> None:
-    """Write the program in a form to a file, or print it. Raises `ToolError` for object code on a terminal."""
+    """Write the program in a form to a file, or print it. `options` are those of `RelexPipelinePass`. Raises
+    `ToolError` for object code on a terminal."""
     module, context = module.clone(), make_context()
     if target is not None:
         set_target(module, target)
-    RelexPipelinePass(form if form in LEVELS else "llvm", strict, passes).apply(context, module)  # pyright: ignore[reportArgumentType]
+    level = form if form in LEVELS else "llvm"
+    RelexPipelinePass(level, **options).apply(context, module)  # pyright: ignore[reportArgumentType]
     if form in LEVELS:
         data = as_text(module, context).encode()
     elif form == "obj":

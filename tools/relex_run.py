@@ -147,7 +147,7 @@ def _results(
         from relex.tools.emitting import emit
 
         file = args.output[0] if args.output else None
-        emit(module, args.emit, file, strict=args.strict, target=args.target, passes=args.passes)
+        emit(module, args.emit, file, target=args.target, **pipeline_options(args))
         return None
     if is_asked_about(args) and (signature := signature_in(module, args.entry)) is not None:
         from relex.tools.describing import describe_function
@@ -201,7 +201,12 @@ def dump_pipeline(args: argparse.Namespace) -> None:
     from relex.tools.pipelines import pipeline_text
 
     level = "llvm" if args.level == "native" else args.level
-    print(pipeline_text([RelexPipelinePass(level, args.strict, args.passes)]), file=sys.stderr)
+    print(pipeline_text([RelexPipelinePass(level, **pipeline_options(args))]), file=sys.stderr)
+
+
+def pipeline_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what was said about the passes of a compilation."""
+    return {"strict": args.strict, "passes": args.passes, "approximate": args.approximate}
 
 
 def observed(lower: Callable[[], T], args: argparse.Namespace, source: Source) -> T:
@@ -221,8 +226,7 @@ def save(module: ModuleOp, args: argparse.Namespace) -> None:
 
     suffix = PurePath(args.save).suffix
     if suffix == OBJECT_SUFFIX:
-        strict, target, passes, threads = args.strict, args.target, args.passes, args.threads
-        build_object(module, args.save, strict=strict, target=target, passes=passes, threads=threads)
+        build_object(module, args.save, target=args.target, threads=args.threads, **pipeline_options(args))
     elif suffix == SAVED:
         compiled(module, args).save(args.save)
     else:
@@ -234,7 +238,8 @@ def load_saved(args: argparse.Namespace) -> Executable:
     from relex.runtime.saving import load
 
     of_programs = ("params", "metadata", "shapes", "values", "load_passes", "tuned")
-    options = (*of_programs, "target", "emit", "profile", "html", "save", "strict", "dump_pass_pipeline")
+    of_compilation = ("target", "emit", "profile", "html", "save", "strict", "approximate", "dump_pass_pipeline")
+    options = (*of_programs, *of_compilation)
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":
@@ -256,7 +261,7 @@ def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input])
     from relex.lowering.support.signatures import signatures
     from relex.reference.interpreter.api import interpret
 
-    lowered = RelexPipelinePass(args.level, args.strict, args.passes)(module)
+    lowered = RelexPipelinePass(args.level, **pipeline_options(args))(module)
     return interpret(lowered, checked=args.checked, interface=signatures(module))
 
 
@@ -267,7 +272,7 @@ def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
     # A program from the cache would be compiled without passes that can be observed.
     is_observed = args.trace_rules or args.statistics or args.remarks
     cache = False if is_observed else (True if args.cache else None)
-    return build(module, strict=args.strict, target=args.target, cache=cache, passes=args.passes)
+    return build(module, target=args.target, cache=cache, **pipeline_options(args))
 
 
 def main(args: Sequence[str] | None = None, started: float | None = None) -> int:

@@ -31,6 +31,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--resume", action="store_true", help="go on with the file that was written before")
     parser.add_argument("--strict", action="store_true", help="tune the program as --strict compiles it")
+    parser.add_argument("--approximate", action="store_true", help="tune the program as --approximate compiles it")
     add_options(parser, MODELS)
     add_common_arguments(parser)
     add_completion(parser)
@@ -49,7 +50,8 @@ def run(args: argparse.Namespace) -> None:
     source = read_source(args.file)
     path = Path(args.output or PurePath(args.file).with_suffix(".tuned.mlir"))
     try:
-        module = loop_functions(parse_source(source, model_options(args, source)), strict=args.strict)
+        program = parse_source(source, model_options(args, source))
+        module = loop_functions(program, strict=args.strict, approximate=args.approximate)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e
     target = get_target(module)

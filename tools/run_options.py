@@ -81,6 +81,9 @@ _COMPILATION: Options = {
     **LOAD_PASSES,
     "--tuned": value("FILE.mlir", "schedule loops as relex-tune found to be fastest"),
     "--strict": flag("keep the order and the roundings of plain loops in sums"),
+    "--approximate": flag(
+        "let convolutions take fewer products, whose rounding differs more than that of sums in another order"
+    ),
     "--target": value(
         "TRIPLE[:CPU[:FEATURES]]",
         "compile for another machine, with --emit and --save FILE.o, or for fewer features of this one, as in "

@@ -307,6 +307,19 @@ COST_OF_UNBLOCKING = 6
 """Cost of bringing an element from blocks of channels into the usual order, in multiplications of vectors: it is read
 and written again, at other places, mostly farther away than in the second-level cache."""
 
+# Convolutions in fewer products
+
+BYTES_OF_WEIGHTS = 4
+"""Bytes of weights that are read from memory in the time of a multiplication of vectors."""
+
+COST_OF_TRANSFORMS = 14
+"""Cost of computing a vector of transformed data, or of products that are transformed into results, with writing and
+reading it, in multiplications."""
+
+COST_OF_BLOCKS = 1.5
+"""Cost of bringing an element of the data into blocks, or one of the results out of them, in multiplications of
+vectors, where no other layer is in blocks."""
+
 # Joined rows of images
 
 L2_SIZES_OF_JOINED_ROWS = 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -17,7 +18,12 @@ from relex.runtime.compilation import lower_program
 
 
 def prove_compilation(
-    program: ModuleOp, *, strict: bool = False, target: Target | None = None, passes: Iterable[AnyExtension] = ()
+    program: ModuleOp,
+    *,
+    strict: bool = False,
+    target: Target | None = None,
+    passes: Iterable[AnyExtension] = (),
+    approximate: bool = False,
 ) -> Report:
     """
     Compile a program as `build` does, and prove or check every pass. Raises `NotEquivalentError` for a pass that
@@ -38,7 +44,8 @@ def prove_compilation(
             watching.enter_context(checker.watching(p))
 
     with watching:
-        lowered = lower_program(program, strict=strict, target=target, instrument=follow, passes=passes)
+        options: dict[str, Any] = {"strict": strict, "passes": passes, "approximate": approximate}
+        lowered = lower_program(program, target=target, instrument=follow, **options)
         follow(None, lowered.module)
     for where, function, why in _unknown(checker.report):
         message = f"expected every pass to be proved or checked, found @{function}, which is neither {where}: {why}"

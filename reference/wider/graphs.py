@@ -21,6 +21,7 @@ from relex.reference.wider import elementwise as elementwise
 from relex.reference.wider import movement as movement
 from relex.reference.wider import reductions as reductions
 from relex.reference.wider import windows as windows
+from relex.reference.wider import winograd as winograd
 from relex.reference.wider.formulas import FORMULAS
 from relex.reference.wider.numbers import Reals, Value, computed_in, format_of, value_of
 

@@ -165,5 +165,7 @@ if TYPE_CHECKING:
     from relex.dialects.relex.unary import TanhOp as TanhOp
     from relex.dialects.relex.windows import SlidingWindows as SlidingWindows
     from relex.dialects.relex.windows import Windows as Windows
+    from relex.dialects.relex.winograd import WinogradInputTransformOp as WinogradInputTransformOp
+    from relex.dialects.relex.winograd import WinogradOutputTransformOp as WinogradOutputTransformOp
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -32,12 +32,13 @@ def build_object(
     target: Target | str | None = None,
     passes: Iterable[AnyExtension] = (),
     threads: bool = False,
+    approximate: bool = False,
 ) -> None:
     """Compile a program to an object file, `path`, and write a header for C and C++ next to it.
 
     All names are prefixed with the file's: `model.o` and `model.h` define `model_main`. The object file contains the
     constants; it needs the C library (`-lm`), and the library functions that the program calls, which the header
-    declares. `module`, `strict`, `target` and `passes` are as in `build`; `target` may be any machine.
+    declares. `module`, `strict`, `target`, `passes` and `approximate` are as in `build`; `target` may be any machine.
 
     Parallel loops run in the calling thread, unless a program is also linked with `relex_threads.o`: with `threads`,
     that file is written next to the others.
@@ -51,7 +52,7 @@ def build_object(
     target = as_target(target)
     program, text = read_program(module)
     with showing_source(text):
-        lowered = lower_program(program, strict=strict, target=target, passes=passes)
+        lowered = lower_program(program, strict=strict, target=target, passes=passes, approximate=approximate)
         # Functions on buffers are exported only if they ask for a C interface.
         symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols or _is_on_numbers(s)]

@@ -125,6 +125,8 @@ from relex.dialects.relex import (
     TruncDivideOp,
     TruncOp,
     WhereOp,
+    WinogradInputTransformOp,
+    WinogradOutputTransformOp,
 )
 
 _RNG = np.random.default_rng(0)
@@ -270,6 +272,10 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(Conv2dBlockedOp, padding=[1], depthwise=True), [_images(1, 2, 4, 3, 3), _images(2, 1, 3, 3, 1, 3)]),
     (partial(Conv2dBlockedOp, padding=[1], groups=2), [_images(1, 4, 4, 3, 2), _images(6, 2, 3, 2, 2, 3)]),
     (partial(Conv2dBlockedOp, padding=[1]), [_images(2, 2, 4, 3, 6), _images(2, 5, 3, 2, 2, 3)]),
+    (partial(WinogradInputTransformOp, tile=4, padding=[1, 2, 0, 1]), [_images(2, 3, 7, 4, 2)]),
+    (partial(WinogradInputTransformOp, tile=2), [_images(1, 2, 4, 5)]),
+    (partial(WinogradOutputTransformOp, tile=4, sizes=[5, 8], block=3), [_floats(36, 8, 6)]),
+    (partial(WinogradOutputTransformOp, tile=2, sizes=[3, 2]), [_floats(16, 2, 1)]),
     (partial(Conv1dOp, padding=[2, 1], dilation=[2]), [_images(2, 3, 5), _images(2, 3, 3)]),
     (partial(Conv3dOp, strides=[1, 2, 1], padding=[1, 0, 1]), [_integers(1, 2, 3, 4, 3), _integers(3, 2, 2, 2, 3)]),
     (partial(Conv1dTransposeOp, strides=[2], padding=[1, 0]), [_images(2, 3, 4), _images(3, 2, 3)]),

@@ -191,4 +191,8 @@ def test_tolerances_are_numbers(make: Callable[[], Numerics], expected: str) -> 
 def test_most_passes_of_relex_are_exact() -> None:
     passes = [factory() for factory in (*PASSES.values(), *LOWERINGS.values())]
     others = {p.name: str(numerics_of(p)) for p in passes if numerics_of(p) is not exact}
-    assert others == {"fold-batch-norm": "reassociates", "block-channels": "reassociates"}
+    assert others == {
+        "fold-batch-norm": "reassociates",
+        "block-channels": "reassociates",
+        "winograd-conv2d": "approximate(rtol=0.001, atol=0.001)",
+    }

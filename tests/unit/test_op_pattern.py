@@ -23,11 +23,11 @@ EXPECTED = {
         *(f"max_pool{rank}d_with_indices" for rank in (1, 2, 3)),
         *(f"conv{rank}d_transpose" for rank in (1, 2, 3)),
         *(f"conv{rank}d_packed" for rank in (1, 2, 3)),
-        *("conv2d_blocked", "matmul_packed"),
+        *("conv2d_blocked", "matmul_packed", "winograd_output_transform"),
     ],
     OpPattern.OPAQUE: [
         *("argsort", "cumprod", "cumsum", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "sort"),
-        "take",
+        *("take", "winograd_input_transform"),
     ],
 }
 """By the name of the operator; all others are elementwise, or, if no operand has the shape of the result, broadcast."""

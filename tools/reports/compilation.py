@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -71,13 +71,15 @@ def report(
     strict: bool = False,
     target: Target | str | None = None,
     passes: Iterable[AnyExtension] = (),
+    approximate: bool = False,
 ) -> Report:
     """Compile a program, as `build` does with the same arguments, and return a report of it. Raises what `build`
     raises; nothing is run."""
     module, text = read_program(program)
     name = str(program) if isinstance(program, str | PathLike) and "\n" not in str(program) else ""
     with showing_source(text):
-        return report_of(module, text=text, name=name, strict=strict, target=as_target(target), passes=passes)
+        options: dict[str, Any] = {"strict": strict, "passes": passes, "approximate": approximate}
+        return report_of(module, text=text, name=name, target=as_target(target), **options)
 
 
 def report_of(
@@ -88,6 +90,7 @@ def report_of(
     strict: bool = False,
     target: Target | None = None,
     passes: Iterable[AnyExtension] = (),
+    approximate: bool = False,
 ) -> Report:
     """Return the report of a module, which is not changed. `text` is what it was read from."""
     module = program.clone()
@@ -96,7 +99,7 @@ def report_of(
     recorder, context = Recorder(), make_context()
     recorder.start(module)
     with compile_warnings(recorder.remark):
-        for p in (p for _, group in pipeline(strict=strict, passes=passes) for p in group):
+        for p in (p for _, group in pipeline(strict=strict, passes=passes, approximate=approximate) for p in group):
             recorder.before(p, module)
             apply_pass(explaining(p), context, module)
             recorder.after(p, module)

@@ -72,10 +72,10 @@ class Tuned:
 HEADER = f"{'':40}{'calls':>6}{'default':>13}{'tuned':>13}{'gain':>7}"
 
 
-def loop_functions(module: ModuleOp, *, strict: bool) -> ModuleOp:
+def loop_functions(module: ModuleOp, *, strict: bool, approximate: bool = False) -> ModuleOp:
     """Return a program with its loop functions as the default schedule gets them, those inputs marked that are
     constants."""
-    for _, group in pipeline("loops", strict=strict):
+    for _, group in pipeline("loops", strict=strict, approximate=approximate):
         for p in group:
             if isinstance(p, ScheduleCpuPass):
                 state_sizes(module, of_private=False)

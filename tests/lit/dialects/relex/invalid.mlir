@@ -802,3 +802,43 @@ func.func @property_in_dictionary(%x: tensor<2x3xf32>) {
 //     ^ error: 'relex.softmax' op expected 'axis' in its own syntax, found it in the dictionary of other attributes
   func.return
 }
+
+// -----
+
+func.func @unknown_tile(%x: tensor<1x2x8x8x4xf32>) {
+  %0 = relex.winograd_input_transform %x tile = 3 : (tensor<1x2x8x8x4xf32>) -> tensor<25x4x8xf32>
+//     ^ error: 'relex.winograd_input_transform' op expected tiles of 2 or 4, found 3
+  func.return
+}
+
+// -----
+
+func.func @windows_of_tiles(%x: tensor<1x2x2x8x4xf32>) {
+  %0 = relex.winograd_input_transform %x tile = 4 : (tensor<1x2x2x8x4xf32>) -> tensor<36x2x8xf32>
+//     ^ error: 'relex.winograd_input_transform' op expected windows of 2 elements at most, as the padded data has, found 3
+  func.return
+}
+
+// -----
+
+func.func @numbers_of_tiles(%x: tensor<16x4x8xf32>) {
+  %0 = relex.winograd_output_transform %x tile = 4 sizes = [8, 8] block = 4 : (tensor<16x4x8xf32>) -> tensor<1x2x8x8x4xf32>
+//     ^ error: 'relex.winograd_output_transform' op expected 36 numbers of a tile of 4, found 16
+  func.return
+}
+
+// -----
+
+func.func @rows_of_tiles(%x: tensor<36x5x8xf32>) {
+  %0 = relex.winograd_output_transform %x tile = 4 sizes = [8, 8] block = 4 : (tensor<36x5x8xf32>) -> tensor<1x2x8x8x4xf32>
+//     ^ error: 'relex.winograd_output_transform' op expected tiles of images of 4, found 5
+  func.return
+}
+
+// -----
+
+func.func @blocks_of_channels(%x: tensor<36x4x8xf32>) {
+  %0 = relex.winograd_output_transform %x tile = 4 sizes = [8, 8] block = 3 : (tensor<36x4x8xf32>) -> tensor<1x2x8x8x3xf32>
+//     ^ error: 'relex.winograd_output_transform' op expected channels in blocks of 3, found 8
+  func.return
+}
