@@ -740,9 +740,9 @@ def winograd_input_transform(data: Operand, tile: int = 4, padding: Sequence[int
     `m`, the property `tile`, is 2 or 4.
     """
 
-def winograd_output_transform(data: Operand, tile: int = 4, sizes: Sequence[int] = (), block: int = 1) -> Call:
+def winograd_output_transform(data: Operand, tile: int = 4, size: Sequence[int] = (), block: int = 1) -> Call:
     """
     The results of a convolution with windows of 3 by 3, from the products of its data and weight as Winograd's minimal
-    filtering transforms them, `[(m + 2)**2, N * h * w, O]`: `[N, O / block, H, W, block]`, where `sizes` are `H` and
+    filtering transforms them, `[(m + 2)**2, N * h * w, O]`: `[N, O / block, H, W, block]`, where `size` is `H` and
     `W`, and each row becomes a tile of `m` by `m` results. `m`, the property `tile`, is 2 or 4.
     """

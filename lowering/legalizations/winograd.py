@@ -52,7 +52,7 @@ def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimF
     follow in the loops around them."""
     tile, matrix = as_integer(op.tile), Transforms.of(as_integer(op.tile)).result
     shape = result_shape(op, x)
-    images, blocks, height, width, block = shape[0], shape[1], *as_integers(op.sizes), as_integer(op.block)
+    images, blocks, height, width, block = shape[0], shape[1], *as_integers(op.size), as_integer(op.block)
     extent = tile + WINDOW - 1
     down, across = tiles_of((height, width), tile)
 

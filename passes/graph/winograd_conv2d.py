@@ -59,7 +59,7 @@ class WinogradConv2dPass(RelexPass):
           : (tensor<1x2x14x14x32xf32>) -> tensor<36x16x64xf32>
       %w = relex.constant dense<...> : tensor<36x64x64xf32>
       %1 = relex.matmul %0, %w : (tensor<36x16x64xf32>, tensor<36x64x64xf32>) -> tensor<36x16x64xf32>
-      %2 = relex.winograd_output_transform %1 sizes = [14, 14] block = 32
+      %2 = relex.winograd_output_transform %1 size = [14, 14] block = 32
           : (tensor<36x16x64xf32>) -> tensor<1x2x14x14x32xf32>
       func.return %2 : tensor<1x2x14x14x32xf32>
     }

@@ -22,7 +22,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import DTYPES as ELEMENT_TYPES
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
-from relex.dialects.relex import ConstantOp, Conv2dBlockedOp, Operator, Relex, SlidingWindows
+from relex.dialects.relex import ConstantOp, Conv2dBlockedOp, Operator, Relex, SlidingWindows, WinogradOutputTransformOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import (
     ElementConstr,
@@ -177,6 +177,8 @@ class Draw:
         if issubclass(kind, Conv2dBlockedOp) and len(first) == 4:
             # No random shape fits.
             beside = (2, first[1], 2, 2, 1, 3)
+        if kind is WinogradOutputTransformOp and anchor is None:
+            first = (36, *first[:2], 1, 1)[:3]
         shapes = [first, *(beside if self.random.random() < 0.6 else self.related(first) for _ in range(count - 1))]
         is_mixed = count > 1 and self.random.random() < 0.3
         return [

@@ -37,7 +37,7 @@ def winograd_input_transform(op: Operation, x: Reals) -> Reals:
 def winograd_output_transform(op: Operation, x: Reals) -> Reals:
     """The polynomials with the products as values at the points, and at infinity."""
     tile, block = given(op, "tile", 4), given(op, "block", 1)
-    sizes = as_list(given(op, "sizes"))
+    sizes = as_list(given(op, "size"))
     down, across = (-(-size // tile) for size in sizes)
     points = _POINTS[tile]
     rows = [[*(Fraction(p) ** i for p in points), int(i == tile - 1)] for i in range(tile)]

@@ -124,11 +124,11 @@ class WinogradInputTransformOp(Operator):
 class WinogradOutputTransformOp(Operator):
     """
     The results of a convolution with windows of 3 by 3, from the products of its data and weight as Winograd's minimal
-    filtering transforms them, `[(m + 2)**2, N * h * w, O]`: `[N, O / block, H, W, block]`, where `sizes` are `H` and
+    filtering transforms them, `[(m + 2)**2, N * h * w, O]`: `[N, O / block, H, W, block]`, where `size` is `H` and
     `W`, and each row becomes a tile of `m` by `m` results. `m`, the property `tile`, is 2 or 4.
 
     ```mlir
-    %y = relex.winograd_output_transform %p tile = 4 sizes = [14, 14] block = 32
+    %y = relex.winograd_output_transform %p tile = 4 size = [14, 14] block = 32
         : (tensor<36x16x64xf32>) -> tensor<1x2x14x14x32xf32>
     ```
     """
@@ -137,11 +137,11 @@ class WinogradOutputTransformOp(Operator):
 
     data = tensor_operand_def()
     tile = prop_def(IntegerConstr, default_value=integer(4))
-    sizes = prop_def(IntegersConstr)
+    size = prop_def(IntegersConstr)
     block = prop_def(IntegerConstr, default_value=integer(1))
 
-    def __init__(self, data: Operand, tile: int = 4, sizes: Sequence[int] = (), block: int = 1):
-        super().__init__(data, properties={"tile": tile, "sizes": sizes, "block": block})
+    def __init__(self, data: Operand, tile: int = 4, size: Sequence[int] = (), block: int = 1):
+        super().__init__(data, properties={"tile": tile, "size": size, "block": block})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -150,7 +150,7 @@ class WinogradOutputTransformOp(Operator):
         tile = _tile_of(properties)
         if not equal(numbers, (tile + WINDOW - 1) ** 2):
             raise InferenceError(f"expected {(tile + WINDOW - 1) ** 2} numbers of a tile of {tile}, found {numbers}")
-        sizes = expect_integers(as_integers(properties["sizes"]), "sizes of images", count=2, least=1)
+        sizes = expect_integers(as_integers(properties["size"]), "sizes of images", count=2, least=1)
         (block,) = expect_integers([as_integer(properties["block"])], "channels of a block", least=1)
         down, across = cast(Shape, tiles_of(sizes, tile))
         for count, share, what in (
@@ -163,7 +163,7 @@ class WinogradOutputTransformOp(Operator):
 
     def evaluate(self, x: Array) -> Array:
         tile, block = as_integer(self.tile), as_integer(self.block)
-        height, width = as_integers(self.sizes)
+        height, width = as_integers(self.size)
         down, across = cast(Shape, tiles_of((height, width), tile))
         extent = tile + WINDOW - 1
         parts = x.reshape(extent, extent, x.shape[1] // (down * across), down, across, x.shape[2] // block, block)

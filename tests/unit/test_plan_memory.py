@@ -27,7 +27,7 @@ from relex.dialects import parse_module, verify_module
 from relex.dialects.errors import CompileRemark
 from relex.dialects.sizes import Size, evaluate, named
 from relex.dialects.tir import CallOp, PrimFuncOp
-from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass, PlanMemoryPass
+from relex.lowering import ConvertTirToScfPass, ExpandDot4Pass, LegalizeOpsPass, LowerCallTirPass, PlanMemoryPass
 from relex.lowering.memory import offsets as offsets_module
 from relex.lowering.memory.offsets import Interval, Timeline, compact, end, most_in_use, place
 from relex.lowering.plan_memory import ALIGNMENT, offsets_of
@@ -279,7 +279,7 @@ def check(graph: ModuleOp, calls: Sequence[Sequence[Array]]) -> None:
     interface = signatures(graph)
     reference = interpret(before, interface=interface)["main"]
     planned = interpret(after, interface=interface, checked=True)["main"]
-    code = compile_core(str(ConvertTirToScfPass()(after)))
+    code = compile_core(str(ExpandDot4Pass()(ConvertTirToScfPass()(after))))
     for inputs in calls:
         wanted = as_list(reference(*inputs))
         Shadow(main_of(after), [array.shape for array in (*inputs, *wanted)])

@@ -10,7 +10,7 @@
 // CHECK-NEXT:    [[V:%.+]] = relex.winograd_input_transform %x padding = [1, 1, 1, 1] : (tensor<1x2x14x14x32xf32>) -> tensor<36x16x64xf32>
 // CHECK-NEXT:    %w = relex.constant {{.*}} : tensor<36x64x32xf32>
 // CHECK-NEXT:    [[M:%.+]] = relex.matmul [[V]], %w
-// CHECK-NEXT:    [[Y:%.+]] = relex.winograd_output_transform [[M]] sizes = [14, 14] block = 32 : (tensor<36x16x32xf32>) -> tensor<1x1x14x14x32xf32>
+// CHECK-NEXT:    [[Y:%.+]] = relex.winograd_output_transform [[M]] size = [14, 14] block = 32 : (tensor<36x16x32xf32>) -> tensor<1x1x14x14x32xf32>
 // CHECK-NEXT:    func.return [[Y]]
 func.func @blocked(%x: tensor<1x2x14x14x32xf32>) -> tensor<1x1x14x14x32xf32> {
   %w = relex.constant dense<0.5> : tensor<1x2x3x3x32x32xf32>
@@ -21,7 +21,7 @@ func.func @blocked(%x: tensor<1x2x14x14x32xf32>) -> tensor<1x1x14x14x32xf32> {
 // Tiles of 2, with fewer weights to read.
 // CHECK-LABEL: func.func @few_results
 // CHECK:         relex.winograd_input_transform %x tile = 2 padding = [0, 1, 1, 0] : (tensor<1x8x7x7x16xf32>) -> tensor<16x9x128xf32>
-// CHECK:         relex.winograd_output_transform {{.*}} tile = 2 sizes = [6, 6] block = 16 : (tensor<16x9x128xf32>) -> tensor<1x8x6x6x16xf32>
+// CHECK:         relex.winograd_output_transform {{.*}} tile = 2 size = [6, 6] block = 16 : (tensor<16x9x128xf32>) -> tensor<1x8x6x6x16xf32>
 func.func @few_results(%x: tensor<1x8x7x7x16xf32>) -> tensor<1x8x6x6x16xf32> {
   %w = relex.constant dense<0.25> : tensor<8x8x3x3x16x16xf32>
   %0 = relex.conv2d_blocked %x, %w padding = [0, 1, 1, 0] : (tensor<1x8x7x7x16xf32>, tensor<8x8x3x3x16x16xf32>) -> tensor<1x8x6x6x16xf32>
@@ -31,7 +31,7 @@ func.func @few_results(%x: tensor<1x8x7x7x16xf32>) -> tensor<1x8x6x6x16xf32> {
 // Channels come into blocks, and out of them; the number of images is open.
 // CHECK-LABEL: func.func @plain
 // CHECK:         relex.winograd_input_transform {{.*}} padding = [1, 1, 1, 1] : {{.*}} -> tensor<36x?x64xf64>
-// CHECK:         relex.winograd_output_transform {{.*}} sizes = [24, 20]
+// CHECK:         relex.winograd_output_transform {{.*}} size = [24, 20]
 // CHECK:         func.return {{.*}} : tensor<?x64x24x20xf64>
 func.func @plain(%x: tensor<?x64x24x20xf64>) -> tensor<?x64x24x20xf64> {
   %w = relex.constant dense<0.25> : tensor<64x64x3x3xf64>

@@ -822,7 +822,7 @@ func.func @windows_of_tiles(%x: tensor<1x2x2x8x4xf32>) {
 // -----
 
 func.func @numbers_of_tiles(%x: tensor<16x4x8xf32>) {
-  %0 = relex.winograd_output_transform %x tile = 4 sizes = [8, 8] block = 4 : (tensor<16x4x8xf32>) -> tensor<1x2x8x8x4xf32>
+  %0 = relex.winograd_output_transform %x tile = 4 size = [8, 8] block = 4 : (tensor<16x4x8xf32>) -> tensor<1x2x8x8x4xf32>
 //     ^ error: 'relex.winograd_output_transform' op expected 36 numbers of a tile of 4, found 16
   func.return
 }
@@ -830,7 +830,7 @@ func.func @numbers_of_tiles(%x: tensor<16x4x8xf32>) {
 // -----
 
 func.func @rows_of_tiles(%x: tensor<36x5x8xf32>) {
-  %0 = relex.winograd_output_transform %x tile = 4 sizes = [8, 8] block = 4 : (tensor<36x5x8xf32>) -> tensor<1x2x8x8x4xf32>
+  %0 = relex.winograd_output_transform %x tile = 4 size = [8, 8] block = 4 : (tensor<36x5x8xf32>) -> tensor<1x2x8x8x4xf32>
 //     ^ error: 'relex.winograd_output_transform' op expected tiles of images of 4, found 5
   func.return
 }
@@ -838,7 +838,7 @@ func.func @rows_of_tiles(%x: tensor<36x5x8xf32>) {
 // -----
 
 func.func @blocks_of_channels(%x: tensor<36x4x8xf32>) {
-  %0 = relex.winograd_output_transform %x tile = 4 sizes = [8, 8] block = 3 : (tensor<36x4x8xf32>) -> tensor<1x2x8x8x3xf32>
+  %0 = relex.winograd_output_transform %x tile = 4 size = [8, 8] block = 3 : (tensor<36x4x8xf32>) -> tensor<1x2x8x8x3xf32>
 //     ^ error: 'relex.winograd_output_transform' op expected channels in blocks of 3, found 8
   func.return
 }
