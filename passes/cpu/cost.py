@@ -345,9 +345,9 @@ CYCLES_OF_A_FUNCTION = 10
 BYTES_PER_CYCLE = 16
 """Bytes that a core reads or writes in a cycle, from the second-level cache or farther away."""
 
-MIN_CYCLES_TO_SHARE = 2**15
-"""Cycles, some 10 microseconds, from which on a loop may be shared: whether it is, is decided when it runs, by its time
-and by whether other threads are awake. The decision takes 0.1 microseconds."""
+MIN_CYCLES_TO_SHARE = 2**13
+"""Cycles, some 3 microseconds, from which on a loop may be shared: whether it is, is decided when it runs, by its time
+and by whether other threads are awake. The decision takes 0.1 microseconds; short rows take more cycles than this."""
 
 ENOUGH_PARTS = 16
 """Iterations that keep threads busy until the end; if no loop has as many, the longest one is best."""
@@ -360,11 +360,11 @@ MIN_CYCLES_OF_A_PART = 100
 """Cycles of an iteration of loops that are shared together: what LLVM does with loops that it knows the range of is
 worth more in shorter ones."""
 
-MIN_SHARES_INSIDE = 2
+MIN_SHARES_INSIDE = 8
 """Cycles of a nest from which on it is shared in each iteration of loops around it, in multiples of
 `MIN_CYCLES_TO_SHARE`."""
 
-MIN_SHARES_INSIDE_OPEN = 8
+MIN_SHARES_INSIDE_OPEN = 32
 """The same, if it is only known at run time how many iterations these loops have: they may be many."""
 
 FEW_PARTS = 8

@@ -110,7 +110,7 @@ tir.prim_func @inner(%X: memref<100x400xf32>) outs(%Y: memref<100x400xf32>) attr
 // How many iterations are worth it depends on what one of them does.
 // CHECK-LABEL: tir.prim_func @dynamic(
 // CHECK:         tir.for parallel %i in (%{{.+}}) {
-// CHECK:         } {relex.least = 26215 : index}
+// CHECK:         } {relex.least = 6554 : index}
 tir.prim_func @dynamic(%X: memref<?xf32> {relex.dims = ["n"]}) outs(%Y: memref<?xf32> {relex.dims = ["n"]})
     attributes {tir.noalias} {
   %c0 = arith.constant 0 : index
