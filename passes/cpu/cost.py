@@ -209,7 +209,7 @@ MAX_COPIES_OF_OVERLAPPING_ROWS = 48
 VECTORS_OF_A_NARROW_TILE = 2
 """Vectors of a tile for columns that wider tiles leave over, if their number is only known at run time."""
 
-LOW_ROWS = 4
+LOW_ROWS = (4, 2)
 """Rows of a tile for the remainder of a number of rows that is only known at run time."""
 
 FEW_ROWS = 8

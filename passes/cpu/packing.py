@@ -121,7 +121,8 @@ def pack_panels(
     if together > 1:
         panel, column = schedule.split(column, [None, width])
         inner.append(panel)
-    if axes.is_packed_in_squares(tile, processor):
+    # Nests that follow in the same loop read the copy: terms that fill no square cannot be copied after all others.
+    if axes.is_packed_in_squares(tile, processor) and count([schedule.loop_op(terms[0])]) % tile.lanes == 0:
         _in_squares(schedule, inner, terms[0], column, tile.lanes)
         return
     if not axes.is_unit_stride:

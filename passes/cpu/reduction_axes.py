@@ -181,9 +181,13 @@ class ReductionAxes:
             self.row_count, self.column_count, lanes, registers, self.step, lambda tile: self.cost(tile, processor)
         )
 
+    def cost_of_a_result(self, tile: Tile, processor: Processor) -> float:
+        """Return the cost per term of one of the results, for views that count a loop of unknown extent differently."""
+        return self.cost(tile, processor) / self._around / self._rows / self.column_count
+
     def cost(self, tile: Tile, processor: Processor) -> float:
         """Return the total cost per term: tiles, packing of the columns, and results that are stored one by one."""
-        around, rows, terms = self._around, self.row_count or cost.LIKELY_EXTENT * self.step, self._terms
+        around, rows, terms = self._around, self._rows, self._terms
         panel = terms * tile.columns * self.reduction.bits // 8
         load = 1 if panel <= cost.L1_SIZES_OF_A_PANEL * processor.l1_bytes else cost.COST_OF_L2
         is_in_pieces = self._piece_of_rows <= processor.line_bytes
@@ -267,6 +271,10 @@ class ReductionAxes:
         return count(self.outer, cost.LIKELY_EXTENT)
 
     @cached_property
+    def _rows(self) -> int:
+        return self.row_count or cost.LIKELY_EXTENT * self.step
+
+    @cached_property
     def _terms(self) -> int:
         return count(self.reduction.terms, cost.LIKELY_EXTENT)
 
@@ -312,7 +320,7 @@ class ReductionAxes:
             and is_side_by_side(self.right, terms)
             and isinstance(terms.extent, int)
             and terms.extent >= tile.lanes
-            and self.has_full_panels(tile)
+            and (self.has_full_panels(tile) or self.column_count > tile.columns)
             and not self.has_constant_columns
             and bits in (32, 64)
             and tile.lanes == processor.lanes(bits) > 1
@@ -348,7 +356,8 @@ class ReductionAxes:
         """Fail if tiles would not make up for the work that prepares them."""
         block = self.reduction.block
         check_at_least(block, cost.MIN_STEPS, count(loops_of(block), cost.LIKELY_EXTENT), "steps")
-        if not self.is_stored_in_vectors and self.column_count < cost.MIN_SCATTERED_COLUMNS:
+        are_many = self.has_known_columns and self.column_count >= cost.MIN_SCATTERED_COLUMNS
+        if not self.is_stored_in_vectors and not are_many:
             fail(block, f"expected a loop along which {name_of_block(block)} writes elements side by side")
         if not self.is_packed(tile):
             return

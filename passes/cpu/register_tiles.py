@@ -31,7 +31,7 @@ class Tile:
         """Return the heights of the tiles for a number of rows: this one, and then those for the remainder. If `rows`
         is None, the rows are counted at run time, in multiples of `step`."""
         if rows is None:
-            lower = sorted({cost.LOW_ROWS // step * step, step} - {0}, reverse=True)
+            lower = sorted(({low // step * step for low in cost.LOW_ROWS} | {step}) - {0}, reverse=True)
             return [self.rows, *(height for height in lower if height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 

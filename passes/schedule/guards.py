@@ -46,12 +46,9 @@ def unguard(block: BlockOp) -> None:
     No other block writes the additional elements, so they had no defined contents.
     """
     guard = _check_guard(block)
-    guarded = variables_in(guard.cond, function_of(block))
-    if variables_of_kind(block, IterKind.REDUCE) & guarded:
+    if variables_of_kind(block, IterKind.REDUCE) & variables_in(guard.cond, function_of(block)):
         fail(block, f"expected a condition around {name_of_block(block)} that does not depend on its reduction")
-    # If the guard holds in some iteration, accesses that do not depend on its variables are made anyway.
-    holds_at_first = all(map(_holds_at_zero, conditions_of(block)))
-    changes = guarded if holds_at_first else {loop.variable for loop in loops_of(block)}
+    changes = _variables_of(guard, block)
     beyond = _variables_beyond(block, changes)
     _check_bounds(block, block_accesses(block), changes)
     if any(may_trap(op) for op in block.walk()):
@@ -60,6 +57,13 @@ def unguard(block: BlockOp) -> None:
     if beyond:
         block, _ = bind_to_loops(block, beyond)
     _take_out(block, guard)
+
+
+def _variables_of(guard: scf.IfOp, block: BlockOp) -> AbstractSet[SSAValue]:
+    """Return the variables of loops on which it depends what a block accesses without its guard. If the guard holds in
+    some iteration, accesses that do not depend on its variables are made anyway."""
+    holds_at_first = all(map(_holds_at_zero, conditions_of(block)))
+    return variables_in(guard.cond, function_of(block)) if holds_at_first else {o.variable for o in loops_of(block)}
 
 
 def _holds_at_zero(condition: SSAValue) -> bool:
@@ -84,7 +88,8 @@ def zero_fill(block: BlockOp) -> None:
     comparisons = [part.owner for part in conditions_of(block)]
     loops = {loop.variable for loop in loops_of(block)}
     replaced = _variables_beyond(block, loops)
-    _check_bounds(block, [access for access in block_accesses(block) if access.is_write], loops)
+    written = [access for access in block_accesses(block) if access.is_write]
+    _check_bounds(block, written, _variables_of(guard, block))
     _check_own_elements(block)
     sums = [v.variable for v in block.iter_vars if not isinstance(v.binding, BlockArgument)]
     replaced += [v for v in sums if v not in replaced and is_bound_to_loops(block, [v])]

@@ -54,7 +54,13 @@ def unary(operator: str, shape: str, properties: str = "", weights: str = "") ->
 
 @pytest.mark.parametrize(
     ("shape", "is_shared"),
-    [((1024, 1024, 1024), True), ((2048, 784, 128), True), ((16, 784, 128), True), ((4, 784, 128), True), ((2, 128, 64), False)],
+    [
+        ((1024, 1024, 1024), True),
+        ((2048, 784, 128), True),
+        ((16, 784, 128), True),
+        ((4, 784, 128), True),
+        ((2, 128, 64), False),
+    ],
 )
 def test_large_products_are_shared(shape: tuple[int, int, int], is_shared: bool) -> None:
     assert bool(shared(dense(*shape))) == is_shared

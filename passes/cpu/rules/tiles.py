@@ -72,7 +72,7 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
         return axes, tile
 
     choices = suitable(ReductionAxes.all_of(block), tiled)
-    axes, tile = min(choices, key=lambda choice: choice[0].cost(choice[1], processor))
+    axes, tile = min(choices, key=lambda choice: choice[0].cost_of_a_result(choice[1], processor))
     blocks = row_blocks(axes, tile, processor)
     heights = blocks.heights(tile, axes.row_count, axes.step)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
@@ -151,7 +151,8 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
     axes, tile = tiling.axes, tiling.tile
     rest = part(schedule, nest, nest.columns, tile.columns)
     if axes.is_unit_stride:
-        low = tile.heights(axes.row_count, axes.step)[-2:]
+        heights = tile.heights(axes.row_count, axes.step)
+        low = heights[-2:] if axes.row_count else sorted({*heights[1:2], heights[-1]}, reverse=True)
         narrower = cost.VECTORS_OF_A_NARROW_TILE
         for vectors in (narrower, 1) if tile.vectors > narrower else (1,):
             edge, narrow = rest, replace(tile, vectors=vectors)
@@ -159,7 +160,7 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
                 rest = part(schedule, edge, edge.columns, narrow.columns)
             _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
         _tile_few_rows(schedule, nest, tiling)
-    if axes.is_unit_stride and axes.is_packed(tile) and can_follow(schedule, nest.block, nest.rows):
+    if axes.is_packed(tile) and can_follow(schedule, nest.block, nest.rows):
         _tile_panels(schedule, nest, tiling)
     else:
         _tile_columns(schedule, nest, tiling)
@@ -173,7 +174,7 @@ def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         return
     least = cost.TILES_TO_PACK_A_PANEL * tiling.tile.rows // axes.step
     few = dispatch(schedule, nest, nest.columns, nest.rows, least)
-    low = replace(tiling, heights=tiling.heights[-2:], blocks=RowBlocks(), has_few_rows=True)
+    low = replace(tiling, heights=tiling.heights[1:] or tiling.heights, blocks=RowBlocks(), has_few_rows=True)
     if axes.has_known_columns:
         _tile_columns(schedule, few, low)
         return
