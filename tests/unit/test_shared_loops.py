@@ -85,7 +85,7 @@ def test_sizes_of_the_run() -> None:
     """The panels of large weights are shared; few panels together with the rows in each. So is the copy of rows that
     would evict each other, and so is the packing of panels."""
     assert shared(dense("?", 1024, 1024)) == [None, 32]
-    assert shared(dense("?", 784, 128)) == [4, 4, None, 2, None, None]
+    assert shared(dense("?", 784, 128)) == [4, 4, None, 2, None, None, None]
 
 
 @pytest.mark.parametrize(

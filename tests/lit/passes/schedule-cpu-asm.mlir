@@ -11,6 +11,7 @@
 // The loops of all three functions, those with the most multiplications first.
 
 // V4: {{^}}32 multiplications, 36 loads, 0 on the stack{{$}}
+// V4-NEXT: {{^}}32 multiplications, 20 loads, 0 on the stack{{$}}
 // V4-NEXT: {{^}}32 multiplications, 16 loads, 0 on the stack{{$}}
 // V4-NEXT: {{^}}28 multiplications, 16 loads, 0 on the stack{{$}}
 // V4-NEXT: {{^}}26 multiplications, 15 loads, 0 on the stack{{$}}
@@ -19,6 +20,7 @@
 // V3: {{^}}48 multiplications, 32 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}48 multiplications, 32 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}32 multiplications, 36 loads, 0 on the stack{{$}}
+// V3-NEXT: {{^}}32 multiplications, 24 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}32 multiplications, 24 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // V3-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
@@ -29,13 +31,17 @@
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
 // SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}8 multiplications, 6 loads, 0 on the stack{{$}}
+// SSE-NEXT: {{^}}4 multiplications, 4 loads, 0 on the stack{{$}}
 // NEON: {{^}}28 multiplications, 15 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}26 multiplications, 14 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}24 multiplications, 12 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}16 multiplications, 9 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}16 multiplications, 9 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}16 multiplications, 7 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}8 multiplications, 5 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}4 multiplications, 3 loads, 0 on the stack{{$}}
 
 // Most rows, and those that are left over.
 tir.prim_func @dense(%X: memref<64x784xf32>, %W: memref<784x128xf32>, %B: memref<128xf32>) outs(%Z: memref<64x128xf32>) attributes {tir.noalias} {
