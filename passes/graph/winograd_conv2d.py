@@ -40,8 +40,8 @@ class WinogradConv2dPass(RelexPass):
     memory.
 
     This is done where it takes less time, by an estimate of the products, the transforms, and the memory that the
-    weights are read from, in tiles of 4 or 2. Windows slide by 1 without gaps, and there is a single group. The number
-    of images may be open.
+    weights are read from, in tiles of 4 or 2. Windows slide by 1 without gaps, there is a single group, and weights are
+    finite. The number of images may be open.
 
     Results of tiles of 4 are rounded ten times as coarsely as sums in any order, those of tiles of 2 twice; infinities
     and NaN spread to all results of a tile. So the default compilation has this pass only if it may be `approximate`.
@@ -73,10 +73,10 @@ class WinogradConv2dPass(RelexPass):
         processor = processor_in(op)
         if processor is None or not processor.vector_bits:
             return
-        for found in walk(op):
-            if isinstance(found, Conv2dOp | Conv2dBlockedOp) and (layer := _Layer.of(found, processor)) is not None:
-                if (tile := layer.best_tile) is not None:
-                    layer.replace(tile)
+        for found in [found for found in walk(op) if isinstance(found, Conv2dOp | Conv2dBlockedOp)]:
+            layer = _Layer.of(found, processor)
+            if layer is not None and (tile := layer.best_tile) is not None:
+                layer.replace(tile)
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,8 @@ class _Layer:
         if DYNAMIC_INDEX in shape_of(op.data)[1:] or (isinstance(op, Conv2dBlockedOp) and op.depthwise is not None):
             return None
         weight = array_from_dense(constant.value)
+        if not np.isfinite(weight).all():
+            return None
         if isinstance(op, Conv2dBlockedOp):
             outer, blocks, *_, inputs, outputs = weight.shape
             # [O / o, C / c, 3, 3, c, o]
@@ -136,7 +138,7 @@ class _Layer:
 
     def replace(self, tile: int) -> None:
         """Compute the layer in tiles."""
-        op = self.op
+        op, constant = self.op, self.op.weight.owner
         ops = [*into_blocks(op.data, self.lanes)] if rank_of(op.data) == 4 else []
         windows = op.windows(shape_of(op.weight))
         data = WinogradInputTransformOp(ops[-1] if ops else op.data, tile, (*windows.before, *windows.after))
@@ -157,4 +159,4 @@ class _Layer:
         Rewriter.insert_op(ops, InsertPoint.before(op))
         op.result.replace_all_uses_with(ops[-1].results[0])
         Rewriter.erase_op(op)
-        erase_unused_constants([op.weight.owner])
+        erase_unused_constants([constant])

@@ -137,6 +137,14 @@ def test_a_large_layer_is_computed_in_tiles_on_request_alone() -> None:
     assert product.result.type.get_shape() == (36, 16, 64)
 
 
+@pytest.mark.parametrize("number", [np.inf, np.nan])
+def test_weights_that_are_not_finite_are_left_alone(number: float) -> None:
+    w = weight(64, 64)
+    w[3, 4, 1, 1] = number
+    module = layer(w, (1, 64, 14, 14), [1])
+    assert str(WinogradConv2dPass()(module)) == str(module)
+
+
 def test_programs_in_caches_are_told_apart() -> None:
     module = layer(weight(64, 64), (1, 64, 14, 14), [1])
     keys = {cache_key(module, strict=False, target=None, approximate=approximate) for approximate in (False, True)}
