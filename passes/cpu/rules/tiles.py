@@ -160,7 +160,8 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
                 rest = part(schedule, edge, edge.columns, narrow.columns)
             _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
         _tile_few_rows(schedule, nest, tiling)
-    if axes.is_packed(tile) and can_follow(schedule, nest.block, nest.rows):
+    others: Sequence[Loop] = () if axes.is_unit_stride else nest.outer
+    if axes.is_packed(tile) and all(can_follow(schedule, nest.block, loop) for loop in (nest.rows, *others)):
         _tile_panels(schedule, nest, tiling)
     else:
         _tile_columns(schedule, nest, tiling)
