@@ -138,7 +138,10 @@ def limited(seconds: float) -> Generator[None]:
         raise Unproved(f"its program takes more than {seconds:g} seconds")
 
     def prove_until_then(*args: Any) -> float:
-        signal.setitimer(signal.ITIMER_PROF, max(end - time.process_time(), 1e-3))
+        left = end - time.process_time()
+        if left <= 0:
+            stop()
+        signal.setitimer(signal.ITIMER_PROF, max(left, 1e-3))
         try:
             return prove(*args)
         finally:
