@@ -53,7 +53,6 @@ from relex.passes import (
     SplitReductionsPass,
     SplitWindowsPass,
     TrimWindowsPass,
-    WinogradConv2dPass,
 )
 from relex.passes.base import Level as Level
 from relex.passes.base import RelexPass, apply_pass
@@ -116,7 +115,11 @@ def pipeline(
         raise RelexError("expected a compilation to be strict or approximate, found both")
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), CancelTransposesPass(strict)]
     layers = [TrimWindowsPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
-    images = [BlockChannelsPass(), *([WinogradConv2dPass()] if approximate else []), JoinRowsPass()]
+    images: list[ModulePass] = [BlockChannelsPass(), JoinRowsPass()]
+    if approximate:
+        from relex.passes import WinogradConv2dPass  # Few programs need it.
+
+        images.insert(1, WinogradConv2dPass())
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]

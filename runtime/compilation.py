@@ -68,9 +68,11 @@ def build(
     is one of several modules in a file. It is not modified.
     With `strict`, sums keep the order and the rounding of the plain loop. With `approximate`, convolutions with windows
     of 3 by 3 may be computed in fewer products, whose rounding differs more than that of sums in another order:
-    `winograd-conv2d` tells how much. `target` is a `Target`, which may have fewer
-    CPU features than this machine, a text such as "host:haswell" (`TRIPLE[:CPU[:FEATURES]]`), or "llvm" for this
-    machine. The default is this machine, or the processor that the environment variable `RELEX_CPU` names.
+    `winograd-conv2d` tells how much.
+
+    `target` is a `Target`, which may have fewer CPU features than this machine, a text such as "host:haswell"
+    (`TRIPLE[:CPU[:FEATURES]]`), or "llvm" for this machine. The default is this machine, or the processor that the
+    environment variable `RELEX_CPU` names.
 
     `cache` is a `CompileCache`, or a folder to cache compiled programs in. True stands for the folder that the
     environment variable `RELEX_CACHE` names, else `~/.cache/relex`; this is the default if the variable is set, and

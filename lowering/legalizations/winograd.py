@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from relex.dialects.arrays import Array
 from relex.dialects.relex import WinogradInputTransformOp, WinogradOutputTransformOp
 from relex.dialects.relex.properties import as_integer, as_integers
-from relex.dialects.relex.winograd import WINDOW, Transforms, terms_of, tiles_of, windows_of
+from relex.dialects.relex.winograd import WINDOW, Transforms, factors_of, tiles_of, windows_of
 from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import set_op_pattern
 from relex.lowering.legalizations.table import legalizes, result_shape
@@ -84,7 +84,7 @@ def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimF
 
 def _combined(row: Array, parts: Sequence[Expr]) -> Expr:
     """Return a row of a matrix times the parts of a tile."""
-    (first, place), *others = terms_of(row)
+    (first, place), *others = factors_of(row)
     total = _times(parts[place], first)
     for factor, i in others:
         total = total + _times(parts[i], factor) if factor > 0 else total - _times(parts[i], -factor)

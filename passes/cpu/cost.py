@@ -210,7 +210,7 @@ VECTORS_OF_A_NARROW_TILE = 2
 """Vectors of a tile for columns that wider tiles leave over, if their number is only known at run time."""
 
 LOW_ROWS = (4, 2)
-"""Rows of a tile for the remainder of a number of rows that is only known at run time."""
+"""Rows of the tiles for the remainder of a number of rows that is only known at run time."""
 
 FEW_ROWS = 8
 """Rows up to which a tile may have room for all of them several times."""

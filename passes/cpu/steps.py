@@ -137,7 +137,9 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     op = schedule.block_op(block)
     variable = next(found.variable for found in loops_of(op) if named(found) == loop)
     written = element_written(op)
-    dimension = next(i for i, index in enumerate(written) if variable in terms_of(index))
+    dimension = next((i for i, index in enumerate(written) if variable in terms_of(index)), None)
+    if dimension is None:
+        fail(op, f"expected {name_of_block(op)} to write elements along @{loop.label}")
     factor = terms_of(written[dimension])[variable]
     reader = only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
     (buffer,) = buffers_written(op)
@@ -149,13 +151,16 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     return named(loops[0])
 
 
-def can_follow(schedule: Schedule, block: Block, rows: Loop) -> bool:
-    """Return whether the consumer of a block's results certainly has as many rows, so that it can follow the block
-    panel by panel."""
+def can_follow(schedule: Schedule, block: Block, loops: Sequence[Loop]) -> bool:
+    """Return whether the consumer of a block's results certainly has as many iterations of some loops, such as the
+    rows, so that it can follow the block panel by panel."""
     if only_reader(schedule.block_op(block)) is None:
         return True  # It will be a copy of the results.
-    reader = loop_of_reader(schedule, block, rows)
-    return schedule.loop_op(reader).extent == schedule.loop_op(rows).extent
+    try:
+        readers = [loop_of_reader(schedule, block, loop) for loop in loops]
+    except CompileError:
+        return False
+    return [schedule.loop_op(loop).extent for loop in readers] == [schedule.loop_op(loop).extent for loop in loops]
 
 
 def move_consumer(schedule: Schedule, block: Block, loop: Loop) -> Block:

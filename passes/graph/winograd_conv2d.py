@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, prod
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, f32, f64
@@ -21,8 +22,8 @@ from relex.dialects.relex import (
     WinogradOutputTransformOp,
 )
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.relex.types import rank_of, shape_of, tensor_type
-from relex.dialects.relex.winograd import POINTS, WINDOW, Transforms
+from relex.dialects.relex.types import Shape, rank_of, shape_of, tensor_type
+from relex.dialects.relex.winograd import POINTS, WINDOW, Transforms, tiles_of
 from relex.dialects.target import processor_in
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
@@ -122,7 +123,7 @@ class _Layer:
             return max(rows * numbers * inputs * vectors, read / cost.BYTES_OF_WEIGHTS)
 
         def in_tiles(tile: int) -> float:
-            down, across = -(-height // tile), -(-width // tile)
+            down, across = cast(Shape, tiles_of((height, width), tile))
             rows, numbers = images * down * across, (tile + WINDOW - 1) ** 2
             transforms = cost.COST_OF_TRANSFORMS * rows * numbers * (inputs + outputs) / self.lanes
             return products(rows, numbers, ceil(outputs / self.lanes)) + transforms + self._cost_of_blocks

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -44,8 +43,9 @@ def prove_compilation(
             watching.enter_context(checker.watching(p))
 
     with watching:
-        options: dict[str, Any] = {"strict": strict, "passes": passes, "approximate": approximate}
-        lowered = lower_program(program, target=target, instrument=follow, **options)
+        lowered = lower_program(
+            program, strict=strict, target=target, instrument=follow, passes=passes, approximate=approximate
+        )
         follow(None, lowered.module)
     for where, function, why in _unknown(checker.report):
         message = f"expected every pass to be proved or checked, found @{function}, which is neither {where}: {why}"

@@ -173,17 +173,17 @@ class WinogradOutputTransformOp(Operator):
         return whole[:, :, :height, :width]
 
 
-def terms_of(row: Array) -> list[tuple[float, int]]:
+def factors_of(row: Array) -> list[tuple[float, int]]:
     """Return the factors of a row of a matrix that are not zero, with their columns, in the order in which products are
     added up: those with positive factors come first."""
-    return sorted(((float(row[i]), int(i)) for i in row.nonzero()[0]), key=lambda term: term[0] < 0)
+    return sorted(((float(row[i]), int(i)) for i in row.nonzero()[0]), key=lambda found: found[0] < 0)
 
 
 def _applied(matrix: Array, x: Array) -> Array:
     """Return the first two dimensions, the columns and rows of tiles, with a matrix applied to both."""
     for axis in range(2):
         parts = np.moveaxis(x, axis, 0)
-        sums = [sum(parts[i] * x.dtype.type(factor) for factor, i in terms_of(row)) for row in matrix]
+        sums = [sum(parts[i] * x.dtype.type(factor) for factor, i in factors_of(row)) for row in matrix]
         x = np.stack(sums, axis)
     return x
 

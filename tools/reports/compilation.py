@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -78,8 +78,10 @@ def report(
     module, text = read_program(program)
     name = str(program) if isinstance(program, str | PathLike) and "\n" not in str(program) else ""
     with showing_source(text):
-        options: dict[str, Any] = {"strict": strict, "passes": passes, "approximate": approximate}
-        return report_of(module, text=text, name=name, target=as_target(target), **options)
+        machine = as_target(target)
+        return report_of(
+            module, text=text, name=name, strict=strict, target=machine, passes=passes, approximate=approximate
+        )
 
 
 def report_of(

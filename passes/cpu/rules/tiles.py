@@ -152,7 +152,8 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
     rest = part(schedule, nest, nest.columns, tile.columns)
     if axes.is_unit_stride:
         heights = tile.heights(axes.row_count, axes.step)
-        low = heights[-2:] if axes.row_count else sorted({*heights[1:2], heights[-1]}, reverse=True)
+        # Few vectors of two rows would leave units idle.
+        low = heights[-2:] if axes.row_count is not None else list(dict.fromkeys((*heights[1:2], heights[-1])))
         narrower = cost.VECTORS_OF_A_NARROW_TILE
         for vectors in (narrower, 1) if tile.vectors > narrower else (1,):
             edge, narrow = rest, replace(tile, vectors=vectors)
@@ -160,8 +161,7 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
                 rest = part(schedule, edge, edge.columns, narrow.columns)
             _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
         _tile_few_rows(schedule, nest, tiling)
-    others: Sequence[Loop] = () if axes.is_unit_stride else nest.outer
-    if axes.is_packed(tile) and all(can_follow(schedule, nest.block, loop) for loop in (nest.rows, *others)):
+    if axes.is_packed(tile) and can_follow(schedule, nest.block, [*nest.outer, nest.rows]):
         _tile_panels(schedule, nest, tiling)
     else:
         _tile_columns(schedule, nest, tiling)
@@ -197,7 +197,7 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     axes, tile = tiling.axes, tiling.tile
     is_packed = tiling.is_packed and axes.has_known_columns
     by_panel = is_packed and axes.packs_panels(tile) and not tiling.blocks.tiles
-    if by_panel and can_follow(schedule, nest.block, nest.rows):
+    if by_panel and can_follow(schedule, nest.block, [nest.rows]):
         if axes.is_unit_stride:
             _tile_few_rows(schedule, nest, tiling)
         _tile_panels(schedule, nest, tiling)
