@@ -26,7 +26,16 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import ShapeError, UnknownNameError, expect_kind
-from relex.dialects.relex import OPERATORS, PRIMITIVE_ATTR, AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, Operator
+from relex.dialects.relex import (
+    OPERATORS,
+    PRIMITIVE_ATTR,
+    AllocTensorOp,
+    AssertOp,
+    CallDpsPackedOp,
+    CallOp,
+    CallTirOp,
+    Operator,
+)
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
@@ -138,6 +147,14 @@ def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     return _filling("relex.alloc_tensor", (), [shape], dtype, lambda _, types, sizes: AllocTensorOp(types[0], sizes))
 
 
+def assert_op(condition: Operand, message: str, index: Operand | None = None) -> Call:
+    """Stop the program with an error unless a condition (a scalar i1) holds. With `index` (a scalar i64), it is an
+    `IndexRangeError` that names it. An assertion is a side effect, so it must be outside of dataflow blocks."""
+    expect_kind(message, str, "a message")
+    operands = [condition] if index is None else [condition, index]
+    return Call("relex.assert", operands, lambda _, values: AssertOp(values[0], message, *values[1:]))
+
+
 def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str, make: _Make) -> Call:
     """Return a call that fills tensors of given shapes: `make` takes its operands, result types and dynamic sizes."""
     types, sizes = _results(shape, dtype)
@@ -164,7 +181,7 @@ nn = sys.modules[__name__]
 """This module itself, for the spelling `op.nn.relu`."""
 
 if not TYPE_CHECKING:
-    __all__ = sorted([*_OPERATORS, "alloc_tensor", "call", "call_dps_packed", "call_tir", "nn", "of"])
+    __all__ = sorted([*_OPERATORS, "alloc_tensor", "assert_op", "call", "call_dps_packed", "call_tir", "nn", "of"])
 
     # Not module globals: they would shadow Python's `sum` and `max`.
     def __getattr__(name: str) -> Callable[..., Call]:

@@ -54,6 +54,12 @@ def asin(operand: Operand) -> Call:
 def asinh(operand: Operand) -> Call:
     """The inverse hyperbolic sine."""
 
+def assert_op(condition: Operand, message: str, index: Operand | None = None) -> Call:
+    """
+    Stop the program with an error unless a condition (a scalar i1) holds. With `index` (a scalar i64), it is an
+    `IndexRangeError` that names it. An assertion is a side effect, so it must be outside of dataflow blocks.
+    """
+
 def astype(operand: Operand, dtype: Attribute | str) -> Call:
     """
     The elements converted to another type. Integers wrap around. Floats are rounded towards zero to integers and

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass as OutlineParallelLoopsPass
     from relex.lowering.plan_memory import PlanMemoryPass as PlanMemoryPass
     from relex.lowering.relex_pipeline import RelexPipelinePass as RelexPipelinePass
+    from relex.lowering.return_failures import ReturnFailuresPass as ReturnFailuresPass
     from relex.lowering.scf_parallel_for_to_nested_fors import (
         ScfParallelForToNestedForsPass as ScfParallelForToNestedForsPass,
     )

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref, tensor
+from xdsl.dialects import cf, func, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -31,9 +31,19 @@ from xdsl.utils.hints import isa
 from relex.dialects import tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
+from relex.dialects.failures import FOUND_INDEX, declaration
 from relex.dialects.functions import C_INTERFACE_ATTR, result_attrs
 from relex.dialects.libraries import LibraryFunction
-from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator
+from relex.dialects.relex import (
+    AllocTensorOp,
+    AssertOp,
+    CallDpsPackedOp,
+    CallOp,
+    CallTirOp,
+    ConstantOp,
+    DataflowOp,
+    Operator,
+)
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
 from relex.dialects.sizes.modules import ModuleSizes
@@ -279,6 +289,18 @@ def _array_types(tensors: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> tu
         for tensor, buffer in zip(tensors, buffers, strict=True)
         if isa(tensor.type, TensorType) and isa(buffer.type, MemRefType)
     )
+
+
+@GRAPH_TO_BUFFERS.rule(AssertOp)
+def convert_assert(op: AssertOp, conversion: Conversion) -> None:
+    """Convert to an assertion about the element of a buffer, after a call that says which index it is about."""
+    condition = conversion.add(memref.LoadOp.get(conversion.value(op.condition), [])).res
+    if op.index is not None:
+        index = conversion.add(memref.LoadOp.get(conversion.value(op.index), [])).res
+        conversion.declare(FOUND_INDEX, declaration)
+        conversion.add(func.CallOp(FOUND_INDEX, [index], []))
+    conversion.add(cf.AssertOp(condition, op.message))
+    conversion.replace()
 
 
 @GRAPH_TO_BUFFERS.rule(ConstantOp)

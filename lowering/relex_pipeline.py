@@ -23,6 +23,7 @@ from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.lower_call_tir import LowerCallTirPass
 from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass
 from relex.lowering.plan_memory import PlanMemoryPass
+from relex.lowering.return_failures import ReturnFailuresPass
 from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNestedForsPass
 from relex.lowering.support.branches import ConvertScfToCfPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
@@ -72,8 +73,8 @@ class RelexPipelinePass(RelexPass):
     // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,
     // rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,
     // convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,
-    // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,
-    // add-packed-entries
+    // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,
+    // convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -124,7 +125,7 @@ def pipeline(
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
-    cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass()]
+    cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass(), ReturnFailuresPass()]
     levels: list[tuple[Level, list[ModulePass]]] = [
         (
             "graph",

@@ -18,8 +18,10 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.hints import isa
 
 from relex.dialects.exceptions import ArityError as ArityError
+from relex.dialects.exceptions import AssertionFailedError as AssertionFailedError
 from relex.dialects.exceptions import DTypeError as DTypeError
 from relex.dialects.exceptions import DuplicateError as DuplicateError
+from relex.dialects.exceptions import IndexRangeError as IndexRangeError
 from relex.dialects.exceptions import MissingPackageError as MissingPackageError
 from relex.dialects.exceptions import OutOfMemoryError as OutOfMemoryError
 from relex.dialects.exceptions import OverlapError as OverlapError
@@ -149,6 +151,14 @@ class ExecutionError(CompileError):
     """An error at an op of a program while it is interpreted."""
 
 
+class FailedAssertionError(ExecutionError, AssertionFailedError):
+    """An assertion that fails while a program is interpreted."""
+
+
+class WrongIndexError(ExecutionError, IndexRangeError):
+    """An index out of range while a program is interpreted."""
+
+
 class UnsupportedError(ExecutionError):
     """An op that the interpreter does not support; the program may be correct."""
 
@@ -220,6 +230,13 @@ def in_line(op: Operation) -> str:
 def stop(op: Operation, message: str) -> NoReturn:
     """Stop the interpreter at `op` with an `ExecutionError`."""
     raise ExecutionError(diagnose(op, message))
+
+
+def fail_assertion(op: Operation, message: str, index: int | None) -> NoReturn:
+    """Stop the interpreter at an assertion that does not hold; its error names an index, if there is one."""
+    if index is None:
+        raise FailedAssertionError(diagnose(op, f"failed: {message}"))
+    raise WrongIndexError(diagnose(op, f"failed: {message}, found {index}"))
 
 
 def expect_module(module: object, where: str = "") -> None:

@@ -65,6 +65,14 @@ class OutOfMemoryError(RelexError, MemoryError):
     """A call that needs more memory than is available."""
 
 
+class AssertionFailedError(RelexError, AssertionError, RuntimeError):
+    """An assertion of a program that does not hold in a call."""
+
+
+class IndexRangeError(RelexError, IndexError, RuntimeError):
+    """An index among the elements of an argument, or computed from them, that is out of range."""
+
+
 class MissingPackageError(RelexError, ImportError):
     """A package that is not installed, and that what was asked for needs."""
 

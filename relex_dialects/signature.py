@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.element_types import ELEMENTS
-from relex.dialects.exceptions import ShapeError, UnknownNameError
+from relex.dialects.exceptions import AssertionFailedError, IndexRangeError, RelexError, ShapeError, UnknownNameError
 from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.sizes import (
     MAX_ARGUMENT_SIZE,
@@ -72,6 +72,21 @@ def shape_text(shape: Sequence[Size]) -> str:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """An assertion of a program: a call in which it does not hold ends with an error."""
+
+    message: str
+    names_index: bool = False
+    """True if the error is about an index that is out of range, and names it."""
+
+    def error(self, index: int) -> RelexError:
+        """Return the error of a call. `index` is used if the error names one."""
+        if self.names_index:
+            return IndexRangeError(f"{self.message}, found {index}")
+        return AssertionFailedError(self.message)
+
+
+@dataclass(frozen=True)
 class Signature:
     """The name of a function, its arguments in order, and its results."""
 
@@ -84,6 +99,9 @@ class Signature:
     """Constraints on the sizes of a call, besides those that the shapes of arguments impose."""
     temporaries: tuple[Size, ...] = ()
     """The maximum of these sizes, in bytes, bounds the memory that a call needs besides its arguments and results."""
+    failures: tuple[Failure, ...] = ()
+    """The assertions that calls check. If there are any, the function returns two more numbers: which of them failed,
+    counted from 1, or 0; and the index that its error names."""
 
     @property
     def symbol(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Buffer
@@ -207,8 +207,9 @@ class CompiledFunction:
     signature, by position or by name. Scalars are Python numbers of the same kind, or NumPy scalars of exactly the
     dtype. Dynamic sizes must be consistent. Results are one array, a tuple of several, or None: new arrays, or those
     passed as `out`, an array or a tuple; scalars are NumPy scalars. Raises `ArityError`, `DTypeError`, `RangeError`,
-    `ShapeError` and `OverlapError` for invalid arguments, before anything runs, and what a library function raises;
-    library functions after it in the program are not called. Calls from several threads may overlap.
+    `ShapeError` and `OverlapError` for invalid arguments, before anything runs; `AssertionFailedError` and
+    `IndexRangeError` for an assertion of the program that fails; and what a library function raises. Library functions
+    after that in the program are not called. Calls from several threads may overlap.
 
     A function on buffers, at the core level, takes all of them as arguments and writes into them.
 
@@ -274,6 +275,9 @@ class _NativeCalls(CompiledFunction):
         plan = super()._plan(inputs)
         self._native.offer(plan, self)
         return plan
+
+    def _raise_failure(self, number: int, index: int) -> NoReturn:
+        raise self.signature.failures[number - 1].error(index)
 
 
 @cache

@@ -11,7 +11,16 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex import AddOp, AllocTensorOp, BatchNormOp, CallDpsPackedOp, CallTirOp, ConstantOp, DenseOp
+from relex.dialects.relex import (
+    AddOp,
+    AllocTensorOp,
+    AssertOp,
+    BatchNormOp,
+    CallDpsPackedOp,
+    CallTirOp,
+    ConstantOp,
+    DenseOp,
+)
 from relex.dialects.table import Table
 from relex.frontend.arrays import array_of
 from relex.frontend.script.declarations import declare, read_tensors
@@ -120,6 +129,23 @@ def _alloc_tensor(graph: GraphExpressions, node: ast.Call) -> Value:
     tensor = declare(graph.scope.unit, node, bound["shape"], bound["dtype"])
     sizes = [graph.scalars.index(size) for size in tensor.dynamic_sizes]
     return graph.scope.emit(node, AllocTensorOp(tensor.tensor, sizes)).result
+
+
+FOUND = ", found {}"
+"""The end of the format of an assertion that names an index."""
+
+
+@CALLS.rule("R.assert_op")
+def _assert(graph: GraphExpressions, node: ast.Call) -> Value:
+    bound = arguments(node, "R.assert_op", ("condition",), ("format_args", "format"))
+    text = graph.scope.unit.constants.string(bound["format"], "a message") if "format" in bound else ""
+    given = bound.get("format_args", ast.List(elts=[]))
+    operands = given.elts if isinstance(given, ast.List | ast.Tuple) else [given]
+    if len(operands) > 1 or (operands and not text.endswith(FOUND)):
+        raise ScriptError(given, f"expected at most an index, whose format ends with '{FOUND}'")
+    condition, *index = (graph.tensor(operand) for operand in (bound["condition"], *operands))
+    message = text.removesuffix(FOUND).replace("{{", "{").replace("}}", "}") if operands else text
+    return results_of(graph.scope.emit(node, AssertOp(condition, message, *index)))
 
 
 @CALLS.rule("R.const")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import cf, memref, scf
 from xdsl.dialects.builtin import AnyFloat, IndexType, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -98,12 +98,14 @@ class Statements:
                 self._let(target, value_of(value))
             case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value, annotation=annotation):
                 self._let(target, self._annotated(annotation, value_of(value)))
+            case ast.Assert(test=test, msg=message):
+                self.scope.emit(node, cf.AssertOp(self.expressions.condition(test), self._message(message)))
             case ast.Expr(value=value):
                 self._effect(value)
             case ast.Pass() | ast.Return(value=None):
                 return
             case _:
-                expected = "expected for, with, if, a store or a new name for a value"
+                expected = "expected for, with, if, assert, a store or a new name for a value"
                 raise ScriptError(node, f"'{shown(node)}' is not supported in a loop function; {expected}")
 
     # Loops.
@@ -197,6 +199,16 @@ class Statements:
             self.read(statements)
             self.scope.emit(node, scf.YieldOp())
         return Region(block)
+
+    def _message(self, node: ast.expr | None) -> str:
+        """Return the message of an assertion. TVM prints `("RuntimeError", ["expected ", "more"])`."""
+        match node:
+            case None:
+                return "assertion failed"
+            case ast.Tuple(elts=[ast.Constant(), ast.List(elts=parts)]):
+                return "".join(map(self.scope.unit.constants.string, parts))
+            case _:
+                return self.scope.unit.constants.string(node, "a message")
 
     def _store(self, node: ast.AST, target: ast.Subscript, value: Scalarlike) -> None:
         """Store a number to an element of a buffer."""

@@ -26,6 +26,7 @@ from relex.dialects.functions import argument_names
 from relex.dialects.relex import (
     PRIMITIVE_ATTR,
     AllocTensorOp,
+    AssertOp,
     BatchNormOp,
     CallDpsPackedOp,
     CallOp,
@@ -39,9 +40,10 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.relex.types import tensor_type
-from relex.dialects.symbols import is_private
+from relex.dialects.symbols import is_private, lookup
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
+from relex.frontend.script.graph_calls import FOUND
 from relex.frontend.script.inlining import inlined_ops
 from relex.frontend.script.operators import script_name
 from relex.frontend.script.print_expressions import ExpressionPrinter
@@ -79,7 +81,8 @@ class GraphPrinter(ExpressionPrinter):
             fail(function, f"{CANNOT}: expected a function of one block, found {len(function.body.blocks)}")
         parameters = [self._parameter(i, name) for i, name in enumerate(argument_names(function))]
         results = [self._type(t, function) for t in function.function_type.outputs.data]
-        writer.line("@R.function(private=True)" if is_private(function) else "@R.function")
+        options = ["private=True"] * is_private(function) + ["pure=False"] * _checks_assertions(function, set())
+        writer.line(f"@R.function({', '.join(options)})" if options else "@R.function")
         result = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
         with writer.indented(f"def {symbol_name(function)}({', '.join(parameters)}) -> {result}:"):
             for name in dict.fromkeys(self.sizes.values()):
@@ -210,6 +213,11 @@ class GraphPrinter(ExpressionPrinter):
                 shape = ", ".join(self.sizes_of(result.type, iter(op.sizes)))
                 dtype = dtype_name(op, result.type.element_type)
                 return f'R.builtin.alloc_tensor(R.shape([{shape}]), R.dtype("{dtype}"), 0, R.str("global"))'
+            case AssertOp(condition=condition, index=None):
+                return f"R.assert_op({self.text(condition)}, format=R.str({python_value(op.message.data)}))"
+            case AssertOp(condition=condition, index=SSAValue() as index):
+                message = op.message.data.replace("{", "{{").replace("}", "}}") + FOUND
+                return f"R.assert_op({self.text(condition)}, {self.text(index)}, format=R.str({python_value(message)}))"
             case Operator():
                 return self._operator(op)
             case _ if _is_scalar(op):
@@ -278,6 +286,15 @@ class GraphPrinter(ExpressionPrinter):
         if isinstance(value, list):
             return f"[{', '.join(self._elements(part, element_type) for part in cast('list[object]', value))}]"
         return python_number(value, element_type) if isinstance(value, int | float) else repr(value)
+
+
+def _checks_assertions(function: Operation, seen: set[Operation]) -> bool:
+    """Return whether a graph function checks assertions, or calls one that does: TVM calls it impure."""
+    seen.add(function)
+    callees = (lookup(op, op.callee) for op in function.walk() if isinstance(op, func.CallOp))
+    return any(isinstance(op, AssertOp) for op in function.walk()) or any(
+        _checks_assertions(callee, seen) for callee in callees if callee is not None and callee not in seen
+    )
 
 
 def _is_scalar(op: Operation) -> bool:

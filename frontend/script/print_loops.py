@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, cf, memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -128,6 +128,8 @@ class LoopPrinter(ExpressionPrinter):
             case InitOp():
                 with self.writer.indented("with T.init():"):
                     self._block(op.body.block)
+            case cf.AssertOp():
+                self.writer.line(f"assert {self.text(op.arg)}, {python_value(op.msg.data)}")
             case scf.YieldOp():
                 return
             case _ if len(op.results) == 1:

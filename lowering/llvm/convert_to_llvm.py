@@ -49,7 +49,7 @@ _REMOVES = {
     "expand-dot4": "tir.dot4",
     "legalize-ops": "relex",
     "lower-affine": "affine",
-    "lower-call-tir": "relex.alloc_tensor relex.call relex.call_dps_packed relex.call_tir relex.constant "
+    "lower-call-tir": "relex.alloc_tensor relex.assert relex.call relex.call_dps_packed relex.call_tir relex.constant "
     "relex.dataflow relex.output",
     "scf-parallel-for-to-nested-fors": "scf.parallel",
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute
 from xdsl.traits import SymbolTable
 
@@ -62,8 +62,10 @@ def expect_type(function: llvm.FuncOp, signature: Signature) -> None:
     `convert-func-to-llvm`: arguments, buffers for results, and scalar results."""
     results = [_SCALARS[spec.element_type] for spec in signature.outputs if spec.is_scalar]
     words = [t for i in signature.frame_order for t in _passed((*signature.inputs, *signature.outputs)[i])]
+    words = words[: len(words) - len(results)]
+    results += [i64, i64] if signature.failures else []
     output = llvm.LLVMStructType.from_type_list(results) if len(results) > 1 else (*results, llvm.LLVMVoidType())[0]
-    expected = llvm.LLVMFunctionType(words[: len(words) - len(results)], output)
+    expected = llvm.LLVMFunctionType(words, output)
     if function.function_type != expected:
         where = f"for the signature {signature}"
         fail(function, f"expected '{signature.name}' to be {expected} {where}, found {function.function_type}")

@@ -75,13 +75,14 @@ class CallAfter:
         self, before: Reference, arguments: Sequence[Any], expected: Outcome | None
     ) -> tuple[Sequence[Any], Sequence[Any], Outcome]:
         """Return the arguments of a call before the pass, those after it, and the outcome before: `expected`, if that
-        is known and the arguments stay the same. Raises `NotComparable` if there are none, or if the call stops."""
+        is known and the arguments stay the same. Raises `NotComparable` if there are none, or if the call stops, unless
+        it does so because of an assertion."""
         changed = arguments
         if self.rewrite is not None:
             (arguments, changed), expected = self.rewrite(arguments), None
         if expected is None:
             expected = before.runner.run(before.name, before.interface, arguments, None)
-        if expected.error is not None:
+        if expected.error is not None and expected.failed is None:
             raise NotComparable(f"it stops, even before: {expected.error}")
         return arguments, changed, expected
 

@@ -79,6 +79,13 @@ def find_mismatch(
     return None
 
 
+def find_other_failure(expected: Outcome, found: Outcome) -> Mismatch | None:
+    """Return how a call ends in which an assertion failed before, unless the same one fails."""
+    if expected.failed == found.failed:
+        return None
+    return Mismatch("", f"the failed assertion '{expected.failed}'", found.error or "a result")
+
+
 def find_other_calls(expected: Outcome, found: Outcome, effectful: Collection[str]) -> Mismatch | None:
     """Return the first call of a library function with side effects that another one takes the place of; None if there
     is none, or if the calls are not known.

@@ -12,11 +12,20 @@ import numpy as np
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
+from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, numpy_dtype, storage_of
-from relex.dialects.errors import ExecutionError, RelexError, UnsupportedError, describe
+from relex.dialects.errors import (
+    AssertionFailedError,
+    ExecutionError,
+    IndexRangeError,
+    RelexError,
+    UnsupportedError,
+    describe,
+)
+from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
 from relex.reference.equivalence.bounded import Bounded, Undecided, bounded_dtype, plain, spread_of
@@ -26,6 +35,7 @@ from relex.reference.equivalence.interface import Interface, NotComparable, Spec
 # The interpreter's tables are filled by its modules.
 from relex.reference.interpreter import api as api
 from relex.reference.interpreter.budget import OutOfSteps, at_most
+from relex.reference.interpreter.failures import expect_success, failures_of, results_of
 from relex.reference.interpreter.library import CALLS
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
@@ -47,6 +57,15 @@ class Outcome:
     error: str | None = None
     calls: Sequence[Call] | None = None
     """The calls of library functions, in order, with their arguments; None if they are not known."""
+    failed: str | None = None
+    """The message of the assertion that has failed, if that is the error."""
+
+    @classmethod
+    def of(cls, error: ExecutionError) -> Outcome:
+        """Return the outcome of a call that an error has stopped."""
+        is_assertion = isinstance(error, AssertionFailedError | IndexRangeError)
+        failed = error.reason.removeprefix("failed: ") if is_assertion else None
+        return cls(error=error.diagnostics[0].message, failed=failed)
 
 
 class Runner:
@@ -79,7 +98,7 @@ class Runner:
         except UnsupportedError as e:
             raise NotComparable(e.diagnostics[0].message) from e
         except ExecutionError as e:
-            return Outcome(error=e.diagnostics[0].message)
+            return Outcome.of(e)
         except Crash as e:
             return Outcome(error=str(e))
         finally:
@@ -104,7 +123,7 @@ class Runner:
         try:
             found = self.run_on(program, name, interface, inputs, shapes, STEPS // BOUNDED_STEPS)
         except Undecided:
-            raise NotComparable("it decides by numbers that rounding may change") from None
+            raise Rounding("it decides by numbers that rounding may change") from None
         return [np.asarray(spread_of(np.asarray(x))) for x in found]
 
     def run_on(
@@ -117,14 +136,15 @@ class Runner:
         steps: int,
     ) -> list[Any]:
         """Call a function in another representation of numbers, that of `program` and `inputs`, and return the results
-        in it. Raises `NotComparable` if it cannot be called, or takes more steps."""
+        in it. Raises `Fails` if an assertion fails, and `NotComparable` if it cannot be called, or takes more steps."""
         function = find_function(self.module, name)
         if function is None or isinstance(function, llvm.FuncOp):
             raise NotComparable("machine code does not say what rounding may change")
         try:
             return _interpret(program, function, interface, inputs, shapes, steps)
         except ExecutionError as e:
-            raise NotComparable(e.diagnostics[0].message) from e
+            outcome = Outcome.of(e)
+            raise (NotComparable if outcome.failed is None else Fails)(outcome.error) from e
 
     def _run_natively(
         self, function: llvm.FuncOp, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None
@@ -137,7 +157,9 @@ class Runner:
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         outputs = [] if interface.written else _fresh(self._program.numbers, interface.outputs, shapes)
         scalars = [spec for spec in interface.outputs if spec.shape is None]
-        result = _native_result(scalars)
+        entry = SymbolTable.lookup_symbol(self.module, PACKED_PREFIX + function.sym_name.data)
+        failures = failures_of(function if entry is None else entry)
+        result = _native_result(scalars, may_fail=bool(failures))
         words = [word for value in (*inputs, *outputs) for word in _words(value)]
         if len(words) != len(function.function_type.inputs):
             raise NotComparable(f"expected {len(words)} arguments at the machine level")
@@ -146,6 +168,11 @@ class Runner:
         returned = prototype(self._code.address(function.sym_name.data))(*(word for _, word in words))
         if not interface.written and any(a.tobytes() != b.tobytes() for a, b in zip(before, inputs, strict=True)):
             return Outcome(error="writes one of its inputs")
+        if failures:
+            try:
+                expect_success(function, failures, returned.number, returned.index)
+            except ExecutionError as e:
+                return Outcome.of(e)
         values = [np.array(returned, spec.dtype) for spec in scalars]
         found = values if interface.written else _in_order(interface, outputs, values)
         return Outcome((*found, *map(np.array, _written(interface, inputs))))
@@ -163,6 +190,14 @@ class TooLong(NotComparable):
 
     def __init__(self) -> None:
         super().__init__(f"it takes more than {STEPS} steps to be interpreted")
+
+
+class Rounding(NotComparable):
+    """A call that depends on rounding in other ways than by its results."""
+
+
+class Fails(NotComparable):
+    """A call in which an assertion fails."""
 
 
 class UnknownSizes(NotComparable):
@@ -202,7 +237,8 @@ def _interpret(
     returns_all = isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs)
     outputs = [] if returns_all else _fresh(program.numbers, interface.outputs, shapes)
     with interpreting(steps):
-        returned = program.function(function)(*_as_arguments(function, inputs), *map(Buffer, outputs))
+        found = program.function(function)(*_as_arguments(function, inputs), *map(Buffer, outputs))
+        returned = results_of(function, found)
     if returns_all:
         return [*returned, *_written(interface, inputs)]
     return _in_order(interface, outputs, returned)
@@ -268,9 +304,17 @@ def _native(dtype: np.dtype[Any]) -> Callable[..., Any]:
         raise NotComparable(f"numbers of {dtype.name} cannot be passed to machine code") from None
 
 
-def _native_result(scalars: Sequence[Spec]) -> Any:
-    if len(scalars) > 1:
+class _Failure(ctypes.Structure):
+    """The numbers that a function returns that may fail."""
+
+    _fields_ = (("number", ctypes.c_int64), ("index", ctypes.c_int64))
+
+
+def _native_result(scalars: Sequence[Spec], *, may_fail: bool) -> Any:
+    if len(scalars) + may_fail > 1:
         raise NotComparable("machine code returns several numbers")
+    if may_fail:
+        return _Failure
     return _native(scalars[0].dtype) if scalars else None
 
 

@@ -18,6 +18,7 @@ from relex.dialects.dtypes import INTEGERS, is_unsigned, numpy_dtype
 from relex.dialects.errors import DTypeError
 from relex.dialects.functions import FINITE_ATTR, argument_attr, argument_names, stated_dims
 from relex.dialects.tir import PrimFuncOp
+from relex.reference.interpreter.failures import failures_of
 from relex.reference.interpreter.memory import signless
 
 
@@ -145,6 +146,7 @@ def interface_of(function: Operation) -> Interface:
         count = len(function.input_types)
         return Interface(specs[:count], specs[count:], fills=True, has_loops=True)
     results = function.function_type.outputs.data
+    results = results[: len(results) - 2 * bool(failures_of(function))]
     labels = [f"result {i}" if len(results) > 1 else "result" for i in range(len(results))]
     outputs = tuple(_spec(function, None, label, t) for label, t in zip(labels, results, strict=True))
     if any(spec.is_buffer for spec in outputs):

@@ -20,8 +20,15 @@ from relex.dialects.sizes import evaluate
 from relex.passes.numerics import Numerics, reassociates
 from relex.reference.equivalence import sizes
 from relex.reference.equivalence.bounds import BoundedNumbers
-from relex.reference.equivalence.comparison import Mismatch, find_mismatch, find_other_calls, find_unequal, is_same
-from relex.reference.equivalence.execution import Outcome, Runner, UnknownSizes
+from relex.reference.equivalence.comparison import (
+    Mismatch,
+    find_mismatch,
+    find_other_calls,
+    find_other_failure,
+    find_unequal,
+    is_same,
+)
+from relex.reference.equivalence.execution import Fails, Outcome, Rounding, Runner, UnknownSizes
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
 from relex.reference.equivalence.reassociation import ReassociatedNumbers
 from relex.reference.equivalence.samples import KINDS, Sample, samples
@@ -218,12 +225,34 @@ class Reference:
             return other
         if is_same(expected, found):
             return None
+        if expected.failed != found.failed:
+            self._expect_decided(arguments, expected)
+        if expected.failed is not None:
+            return find_other_failure(expected, found)
         mismatch = find_mismatch(expected, found, None, self.interface, numerics)
         if mismatch is None or found.error is not None:
             return mismatch
         unequal = [find_unequal(a, b) for a, b in zip(expected.results, found.results, strict=True)]
         spreads = self.spreads(arguments, expected, numerics, unequal)
         return find_mismatch(expected, found, spreads, self.interface, numerics)
+
+    def _expect_decided(self, arguments: Sequence[Any], outcome: Outcome) -> None:
+        """Raise `NotComparable` if rounding may change whether an assertion fails, according to the last program that
+        can tell."""
+        unknown: NotComparable | None = None
+        for program in (self, *self.history()):
+            try:
+                program.runner.spreads(self.name, program.interface, arguments, self.shapes(outcome))
+            except Fails:
+                return
+            except Rounding:
+                raise
+            except NotComparable as e:
+                unknown = unknown or e
+            else:
+                return
+        if unknown is not None:
+            raise unknown
 
     def may_be_reordered(self, arguments: Sequence[Any], expected: Outcome, found: Outcome) -> bool:
         """Return whether a pass that reassociates could have given an outcome. Only finite numbers say something."""

@@ -29,6 +29,7 @@ from relex.reference.interpreter import vector as vector
 from relex.reference.interpreter import vector_forms as vector_forms
 from relex.reference.interpreter import views as views
 from relex.reference.interpreter.checks import watching
+from relex.reference.interpreter.failures import results_of
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.program import Function, Program
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
@@ -137,7 +138,7 @@ class InterpretedFunction:
         made = zip(shapes, signature.outputs, strict=True)
         outputs = [fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in made]
         buffers = [Buffer(array) for array, spec in zip(outputs, signature.outputs, strict=True) if not spec.is_scalar]
-        returned = iter(self._function(*self._passed(inputs, Buffer.read_only), *buffers))
+        returned = iter(results_of(op, self._function(*self._passed(inputs, Buffer.read_only), *buffers)))
         return [
             np.array(next(returned)) if spec.is_scalar else array
             for array, spec in zip(outputs, signature.outputs, strict=True)

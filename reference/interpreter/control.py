@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextvars import ContextVar
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,8 @@ from xdsl.dialects import cf, func, memref, scf
 from xdsl.ir import Block, Operation
 
 from relex.dialects import relex, tir
-from relex.dialects.errors import stop
+from relex.dialects.errors import fail_assertion, stop
+from relex.dialects.failures import found_index, notes_index
 from relex.dialects.libraries import LibraryFunction, library_function
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.library import library_call
@@ -23,6 +25,8 @@ from relex.reference.interpreter.scalars import dtype_of
 @STEPS.rule(func.CallOp, relex.CallOp, tir.CallOp)
 def interpret_call(op: func.CallOp | relex.CallOp | tir.CallOp, preparation: Preparation) -> Run:
     """Call a function of the module or a library function."""
+    if notes_index(op):
+        return _note_index
     callee = preparation.program.resolve(op, op.callee)
     library = library_function(callee.op)
     return callee if library is None else _library_function(op, library, preparation)
@@ -82,13 +86,21 @@ def interpret_switch(op: cf.SwitchOp, preparation: Preparation) -> Run:
     return run
 
 
+_FOUND: ContextVar[Any] = ContextVar("index of the next assertion")
+
+
+def _note_index(index: Any) -> None:
+    _FOUND.set(index)
+
+
 @STEPS.rule(cf.AssertOp)
 def interpret_assert(op: cf.AssertOp, preparation: Preparation) -> Run:
     """Stop the run unless the condition holds."""
+    names_index = found_index(op) is not None
 
     def run(condition: Any) -> None:
         if not condition:
-            stop(op, f"failed: {op.msg.data}")
+            fail_assertion(op, op.msg.data, int(_FOUND.get()) if names_index else None)
 
     return run
 

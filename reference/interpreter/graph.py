@@ -14,8 +14,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import array_from_dense
-from relex.dialects.errors import stop
-from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.errors import fail_assertion, stop
+from relex.dialects.relex import AllocTensorOp, AssertOp, CallDpsPackedOp, CallTirOp, ConstantOp, Operator
 from relex.dialects.relex.types import SizedType, shape_str, tensor_type
 from relex.dialects.sizes import gathering, names_in
 from relex.dialects.upstream.reshapes import groups_of
@@ -114,6 +114,17 @@ def interpret_call_dps_packed(op: CallDpsPackedOp, preparation: Preparation) -> 
         return outputs
 
     return call
+
+
+@STEPS.rule(AssertOp)
+def interpret_assert(op: AssertOp, preparation: Preparation) -> Run:
+    """Stop the run unless the condition holds."""
+
+    def run(condition: Array, *index: Array) -> None:
+        if not condition[()]:
+            fail_assertion(op, op.message.data, int(index[0][()]) if index else None)
+
+    return run
 
 
 @STEPS.rule(tensor.DimOp)

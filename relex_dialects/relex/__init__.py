@@ -14,6 +14,7 @@ from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from relex.dialects.relex.all_operators import OPERATORS as OPERATORS
+    from relex.dialects.relex.assertion import AssertOp as AssertOp
     from relex.dialects.relex.bits import BitwiseAndOp as BitwiseAndOp
     from relex.dialects.relex.bits import BitwiseNotOp as BitwiseNotOp
     from relex.dialects.relex.bits import BitwiseOrOp as BitwiseOrOp

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from importlib.resources import files
 from itertools import accumulate
+from string import ascii_letters, digits
 
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.index.atoms import Atom, Extreme, Quotient, Remainder, Symbol, factors_of
@@ -51,7 +52,8 @@ _INTRODUCTION = """\
  * Threads may call the functions at the same time. Parallel loops run in the calling thread, unless the program is
  * linked with relex_threads.o.
  *
- * Functions return RELEX_OK, or what is wrong; then nothing has been written.
+ * Functions return RELEX_OK, or what is wrong; then nothing has been written, unless it is an assertion of the program
+ * that has failed: then the results are unspecified.
  */
 #ifndef {guard}
 #define {guard}
@@ -183,7 +185,8 @@ class _Function:
 
     def text(self) -> str:
         """Return the definitions of the function."""
-        return "\n".join([self._shapes(), self._check(), self._call()])
+        messages = [self._messages()] if self.signature.failures else []
+        return "\n".join([self._shapes(), self._check(), *messages, self._call()])
 
     def _shapes(self) -> str:
         body = "\n".join(map(self._field, self.fields)) or "  int none;"
@@ -240,6 +243,21 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
         bytes_of = f"arrays->{name}.bytes = relex_bytes(&wrong, {ELEMENTS[spec.element_type].size}, {shape});"
         return [*places, bytes_of]
 
+    def _messages(self) -> str:
+        cases = "".join(
+            f"    case RELEX_FAILED + {i}: return {_string(failure.message)};\n"
+            for i, failure in enumerate(self.signature.failures)
+        )
+        return f"""\
+/* The message for a status from RELEX_FAILED on: of an assertion that has failed. */
+static inline const char *{self.name}_message(int status) {{
+  switch (status) {{
+{cases}\
+    default: return "";
+  }}
+}}
+"""
+
     def _call(self) -> str:
         name, sizes = self.name, set(self.sizes.values())
         parameters = [p.parameter for p in self.passed if not p.is_computed and p.name not in sizes]
@@ -252,7 +270,9 @@ static inline int {self.name}_check({", ".join([*self._size_parameters(), f"{sel
             for p, word in places
             if p.is_output and p.spec.is_scalar
         ]
-        body = "".join(f"    {line}\n" for line in (*put, f"{name}_code(frame);", *got))
+        failed = [f"if (frame[{count}] != 0) return RELEX_FAILED - 1 + (int)frame[{count}];"]
+        may_fail = bool(self.signature.failures)
+        body = "".join(f"    {line}\n" for line in (*put, f"{name}_code(frame);", *failed * may_fail, *got))
         return f"""\
 void {name}_code(int64_t *frame);
 
@@ -262,7 +282,7 @@ static inline int {name}({", ".join([*self._size_parameters(), *parameters]) or 
   int status = {name}_check({", ".join([*self.sizes.values(), "&arrays"])});
   if (status != RELEX_OK) return status;
   {{
-    int64_t frame[{max(count, 1)}];
+    int64_t frame[{max(count + 2 * may_fail, 1)}];
 {body}\
   }}
   return RELEX_OK;
@@ -302,6 +322,16 @@ static inline int {name}({", ".join([*self._size_parameters(), *parameters]) or 
 def _nested(function: str, terms: Iterable[str]) -> str:
     """Return the calls that combine terms from the left."""
     return reduce(lambda text, term: f"{function}(&wrong, {text}, {term})", terms)
+
+
+def _string(text: str) -> str:
+    """Return a C string literal. Octal escapes have at most three digits, whatever follows."""
+    characters = [chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in text.encode()]
+    return f'"{"".join(characters)}"'
+
+
+_PLAIN = frozenset(f"{ascii_letters}{digits} !#%&'()*+,-./:;<=>[]^_{{|}}~")
+"""Characters that stand for themselves in a string: not those of trigraphs, either."""
 
 
 def _number(value: int) -> str:

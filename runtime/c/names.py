@@ -44,7 +44,7 @@ class CNames:
 
 def _derived(name: str) -> set[str]:
     """Return the names that the header defines for a function."""
-    return {f"{name}{suffix}" for suffix in ("", "_arrays", "_check", "_code")}
+    return {f"{name}{suffix}" for suffix in ("", "_arrays", "_check", "_code", "_message")}
 
 
 def identifier(text: str) -> str:

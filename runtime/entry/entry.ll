@@ -16,9 +16,9 @@
 %Function = type { %Object, ptr, ptr }
 
 ; The next plan; the code, which is called with a frame; the numbers of arguments, of results, and of words in the frame;
-; whether the keyword `out` stands for arrays of results. The arrays follow, arguments first, and then a template of the
-; frame, in which only addresses are missing.
-%Plan = type { ptr, ptr, i64, i64, i64, i64 }
+; whether the keyword `out` stands for arrays of results; whether the last two words of the frame say what has failed.
+; The arrays follow, arguments first, and then a template of the frame, in which only addresses are missing.
+%Plan = type { ptr, ptr, i64, i64, i64, i64, i64 }
 
 ; The dtype and its number; the rank; the offset of the descriptor in words; for booleans, how many bytes must be 0 or 1;
 ; the size in bytes.
@@ -33,10 +33,12 @@
 @_Py_NoneStruct = external global %Object
 @name_of_method = external global %Object                         ; Python strings.
 @name_of_results = external global %Object
+@name_of_failing = external global %Object
 
 declare ptr @PyVectorcall_Call(ptr, ptr, ptr)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare void @Py_IncRef(ptr)
@@ -105,7 +107,7 @@ given:
 
 native:
   %into = phi ptr [ null, %results ], [ %arrays, %given ]
-  %result = call ptr @run(ptr %plan, ptr %arguments, ptr %into)
+  %result = call ptr @run(ptr %self, ptr %plan, ptr %arguments, ptr %into)
   ret ptr %result
 
 python:
@@ -413,7 +415,7 @@ define internal ptr @sizes_in_frame(ptr %array, ptr %frame) alwaysinline {
 
 ; Run the code of a plan on arguments that match it, into these arrays, or new ones if there are none. Everything used
 ; once results are being allocated is on the stack: from then on, other threads may run and drop the plan.
-define internal ptr @run(ptr %plan, ptr %arguments, ptr %given) alwaysinline {
+define internal ptr @run(ptr %self, ptr %plan, ptr %arguments, ptr %given) alwaysinline {
 start:
   %code.at = getelementptr %Plan, ptr %plan, i32 0, i32 1
   %code = load ptr, ptr %code.at
@@ -423,6 +425,8 @@ start:
   %outputs = load i64, ptr %outputs.at
   %words.at = getelementptr %Plan, ptr %plan, i32 0, i32 4
   %words = load i64, ptr %words.at
+  %may_fail.at = getelementptr %Plan, ptr %plan, i32 0, i32 6
+  %may_fail = load i64, ptr %may_fail.at
   %arrays = getelementptr %Plan, ptr %plan, i32 1
   %all = add i64 %inputs, %outputs
   %template = getelementptr %Array, ptr %arrays, i64 %all
@@ -479,12 +483,60 @@ execute:
   %thread = call ptr @PyEval_SaveThread()
   call void %code(ptr %frame)
   call void @PyEval_RestoreThread(ptr %thread)
+  %checks = icmp ne i64 %may_fail, 0
+  br i1 %checks, label %check, label %done
+
+check:
+  %failure.place = sub i64 %words, 2
+  %failure.at = getelementptr i64, ptr %frame, i64 %failure.place
+  %failure = load i64, ptr %failure.at
+  %has_failed = icmp ne i64 %failure, 0
+  br i1 %has_failed, label %failure.raise, label %done
+
+done:
   %returned = call ptr @as_returned(ptr %results, i64 %outputs)
   ret ptr %returned
+
+failure.raise:
+  call void @forget(ptr %results, i64 %outputs)
+  call void @raise(ptr %self, ptr %failure.at)
+  ret ptr null
 
 failed:
   call void @forget(ptr %results, i64 %o)
   ret ptr null
+}
+
+; Call the method that raises the error of a failure, given its number and an index.
+define internal void @raise(ptr %self, ptr %failure.at) noinline {
+  %arguments = alloca [2 x ptr]
+  %index.at = getelementptr i64, ptr %failure.at, i64 1
+  %failure = load i64, ptr %failure.at
+  %index = load i64, ptr %index.at
+  %first = call ptr @PyLong_FromLongLong(i64 %failure)
+  %second = call ptr @PyLong_FromLongLong(i64 %index)
+  %second.at = getelementptr ptr, ptr %arguments, i64 1
+  store ptr %first, ptr %arguments
+  store ptr %second, ptr %second.at
+  %no_first = icmp eq ptr %first, null
+  %no_second = icmp eq ptr %second, null
+  %no_memory = or i1 %no_first, %no_second
+  br i1 %no_memory, label %end, label %call
+
+call:
+  %method = call ptr @PyObject_GetAttr(ptr %self, ptr @name_of_failing)
+  %missing = icmp eq ptr %method, null
+  br i1 %missing, label %end, label %found
+
+found:
+  %none = call ptr @PyObject_Vectorcall(ptr %method, ptr %arguments, i64 2, ptr null)
+  call void @Py_DecRef(ptr %method)
+  br label %end
+
+end:
+  call void @Py_DecRef(ptr %first)                       ; Does nothing for null.
+  call void @Py_DecRef(ptr %second)
+  ret void
 }
 
 define internal void @put_address(ptr %array, ptr %frame, ptr %value) alwaysinline {

@@ -24,12 +24,15 @@ VARIABLE = "RELEX_CALLS"
 METHOD = "_call_checked"
 """The method that takes all calls that match no plan."""
 
+FAILING = "_raise_failure"
+"""The method that raises the error of an assertion that fails."""
+
 NUMPY_ABI = 0x2000000
 """The version of NumPy's C ABI that `entry.ll` is written for."""
 
 _CPYTHON = (
     "PyVectorcall_Call", "PyObject_GetAttr", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "Py_IncRef",
-    "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread", "PyTuple_Type", "_Py_NoneStruct",
+    "Py_DecRef", "PyLong_FromLongLong", "PyEval_SaveThread", "PyEval_RestoreThread", "PyTuple_Type", "_Py_NoneStruct",
 )  # fmt: skip
 _NUMPY = {"PyArray_Type": 2, "PyArray_NewFromDescr": 94}
 _NUMPY_ABI_VERSION = 0
@@ -134,7 +137,8 @@ def _compile() -> LoadedCode:
     text = read_ir("relex.runtime.entry", "entry.ll", aligned=ALIGNED, sizes=SIZES)
     symbols = {name: code_address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
     symbols |= {name: _numpy_api()[place] for name, place in _NUMPY.items()}
-    symbols |= {"name_of_method": id(sys.intern(METHOD)), "name_of_results": id(sys.intern(OUT))}
+    names = {"name_of_method": METHOD, "name_of_results": OUT, "name_of_failing": FAILING}
+    symbols |= {symbol: id(sys.intern(name)) for symbol, name in names.items()}
     return link_ir(text, ("spec", "call"), symbols)
 
 

@@ -29,8 +29,8 @@ class Plan:
     """The data that all calls of a function with the same shapes have in common.
 
     `shapes` are those of all arguments and results. A frame has a descriptor for each of them, or one word for a
-    scalar, in the order of `Signature.frame_order`. `places` are their offsets in the frame, in words. `template` is a
-    frame without addresses and scalars.
+    scalar, in the order of `Signature.frame_order`; the number of a failure and an index follow if calls may fail.
+    `places` are their offsets in the frame, in words. `template` is a frame without addresses and scalars.
     """
 
     def __init__(self, signature: Signature, shapes: Sequence[Shape]):
@@ -42,12 +42,16 @@ class Plan:
         pieces = [[0] if self.is_scalar[i] else descriptor(shapes[i]) for i in order]
         places = dict(zip(order, accumulate(map(len, pieces), initial=0), strict=False))
         self.places = [places[i] for i in range(len(shapes))]
-        words = [word for piece in pieces for word in piece]
+        self._failures = signature.failures
+        words = [word for piece in pieces for word in piece] + [0, 0] * bool(self._failures)
         self._new = ctypes.c_int64 * len(words)
         self.template = self._new(*words)
 
     def run(self, enter: Callable[[Any], None], arrays: Sequence[Array]) -> None:
-        """Call code with a frame for these arrays, arguments first. A scalar is an array of rank 0."""
+        """Call code with a frame for these arrays, arguments first. A scalar is an array of rank 0.
+
+        Raises the error of an assertion that fails.
+        """
         # Each call has its own frame, so that threads share nothing.
         frame = self._new.from_buffer_copy(self.template)
         for i, (place, array) in enumerate(zip(self.places, arrays, strict=True)):
@@ -56,6 +60,10 @@ class Plan:
             else:
                 frame[place] = frame[place + ALIGNED] = address_of(array)
         enter(frame)
+        if self._failures:
+            number, index = map(int, frame[-2:])
+            if number:
+                raise self._failures[number - 1].error(index)
         for i in self._returned:
             arrays[i][...] = self._number(frame, i, arrays[i])[0]
 
@@ -75,6 +83,7 @@ class NativePlans:
         self._counts = len(signature.inputs), len(signature.outputs)
         self._dtypes = [spec.dtype for spec in (*signature.inputs, *signature.outputs)]
         self._takes_out = takes_out(signature)
+        self._may_fail = bool(signature.failures)
         self._kept: dict[Plan, Array] = {}
         self._lock = Lock()
 
@@ -93,7 +102,7 @@ class NativePlans:
             self._kept = {**kept, plan: words}
 
     def _words(self, plan: Plan, following: int) -> Array:
-        head = [following, self._code, *self._counts, len(plan.template), self._takes_out]
+        head = [following, self._code, *self._counts, len(plan.template), self._takes_out, self._may_fail]
         arrays = [_array(*of_one) for of_one in zip(self._dtypes, plan.shapes, plan.places, strict=True)]
         return np.array([*head, *(word for array in arrays for word in array), *plan.template], np.int64)
 

@@ -51,7 +51,7 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
 
 @T.prim_func
 def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
-# expected-error@+1:5 {{'while True:' is not supported in a loop function; expected for, with, if, a store or a new name for a value}}
+# expected-error@+1:5 {{'while True:' is not supported in a loop function; expected for, with, if, assert, a store or a new name for a value}}
     while True:
         Y[0] = X[0]
 

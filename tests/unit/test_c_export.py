@@ -126,6 +126,42 @@ int main(void) {
 
 
 @needs_cc
+def test_an_assertion_that_fails(tmp_path: Path):
+    text = """
+        func.func @main(%x: tensor<?xf32>, %c: tensor<i1>, %i: tensor<i64>) -> tensor<?xf32> {
+          relex.assert %c, "expected \\22more\\22 ??/\\0A" : tensor<i1>
+          %zero = relex.constant dense<0> : tensor<i64>
+          %in_range = relex.greater_equal %i, %zero : (tensor<i64>, tensor<i64>) -> tensor<i1>
+          relex.assert %in_range, "expected indices from 0 on" index %i : tensor<i1>, tensor<i64>
+          %y = relex.negative %x : (tensor<?xf32>) -> tensor<?xf32>
+          func.return %y : tensor<?xf32>
+        }"""
+    build_object(text, tmp_path / "model.o")
+    source = r"""
+#include "model.h"
+#include <stdio.h>
+
+int main(void) {
+  float x[2] = {1, 2}, y[2] = {0, 0};
+  uint8_t c = 1;
+  int64_t i = 0;
+  int status = model_main(2, x, &c, &i, y);
+  printf("%d %d %g|", status == RELEX_OK, status, (double)y[1]);
+  i = -1;
+  status = model_main(2, x, &c, &i, y);
+  printf("%d %s|", status >= RELEX_FAILED, model_main_message(status));
+  c = 0;
+  status = model_main(2, x, &c, &i, y);
+  printf("%d %s|", status >= RELEX_FAILED, model_main_message(status));
+  printf("%d %s\n", model_main(-1, x, &c, &i, y), model_main_message(RELEX_WRONG_SIZES));
+  return 0;
+}
+"""
+    printed = run_c(tmp_path, source, "model.o")
+    assert printed == '1 0 -2|1 expected indices from 0 on|1 expected "more" ??/\n|1 \n'
+
+
+@needs_cc
 def test_only_what_the_header_has_is_seen(tmp_path: Path):
     """A program has a `main` of its own, and two object files may be linked together."""
     for name in ("first", "second"):

@@ -230,3 +230,53 @@ def main(x: R.Tensor((2,), "float32")):
         for function in ('R.ExternFunc("env.f")', 'relax.ExternFunc(global_symbol="env.f")'):
             found = parse_script(text.format(call=call, function=function))
             assert found.is_structurally_equivalent(plain)
+
+
+def test_assertions() -> None:
+    module = parse_module("""
+        func.func @main(%x: tensor<4xf32>, %c: tensor<i1>, %i: tensor<i64>) -> tensor<4xf32> {
+          relex.assert %c, "expected {braces} and \\22quotes\\22" : tensor<i1>
+          relex.assert %c, "expected indices in {0, 1}" index %i : tensor<i1>, tensor<i64>
+          %y = func.call @calls(%x, %c) : (tensor<4xf32>, tensor<i1>) -> tensor<4xf32>
+          %z = relex.call_tir @roots(%y) : (tensor<4xf32>) -> tensor<4xf32>
+          func.return %z : tensor<4xf32>
+        }
+        func.func @calls(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
+          relex.assert %c, "expected, found {}" : tensor<i1>
+          func.return %x : tensor<4xf32>
+        }
+        func.func @pure(%x: tensor<4xf32>) -> tensor<4xf32> {
+          func.return %x : tensor<4xf32>
+        }
+        tir.prim_func @roots(%x: memref<4xf32>) outs(%y: memref<4xf32>) {
+          tir.for %i @i in (4) {
+            tir.block @y (%vi: spatial<4> = %i) {
+              %v = memref.load %x[%vi] : memref<4xf32>
+              %zero = arith.constant 0.0 : f32
+              %ok = arith.cmpf oge, %v, %zero : f32
+              cf.assert %ok, "expected no negative number"
+              %r = math.sqrt %v : f32
+              memref.store %r, %y[%vi] : memref<4xf32>
+            }
+          }
+        }""")
+    text = print_script(module)
+    assert text.count("@R.function(pure=False)") == 2
+    assert 'assert v >= T.float32(0.0), "expected no negative number"' in text
+    assert_comes_back(module)
+    printed_by_tvm = text.replace(
+        '"expected no negative number"', '("RuntimeError", ["expected ", "no negative number"])'
+    )
+    assert parse_script(printed_by_tvm).is_structurally_equivalent(parse_script(text))
+
+
+def test_a_format_with_other_arguments_than_an_index() -> None:
+    text = """
+from tvm.script import relax as R
+@R.function(pure=False)
+def main(c: R.Tensor((), "bool"), i: R.Tensor((), "int64")):
+    R.assert_op(c, i, format="expected {} and more")
+    return c
+"""
+    with pytest.raises(CompileError, match=r"expected at most an index, whose format ends with ', found {}'"):
+        parse_script(text)

@@ -146,3 +146,17 @@ func.func @calls_scalars(%x: tensor<?xf32>, %s: f32) -> (tensor<?xf32>, index) {
   %r, %y, %n = func.call @scalars(%x, %s) : (tensor<?xf32>, f32) -> (f32, tensor<?xf32>, index)
   func.return %y, %n : tensor<?xf32>, index
 }
+
+// CHECK-LABEL: func.func @assertions
+// CHECK-SAME: (%c: memref<i1>, %i: memref<i64>)
+func.func @assertions(%c: tensor<i1>, %i: tensor<i64>) {
+  // CHECK-NEXT: [[HOLDS:%.+]] = memref.load %c[] : memref<i1>
+  // CHECK-NEXT: cf.assert [[HOLDS]], "expected more"
+  relex.assert %c, "expected more" : tensor<i1>
+  // CHECK-NEXT: [[IN_RANGE:%.+]] = memref.load %c[] : memref<i1>
+  // CHECK-NEXT: [[INDEX:%.+]] = memref.load %i[] : memref<i64>
+  // CHECK-NEXT: func.call @relex_found_index([[INDEX]]) : (i64) -> ()
+  // CHECK-NEXT: cf.assert [[IN_RANGE]], "expected indices from 0 to 9"
+  relex.assert %c, "expected indices from 0 to 9" index %i : tensor<i1>, tensor<i64>
+  func.return
+}

@@ -273,3 +273,18 @@ func.func @blocks(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x
   }
   func.return %r#0, %r#1, %r#2, %s : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @assertions(
+func.func @assertions(%c: tensor<i1>) {
+  // CHECK-NOT: "always holds"
+  // CHECK: relex.assert %{{.+}}, "never holds"
+  // CHECK-NEXT: relex.assert %c, "may hold"
+  // CHECK-NEXT: relex.assert %c, "may hold"
+  %true = relex.constant dense<true> : tensor<i1>
+  relex.assert %true, "always holds" : tensor<i1>
+  %false = relex.constant dense<false> : tensor<i1>
+  relex.assert %false, "never holds" : tensor<i1>
+  relex.assert %c, "may hold" : tensor<i1>
+  relex.assert %c, "may hold" : tensor<i1>
+  func.return
+}

@@ -842,3 +842,22 @@ func.func @blocks_of_channels(%x: tensor<36x4x8xf32>) {
 //     ^ error: 'relex.winograd_output_transform' op expected channels in blocks of 3, found 8
   func.return
 }
+
+// -----
+
+func.func @assert_of_many(%c: tensor<2xi1>) {
+  relex.assert %c, "expected more" : tensor<2xi1>
+//^ error: 'relex.assert' op expected attribute tensor<i1> but got tensor<2xi1>
+  func.return
+}
+
+// -----
+
+func.func @assert_in_dataflow(%c: tensor<i1>) {
+  relex.dataflow {
+    relex.assert %c, "expected more" : tensor<i1>
+//  ^ error: 'relex.assert' op expected to be pure, as it stands in 'relex.dataflow', but it reads memory and writes memory
+    relex.output
+  }
+  func.return
+}

@@ -178,3 +178,14 @@ func.func @call(%x: tensor<4xf32>) {
   %0, %1 = relex.call @fused(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   func.return
 }
+
+// CHECK-LABEL: func.func @assert
+func.func @assert(%c: tensor<i1>, %i: tensor<i64>) {
+  // CHECK-NEXT: relex.assert %c, "expected \22positive\22 numbers" : tensor<i1>
+  // GENERIC: "relex.assert"(%c) <{message = "expected \22positive\22 numbers"}> : (tensor<i1>) -> ()
+  relex.assert %c, "expected \"positive\" numbers" : tensor<i1>
+  // CHECK-NEXT: relex.assert %c, "expected indices from 0 to 9" index %i {mine = 1 : i64} : tensor<i1>, tensor<i64>
+  // GENERIC: "relex.assert"(%c, %i) <{message = "expected indices from 0 to 9"}> {mine = 1 : i64} : (tensor<i1>, tensor<i64>) -> ()
+  relex.assert %c, "expected indices from 0 to 9" index %i {mine = 1 : i64} : tensor<i1>, tensor<i64>
+  func.return
+}

@@ -1,0 +1,39 @@
+"""Failures that functions return, as `return-failures` lets them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import Operation
+
+from relex.dialects.errors import PassError, fail_assertion
+from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.signature import Failure
+from relex.lowering.support.signatures import stated_signature
+from relex.reference.interpreter.program import Values
+
+
+def failures_of(function: Operation) -> tuple[Failure, ...]:
+    """Return the failures that a function returns, as it states. A signature that cannot be read has none."""
+    try:
+        signature = stated_signature(function, "") if SIGNATURE_ATTR in function.attributes else None
+    except PassError:
+        return ()
+    return () if signature is None else signature.failures
+
+
+def results_of(function: Operation, returned: Values) -> Values:
+    """Return the results among what a function has returned. Raises the error of a failure."""
+    failures = failures_of(function)
+    if not failures:
+        return returned
+    *results, number, index = returned
+    expect_success(function, failures, number, index)
+    return tuple(results)
+
+
+def expect_success(function: Operation, failures: tuple[Failure, ...], number: Any, index: Any) -> None:
+    """Raise the error of a failure unless its number is 0."""
+    if number:
+        failure = failures[int(number) - 1]
+        fail_assertion(function, failure.message, int(index) if failure.names_index else None)
