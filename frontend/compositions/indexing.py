@@ -9,7 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
-from relex.dialects.sizes import IndexExpr, Size, never_negative
+from relex.dialects.dtypes import DTYPES
+from relex.dialects.sizes import IndexExpr, Size, count, never_negative
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.site import Site
@@ -77,3 +78,29 @@ def from_front(site: Site, indices: Tensor, size: Size) -> Operand:
     is_open = isinstance(size, IndexExpr)
     length = op.astype(Known(size), indices.element_type) if is_open else site.like(size, indices)
     return op.where(op.less(indices, 0), op.add(indices, length), indices)
+
+
+def expect_in_range(site: Site, indices: Tensor, size: Size, *, from_end: bool) -> None:
+    """Let the program stop with an `IndexRangeError` unless indices are from 0 to the last below a size, or, if they
+    may count from the end, from its negative on."""
+    builder, before, total = site.builder, size if from_end else 0, count(indices.sizes)
+    are_sizes = isinstance(indices, Known) and indices.is_symbolic
+    if are_sizes or total == 0 or not builder.is_first_check(indices, size, from_end):
+        return
+    distances: Operand = indices if indices.element_type == i64 else op.astype(indices, i64)
+    if from_end:
+        distances = op.add(distances, Known(before))
+    may_be_none = not never_negative(total - 1)
+    if may_be_none:
+        distances = op.concat(op.reshape(distances, [-1]), Known([0]), axis=0)  # There is no largest one of none.
+    # As unsigned numbers, distances from the first valid index are larger for those before it than for valid ones.
+    largest = site.tensor(op.max(op.bitcast(distances, _UI64)))
+    is_valid = op.less(largest, op.bitcast(Known(size + before), _UI64))
+    if may_be_none:
+        is_valid = op.logical_or(is_valid, op.equal(Known(total), Known(0)))
+    found = op.bitcast(largest, i64)
+    found = op.subtract(found, Known(before)) if from_end else found
+    site.expect(is_valid, f"expected indices from {-before} to {size - 1}", found)
+
+
+_UI64 = DTYPES["uint64"]

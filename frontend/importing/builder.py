@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Hashable, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.functions import keep_argument_names, state_dims
 from relex.dialects.relex import (
     AddOp,
+    AssertOp,
     BroadcastToOp,
     ConcatOp,
     ConstantOp,
@@ -65,6 +67,9 @@ class Builder(OpenSizes):
         self.file = file
         self.location: LocationAttr = self.place("")
         """The location of the ops that are emitted next."""
+        self._assumed: tuple[Tensor, ...] = ()
+        """The conditions under which the results of the current part of the model are used."""
+        self._checked: set[Hashable] = set()
         self._emitted: dict[Expr, Sequence[Tensor]] = {}
         self._constants: dict[Known, SSAValue] = {}
         self._last_constant: Operation | None = None
@@ -134,6 +139,34 @@ class Builder(OpenSizes):
         for i, dims in enumerate(self._dims):
             state_dims(function, i, dims)
         return function
+
+    @contextmanager
+    def assuming(self, condition: Operand) -> Generator[None]:
+        """Import a part of the model whose results are only used under a condition: what it expects may fail if the
+        condition does not hold."""
+        outer = self._assumed
+        self._assumed = (*outer, self.tensor(op.reshape(condition, [])))
+        yield
+        self._assumed = outer
+
+    def where_assumed(self, condition: Operand) -> Tensor:
+        """Return a condition, a scalar, that need not hold where the results of the current part are not used."""
+        for assumed in self._assumed:
+            condition = op.logical_or(op.logical_not(assumed), condition)
+        return self.tensor(condition)
+
+    def expect(self, condition: Computed, message: str, index: Operand | None) -> None:
+        """Let the program stop with an error unless a condition holds when it runs."""
+        # xDSL reads strings of other characters as bytes.
+        text = message.encode("ascii", "backslashreplace").decode()
+        self.add(AssertOp(condition.value, text, None if index is None else self.value(index)))
+
+    def is_first_check(self, *what: Hashable) -> bool:
+        """Return whether nothing like this was checked before, under the same conditions."""
+        key = (*what, *self._assumed)
+        is_first = key not in self._checked
+        self._checked.add(key)
+        return is_first
 
     def add(self, op: Operation) -> None:
         """Add an op at the location of the current node."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,14 +16,29 @@ from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.frontend import op
 from relex.frontend.expressions import Call, Operand
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.values import Known, Tensor, refuse, sizes_of
+from relex.frontend.importing.values import Computed, Known, Tensor, refuse, sizes_of
 
 
-class Site:
+class Site(ABC):
     """A node of a model while it is imported, of any format: what is known of its operands."""
 
     def __init__(self, builder: Builder):
         self.builder = builder
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """The name of the node in messages."""
+
+    def expect(self, condition: Operand, message: str, index: Operand | None = None) -> None:
+        """Let the program stop with an error unless a condition, a scalar, holds when it runs. With `index`, the error
+        is about an index, which it names."""
+        holds = self.builder.where_assumed(condition)
+        if isinstance(holds, Computed):
+            self.builder.expect(holds, f"{self.title}: {message}", index)
+        elif not holds.array:
+            found = None if index is None else self.tensor(index)
+            refuse(f"{message}, found {found.array}" if isinstance(found, Known) else message)
 
     def tensor(self, x: Operand) -> Tensor:
         """Emit an expression."""

@@ -30,6 +30,10 @@ class Node(Site):
         """Import a graph in an attribute, given its inputs, in the scope of the node."""
         self._given = {attribute.name: attribute for attribute in proto.attribute}
 
+    @property
+    def title(self) -> str:
+        return f"'{self.proto.op_type}' node" + (f" '{self.proto.name}'" if self.proto.name else "")
+
     def attribute(self, name: str) -> Any:
         """Return an attribute, or its default, None if there is neither."""
         found = self._given.get(name) or defaults(self.proto.op_type, self.version, self.proto.domain).get(name)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from relex.dialects.errors import RelexError, describe
 from relex.dialects.sizes import IndexExpr, named
@@ -21,6 +22,7 @@ from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of, size_names, size_of
 from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
+from relex.passes import RemoveIndexChecksPass
 
 LOG = logging.getLogger("relex.torch")
 
@@ -30,14 +32,16 @@ Run = Callable[..., Sequence[Any]]
 def relex(graph: Any, inputs: Sequence[Any], **settings: Any) -> Run:
     """Compile a graph of torch for inference: `torch.compile(model, backend="relex")`.
 
-    `options={"freeze": True}` makes constants of parameters and buffers, which later changes do not reach. A graph that
-    relex cannot compile is run by torch; the reason is in the log `relex.torch`.
+    `options={"freeze": True}` makes constants of parameters and buffers, which later changes do not reach;
+    `options={"check_indices": False}` leaves out the checks of indices. A graph that relex cannot compile is run by
+    torch; the reason is in the log `relex.torch`.
     """
     options: Mapping[str, Any] = settings.get("options") or {}
-    if unknown := set(options) - {"freeze"}:
-        raise RelexError(f"expected the option 'freeze', found {', '.join(sorted(unknown))}")
+    if unknown := set(options) - {"freeze", "check_indices"}:
+        raise RelexError(f"expected the options 'freeze' and 'check_indices', found {', '.join(sorted(unknown))}")
+    passes = [] if options.get("check_indices", True) else [RemoveIndexChecksPass()]
     try:
-        return _compiled(graph, inputs, bool(options.get("freeze")))
+        return _compiled(graph, inputs, passes, freeze=bool(options.get("freeze")))
     except Exception as e:
         # Torch's tracer raises errors of its own; whatever happens, the model has to run.
         LOG.warning("a graph of %d nodes is run by torch: %s", len(graph.graph.nodes), _reason(e))
@@ -49,7 +53,7 @@ def _reason(error: Exception) -> str:
     return "; ".join(str(error).splitlines()) if isinstance(error, RelexError) else describe(error)
 
 
-def _compiled(graph: Any, inputs: Sequence[Any], freeze: bool) -> Run:
+def _compiled(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass], *, freeze: bool) -> Run:
     from relex.runtime import build
 
     if torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
@@ -58,7 +62,7 @@ def _compiled(graph: Any, inputs: Sequence[Any], freeze: bool) -> Run:
     frozen = _weights(graph, inputs) if freeze else {}
     traced = trace(graph)
     module, places, results = _imported(traced, frozen)
-    main = build(module)["main"]
+    main = build(module, passes=passes)["main"]
 
     def run(*arguments: Any) -> list[Any]:
         computed: Any = main(*(arguments[place].detach() for place in places))
@@ -93,8 +97,13 @@ def trace(graph: Any) -> Any:
     plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     with torch.no_grad(), torch.fx.traceback.preserve_node_meta(), plain_attention:
         traced = proxy_tensor.make_fx(functional, table, tracing_mode="symbolic")(*fakes)
-    traced.graph.eliminate_dead_code()
+    traced.graph.eliminate_dead_code(_has_effect)
     return traced
+
+
+def _has_effect(node: Any) -> bool:
+    """Return whether a node stays although nothing uses it. Torch forgets one of its assertions."""
+    return node.is_impure() or node.target is torch.ops.aten._assert_async.default
 
 
 def _fix_floats(graph: Any) -> None:

@@ -16,6 +16,7 @@ from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, Tensor
 from relex.frontend.torch.library import torch
+from relex.frontend.torch.places import module_path
 from relex.frontend.torch.tensors import element_type_for
 
 Value = Operand | IndexExpr
@@ -29,6 +30,11 @@ class Node(Site):
         super().__init__(builder)
         self.fx = fx
         """The node of `torch.fx`."""
+
+    @property
+    def title(self) -> str:
+        path = module_path(self.fx)
+        return f"{path}: 'aten.{self.name}'" if path else f"'aten.{self.name}'"
 
     @property
     def name(self) -> str:

@@ -17,10 +17,14 @@ MAX_TRIPS = 10_000
 
 @imports("If")
 def branch(node: Node, condition: Tensor) -> list[AnyValue]:
-    """One branch if the condition is known. Else both, which have no side effects, and a choice between the results."""
+    """One branch if the condition is known. Else both, and a choice between the results: their checks count where the
+    condition chooses them."""
     if isinstance(condition, Known):
         return node.run_graph(node.graph("then_branch" if condition.array.item() else "else_branch"), [])
-    both = [node.run_graph(node.graph(name), []) for name in ("then_branch", "else_branch")]
+    both: list[list[AnyValue]] = []
+    for name, chosen in (("then_branch", condition), ("else_branch", op.logical_not(condition))):
+        with node.builder.assuming(chosen):
+            both.append(node.run_graph(node.graph(name), []))
     return [_either(node, condition, x, y) for x, y in zip(*both, strict=True)]
 
 

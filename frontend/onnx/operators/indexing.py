@@ -9,7 +9,14 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import along, from_front, part_at, position, sorted_along
+from relex.frontend.compositions.indexing import (
+    along,
+    expect_in_range,
+    from_front,
+    part_at,
+    position,
+    sorted_along,
+)
 from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
@@ -39,18 +46,29 @@ def slice_by_inputs(
 def gather(node: Node, x: Tensor, indices: Tensor) -> Operand:
     """The elements at positions along a dimension."""
     axis = node.axis(x)
+    expect_in_range(node, indices, node.shape(x)[axis], from_end=True)
     return op.take(x, from_front(node, indices, node.shape(x)[axis]), axis)
 
 
 @imports("GatherElements")
 def gather_elements(node: Node, x: Tensor, indices: Tensor) -> Operand:
     """For each position, the element there with another index along one dimension."""
+    expect_in_range(node, indices, node.shape(x)[node.axis(x)], from_end=True)
     return op.gather_elements(x, indices, node.axis(x))
+
+
+def _expect_lists(node: Node, x: Tensor, indices: Tensor, batch: int = 0) -> None:
+    """Check lists of indices along the dimensions of a tensor after those of the batch."""
+    length = node.closed(node.shape(indices)[-1], "lists of indices of a length that is open: {}")
+    for place, size in enumerate(node.shape(x)[batch : batch + length]):
+        column = node.tensor(part_at(indices, node.rank(indices) - 1, place))
+        expect_in_range(node, column, size, from_end=True)
 
 
 @imports("GatherND")
 def gather_nd(node: Node, x: Tensor, indices: Tensor) -> Operand:
     """The parts of a tensor at positions along its first dimensions, after those that are in the batch."""
+    _expect_lists(node, x, indices, node.integer("batch_dims"))
     return op.gather_nd(x, indices, node.integer("batch_dims"))
 
 
@@ -61,6 +79,7 @@ REDUCTIONS = {"none": "update"}
 @imports("Scatter", "ScatterElements")
 def scatter_elements(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
     """The tensor with other elements at positions along one dimension."""
+    expect_in_range(node, indices, node.shape(x)[node.axis(x)], from_end=True)
     reduction = node.text("reduction", "none")
     return op.scatter_elements(x, indices, updates, node.axis(x), REDUCTIONS.get(reduction, reduction))
 
@@ -68,6 +87,7 @@ def scatter_elements(node: Node, x: Tensor, indices: Tensor, updates: Tensor) ->
 @imports("ScatterND")
 def scatter_nd(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
     """The tensor with other parts at positions along its first dimensions."""
+    _expect_lists(node, x, indices)
     reduction = node.text("reduction", "none")
     return op.scatter_nd(x, indices, updates, REDUCTIONS.get(reduction, reduction))
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, along, from_front, numbers_below, position
+from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, numbers_below, position
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import Value
 from relex.passes.layouts.permutations import inverse
@@ -87,15 +87,31 @@ def select_scatter(node: Node, x: Tensor, y: Tensor, axis: int, place: int) -> O
     return _stored(node, x, np.array([place]), new, axis)
 
 
+def _expect_indices(node: Node, x: Tensor, axis: int, indices: Tensor) -> None:
+    """Check indices along a dimension, which must not count from the end."""
+    size = node.shape(x)[node.dimension(axis, x)] if node.rank(x) else 1
+    expect_in_range(node, indices, size, from_end=False)
+
+
+def _expect_all(node: Node, x: Tensor, indices: Sequence[Tensor], axes: Sequence[int]) -> None:
+    """Check indices along several dimensions, which may count from the end, unless torch leaves them unchecked."""
+    if not node.name.startswith("_unsafe"):
+        for places, axis in zip(indices, axes, strict=False):
+            expect_in_range(node, places, node.shape(x)[axis], from_end=True)
+
+
 @imports("aten.index_select")
 def index_select(node: Node, x: Tensor, axis: int, indices: Tensor) -> Operand:
     """The parts at positions along a dimension."""
-    return op.take(x, indices, node.dimension(axis, x))
+    axis = node.dimension(axis, x)
+    _expect_indices(node, x, axis, indices)
+    return op.take(x, indices, axis)
 
 
 @imports("aten.embedding")
 def embedding(node: Node, weight: Tensor, indices: Tensor, *options: Any) -> Operand:
     """The rows of a table."""
+    _expect_indices(node, weight, 0, indices)
     return op.take(weight, indices, 0)
 
 
@@ -127,6 +143,7 @@ def embedding_bag(
     members = op.subtract(started, shifted)
     if sample_weights is not None:
         members = op.multiply(members, op.expand_dims(sample_weights, 0))
+    _expect_indices(node, weight, 0, indices)
     y = op.matmul(members, op.take(weight, indices, 0))
     if mode == 1:
         sizes = op.maximum(op.sum(members, 1, True), 1.0)
@@ -141,6 +158,7 @@ def index(node: Node, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
     given, order, first = _indexed(node, x, indices)
     if any(places.element_type == i1 for places in given):
         refuse("a mask as an index: the size of the result depends on data")
+    _expect_all(node, x, given, order)
     if len(given) == 1:
         return op.take(x, from_front(node, node.tensor(given[0]), node.shape(x)[first]), first)
     taken = op.gather_nd(_permuted(x, order), _lists(node, given))
@@ -192,6 +210,8 @@ def index_put(
         return op.where(mask, node.typed(values), x)
     if any(places.element_type == i1 for places in given):
         refuse("a mask as an index: the number of elements depends on data")
+    if options != (True,):
+        _expect_all(node, x, given, order)
     shape, common = node.shape(x), _common_shape(node, given)
     sizes = [shape[axis] for axis in order[len(given) :]]
     chosen = [*sizes[:first], *common, *sizes[first:]]
@@ -203,7 +223,9 @@ def index_put(
 @imports("aten.gather")
 def gather(node: Node, x: Tensor, axis: int, indices: Tensor, *options: bool) -> Operand:
     """For each position, the element there with another index along one dimension."""
-    return op.gather_elements(x, indices, node.dimension(axis, x))
+    axis = node.dimension(axis, x)
+    _expect_indices(node, x, axis, indices)
+    return op.gather_elements(x, indices, axis)
 
 
 REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min"}
@@ -223,17 +245,53 @@ def scatter(
     sizes = [size if isinstance(size, int) else str(size) for size in node.shape(indices)]
     if node.shape(new) != node.shape(indices):
         new = op.strided_slice(new, list(range(len(sizes))), [0] * len(sizes), sizes)
-    return op.scatter_elements(x, indices, new, node.dimension(axis, x), reduction)
+    axis = node.dimension(axis, x)
+    _expect_indices(node, x, axis, indices)
+    return op.scatter_elements(x, indices, new, axis, reduction)
 
 
 @imports("aten.index_add")
 def index_add(node: Node, x: Tensor, axis: int, indices: Tensor, updates: Tensor, alpha: float = 1) -> Operand:
     """A tensor with parts added at positions along a dimension."""
-    axis = node.dimension(axis, x)
-    shape = node.shape(updates)
-    column = op.expand_dims(indices, [d for d in range(len(shape)) if d != axis])
+    _expect_indices(node, x, axis, indices)
     new: Operand = updates if alpha == 1 else op.multiply(updates, node.like(alpha, updates))
-    return op.scatter_elements(x, node.broadcast_to(column, shape), new, axis, "add")
+    return _with_parts(node, x, axis, indices, new, "add")
+
+
+@imports("aten.index_copy")
+def index_copy(node: Node, x: Tensor, axis: int, indices: Tensor, updates: Tensor) -> Operand:
+    """A tensor with other parts at positions along a dimension."""
+    _expect_indices(node, x, axis, indices)
+    return _with_parts(node, x, axis, indices, updates, "update")
+
+
+@imports("aten.index_fill")
+def index_fill(node: Node, x: Tensor, axis: int, indices: Tensor, value: Value) -> Operand:
+    """A tensor with a number at positions along a dimension, which may count from the end."""
+    shape, axis = list(node.shape(x)) or [1], node.dimension(axis, x)
+    expect_in_range(node, indices, shape[axis], from_end=True)
+    places = from_front(node, indices, shape[axis])
+    shape[axis] = count(node.shape(indices))
+    return _with_parts(node, x, axis, places, node.broadcast_to(node.typed(value), shape), "update")
+
+
+@imports("aten.put")
+def put(node: Node, x: Tensor, indices: Tensor, values: Tensor, accumulate: bool = False) -> Operand:
+    """A tensor with other elements at positions in row-major order, which may count from the end."""
+    size, total = count(node.shape(x)), count(node.shape(indices))
+    expect_in_range(node, indices, size, from_end=True)
+    flat, new = node.tensor(node.reshape(x, [size])), node.reshape(values, [total])
+    stored = _with_parts(node, flat, 0, from_front(node, indices, size), new, "add" if accumulate else "update")
+    return node.reshape(stored, node.shape(x))
+
+
+def _with_parts(node: Node, x: Tensor, axis: int, indices: Operand, parts: Operand, reduction: str) -> Operand:
+    """Return a tensor with parts at positions along a dimension; a scalar is like a tensor of one element."""
+    axis, shape = node.dimension(axis, x), node.shape(parts) or (1,)
+    column = op.expand_dims(node.reshape(indices, [shape[axis]]), [d for d in range(len(shape)) if d != axis])
+    data = node.reshape(x, node.shape(x) or (1,))
+    new = op.scatter_elements(data, node.broadcast_to(column, shape), node.reshape(parts, shape), axis, reduction)
+    return node.reshape(new, node.shape(x))
 
 
 @imports("aten.one_hot")
@@ -241,6 +299,7 @@ def one_hot(node: Node, indices: Tensor, classes: int = -1) -> Operand:
     """1 at the position that each index gives, else 0."""
     if classes < 0:
         refuse("a number of classes that depends on data")
+    expect_in_range(node, indices, classes, from_end=False)
     return op.astype(op.equal(op.expand_dims(indices, -1), Known(np.arange(classes))), i64)
 
 

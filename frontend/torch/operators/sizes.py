@@ -6,7 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from xdsl.dialects.builtin import i1
+
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
+from relex.frontend import op
 from relex.frontend.importing.values import plain
 from relex.frontend.torch import Node, Tensor, imports, refuse
 from relex.frontend.torch.table import IMPORTS
@@ -57,7 +60,13 @@ def _nothing(node: Node, *arguments: Any) -> None:
     """Return nothing: torch has checked it, or the program checks its sizes itself."""
 
 
-CHECKS = "_assert_scalar _assert_tensor_metadata _assert_async sym_constrain_range sym_constrain_range_for_size"
+@imports("aten._assert_async", "aten._functional_assert_async")
+def assert_true(node: Node, condition: Tensor, message: str = "", *token: object) -> None:
+    """Stop the program unless a number is not zero."""
+    node.expect(node.typed(op.reshape(condition, []), i1), message or "expected a number other than zero")
+
+
+CHECKS = "_assert_scalar _assert_tensor_metadata sym_constrain_range sym_constrain_range_for_size"
 CONDITIONS = "eq ge gt le lt ne and_ or_ not_"
 
 IMPORTS.add(_nothing, "torch.sym_not", "torch._check")
