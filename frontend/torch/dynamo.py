@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.errors import RelexError, describe
-from relex.dialects.sizes import IndexExpr, named
+from relex.dialects.sizes import IndexExpr, Size, named
 from relex.frontend.expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
@@ -22,6 +22,7 @@ from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of, size_names, size_of
 from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
+from relex.frontend.torch.views import View, sizes_at, viewed, views_of
 from relex.passes import RemoveIndexChecksPass
 
 LOG = logging.getLogger("relex.torch")
@@ -60,14 +61,15 @@ def _compiled(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass], *
         raise RelexError("gradients are recorded; expected a call under torch.no_grad()")
     expect_inference(graph.graph, "model")
     frozen = _weights(graph, inputs) if freeze else {}
-    traced = trace(graph)
-    module, places, results = _imported(traced, frozen)
-    main = build(module, passes=passes)["main"]
+    imported = _imported(trace(graph), frozen)
+    main, places = build(imported.module, passes=passes)["main"], imported.places
+    results, sizes_of = imported.results, imported.sizes_of
 
     def run(*arguments: Any) -> list[Any]:
-        computed: Any = main(*(arguments[place].detach() for place in places))
-        found: Iterator[Any] = iter(cast("tuple[Any]", computed) if isinstance(computed, tuple) else (computed,))
-        return [result.make(arguments, found) for result in results]
+        found: Any = main(*(arguments[place].detach() for place in places))
+        arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
+        computed, sizes = [*map(tensor_of, arrays)], sizes_of(arguments)
+        return [result(arguments, computed, sizes) for result in results]
 
     return run
 
@@ -97,7 +99,6 @@ def trace(graph: Any) -> Any:
     plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     with torch.no_grad(), torch.fx.traceback.preserve_node_meta(), plain_attention:
         traced = proxy_tensor.make_fx(functional, table, tracing_mode="symbolic")(*fakes)
-    traced.graph.eliminate_dead_code(_has_effect)
     return traced
 
 
@@ -118,12 +119,28 @@ def _fix_floats(graph: Any) -> None:
                 graph.erase_node(node)
 
 
-def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[int], list[Result]]:
-    """Return the module for a graph, the places of the inputs that it takes, and how its results are made of those that
-    it returns."""
-    importer = Importer(Builder("model"))
+Make = Callable[[Sequence[Any], Sequence[Any], Mapping[str, int]], Any]
+"""Makes a result of a graph, given its inputs, the results of the compiled function, and the sizes of the call."""
+
+
+@dataclass(frozen=True)
+class _Imported:
+    """A graph as a module, and how to call it."""
+
+    module: ModuleOp
+    places: Sequence[int]
+    """The inputs of the graph that the function takes."""
+    results: Sequence[Make]
+    sizes_of: Callable[[Sequence[Any]], Mapping[str, int]]
+    """Returns the sizes of a call that results need, given the inputs."""
+
+
+def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
+    """Import a graph, except for the results that are views: torch makes them."""
     nodes = [node for node in traced.graph.nodes if node.op == "placeholder"]
     names = {symbol: named(name) for symbol, name in size_names(nodes).items()}
+    views = _without_views(traced, names)
+    importer = Importer(Builder("model"))
     values: dict[str, Value] = {}
     places: list[int] = []
     for i, node in enumerate(nodes):
@@ -136,32 +153,36 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> tuple[ModuleOp, list[in
             places.append(i)
             sizes = [size_of(size, names) for size in value.shape]
             values[node.name] = importer.builder.add_argument(node.name, element_type_for(value.dtype), sizes)
-    outputs = importer.run(traced, values)
     (made,) = (node.args[0] for node in traced.graph.nodes if node.op == "output")
-    results = [_result(value, node, nodes) for value, node in zip(outputs, made, strict=True)]
-    computed = [
-        Known([x]) if isinstance(x, IndexExpr) else x for x, r in zip(outputs, results, strict=True) if r.computed
-    ]
+    found: dict[Any, Value] = dict(zip(made, importer.run(traced, values), strict=True))
     importer.expect_no_problems()
-    return importer.finish(results_of(importer, computed)), places, results
+    computed = {node: value for node, value in found.items() if isinstance(value, Expr | IndexExpr)}
+    wanted = [Known([x]) if isinstance(x, IndexExpr) else x for x in computed.values()]
+    module = importer.finish(results_of(importer, wanted))
+    order = list(computed)
+
+    def make(view: View) -> Make:
+        base, steps = view.base, view.steps
+        if base in nodes:
+            place = nodes.index(base)
+            return lambda arguments, tensors, sizes: viewed(arguments[place], steps, sizes)
+        if base not in computed:
+            value = found.get(base, base)
+            return lambda arguments, tensors, sizes: value
+        place = order.index(base)
+        if isinstance(computed[base], IndexExpr):
+            return lambda arguments, tensors, sizes: int(tensors[place])
+        return lambda arguments, tensors, sizes: viewed(tensors[place], steps, sizes)
+
+    has_sizes = any(step.has_sizes for view in views for step in view.steps)
+    return _Imported(module, places, [make(view) for view in views], sizes_at(nodes, names if has_sizes else {}))
 
 
-@dataclass
-class Result:
-    """A result of a graph, and how to make it."""
-
-    computed: bool
-    """True if the compiled function returns it."""
-    make: Callable[[Sequence[Any], Iterator[Any]], Any]
-    """Return it, given the arguments of the graph and what the function has returned, in order."""
-
-
-def _result(value: Value, node: Any, placeholders: Sequence[Any]) -> Result:
-    if node in placeholders:
-        place = placeholders.index(node)
-        return Result(False, lambda arguments, found: arguments[place])
-    if isinstance(value, IndexExpr):
-        return Result(True, lambda arguments, found: int(next(found)[0]))
-    if isinstance(value, Expr):
-        return Result(True, lambda arguments, found: tensor_of(next(found)))
-    return Result(False, lambda arguments, found: value)
+def _without_views(traced: Any, names: Mapping[Any, Size]) -> list[View]:
+    """Return the results of a graph as views, and let it return what they are views of, as far as it computes that."""
+    (output,) = (node for node in traced.graph.nodes if node.op == "output")
+    views = views_of(output.args[0], names)
+    bases = dict.fromkeys(view.base for view in views if isinstance(view.base, torch.fx.Node))
+    output.args = ([base for base in bases if base.op != "placeholder"],)
+    traced.graph.eliminate_dead_code(_has_effect)
+    return views

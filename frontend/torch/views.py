@@ -1,0 +1,143 @@
+"""Results of graphs that share memory with arguments or with each other: views, which torch makes at each call."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from relex.dialects.errors import RelexError
+from relex.dialects.sizes import IndexExpr, Size, evaluate
+from relex.frontend.torch.library import torch
+from relex.frontend.torch.program import size_of
+
+Sizes = Mapping[Any, Size]
+"""The sizes that torch's symbols stand for."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call of an operator that views its first argument, or takes one of several views. Its other arguments may be
+    sizes of the call."""
+
+    target: Callable[..., Any]
+    arguments: Sequence[Any]
+    options: Mapping[str, Any]
+
+    def apply(self, value: Any, sizes: Mapping[str, int]) -> Any:
+        """Return the view of a tensor."""
+        return self.target(value, *_evaluated(self.arguments, sizes), **self.options)
+
+    @property
+    def has_sizes(self) -> bool:
+        """True if the arguments depend on sizes of the call."""
+        return any(isinstance(part, IndexExpr) for part in _leaves(self.arguments))
+
+
+@dataclass(frozen=True)
+class View:
+    """A result of a graph: a view of the node `base`, or that node itself."""
+
+    base: Any
+    steps: Sequence[Step]
+
+
+def views_of(results: Sequence[Any], names: Sizes) -> list[View]:
+    """Return the results of a graph: those that share memory with an argument as views of it, those that share memory
+    with each other as views of what they share, and all others by themselves. Raises `RelexError` for others that
+    share memory."""
+    chains = [_chain(node) if _is_tensor(node) else [node] for node in results]
+    users = Counter(chain[-1] for chain in chains)
+    made = [
+        View(base, [_step(node, names) for node in reversed(views)])
+        if base.op == "placeholder" or users[base] > 1
+        else View(views[0] if views else base, ())
+        for *views, base in chains
+    ]
+    _expect_apart([view.base for view in made])
+    return made
+
+
+def viewed(tensor: Any, steps: Sequence[Step], sizes: Mapping[str, int]) -> Any:
+    """Return a view of a tensor."""
+    for step in steps:
+        tensor = step.apply(tensor, sizes)
+    return tensor
+
+
+def sizes_at(placeholders: Sequence[Any], names: Sizes) -> Callable[[Sequence[Any]], Mapping[str, int]]:
+    """Return a function that returns the sizes with these names, given the inputs of a graph."""
+    sources: dict[str, tuple[int, int]] = {}
+    for place, node in enumerate(placeholders):
+        value = node.meta.get("val")
+        for dimension, size in enumerate((value,) if isinstance(value, torch.SymInt) else getattr(value, "shape", ())):
+            if isinstance(size, torch.SymInt) and size.node.expr in names:
+                sources.setdefault(str(names[size.node.expr]), (place, dimension))
+
+    def sizes(inputs: Sequence[Any]) -> dict[str, int]:
+        found = {name: (inputs[place], dimension) for name, (place, dimension) in sources.items()}
+        return {name: int(x) if isinstance(x, int) else x.shape[d] for name, (x, d) in found.items()}
+
+    return sizes
+
+
+def _chain(node: Any) -> list[Any]:
+    """Return a node, what it is a view of, and so on."""
+    chain = [node]
+    while _is_view(chain[-1]):
+        chain.append(chain[-1].args[0])
+    return chain
+
+
+def _is_view(node: Any) -> bool:
+    if node.op != "call_function":
+        return False
+    if node.target is operator.getitem:
+        return _is_view(node.args[0])
+    return node.target is torch.ops.aten._unsafe_view.default or getattr(node.target, "is_view", False)
+
+
+def _is_tensor(node: object) -> bool:
+    return isinstance(node, torch.fx.Node) and isinstance(cast(Any, node).meta.get("val"), torch.Tensor)
+
+
+def _step(node: Any, names: Sizes) -> Step:
+    arguments = [_with_sizes(argument, names) for argument in node.args[1:]]
+    if any(isinstance(value, torch.fx.Node) for value in node.kwargs.values()):
+        raise RelexError(f"a result is a view by '{node.target}' with sizes among its options")
+    return Step(node.target, arguments, dict(node.kwargs))
+
+
+def _with_sizes(argument: Any, names: Sizes) -> Any:
+    """Return an argument with expressions of sizes in place of nodes."""
+    if isinstance(argument, torch.fx.Node):
+        return size_of(argument.meta["val"], names)
+    if isinstance(argument, list | tuple):
+        return [_with_sizes(part, names) for part in cast("list[Any]", argument)]
+    return argument
+
+
+def _evaluated(argument: Any, sizes: Mapping[str, int]) -> Any:
+    if isinstance(argument, list):
+        return [_evaluated(part, sizes) for part in cast("list[Any]", argument)]
+    return evaluate(argument, sizes) if isinstance(argument, IndexExpr) else argument
+
+
+def _leaves(argument: Any) -> Iterator[Any]:
+    if isinstance(argument, list):
+        for part in cast("list[Any]", argument):
+            yield from _leaves(part)
+    else:
+        yield argument
+
+
+def _expect_apart(bases: Sequence[Any]) -> None:
+    """Raise `RelexError` if tensors share memory that are no views of the same one."""
+    seen: dict[Any, Any] = {}
+    for node in bases:
+        if _is_tensor(node) and node.op != "placeholder":
+            storage = torch.multiprocessing.reductions.StorageWeakRef(node.meta["val"].untyped_storage())
+            if seen.setdefault(storage, node) is not node:
+                raise RelexError(f"results share memory: '{seen[storage]}' and '{node}'")

@@ -1,0 +1,162 @@
+"""Results of `torch.compile` that share memory with arguments or with each other."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from importlib import import_module
+from typing import Any, cast
+
+import pytest
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
+nn: Any = torch.nn
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Generator[None]:
+    dynamo: Any = import_module("torch._dynamo")
+    dynamo.reset()
+    with torch.no_grad():
+        yield
+    dynamo.reset()
+
+
+@pytest.fixture
+def left_to_torch(caplog: pytest.LogCaptureFixture) -> Generator[list[str]]:
+    found: list[str] = []
+    with caplog.at_level(logging.WARNING, "relex.torch"):
+        yield found
+    found += [record.getMessage() for record in caplog.records if record.name == "relex.torch"]
+
+
+def compiled(function: Callable[..., Any], **settings: Any) -> Any:
+    from relex.frontend.torch.dynamo import relex
+
+    return torch.compile(function, backend=relex, **settings)
+
+
+def of_computed(x: Any) -> tuple[Any, ...]:
+    y = x + 1
+    return y[0], y.t(), x * 2, y
+
+
+def of_inner(x: Any) -> tuple[Any, ...]:
+    y = (x * 2).t()
+    return y[1:], y[:, 0]
+
+
+def of_a_view(x: Any) -> tuple[Any, ...]:
+    y = x[1:].unsqueeze(0)
+    return y, y.squeeze(0).t()[0], y.sum()
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "view": lambda x: x.view(-1),
+    "reshape": lambda x: x.reshape(-1, 1, 2),
+    "transposed and reshaped, which copies": lambda x: x.t().reshape(-1),
+    "t": lambda x: x.t(),
+    "permute": lambda x: x.permute(1, 0),
+    "slice": lambda x: x[1:, ::2],
+    "slice by a size": lambda x: x[x.shape[0] // 2 :],
+    "select": lambda x: x[-1],
+    "unsqueeze": lambda x: x[None],
+    "expand": lambda x: x[:1].expand(5, -1),
+    "as_strided": lambda x: x.as_strided((2, 2), (1, 2), 1),
+    "diagonal": lambda x: x.diagonal(),
+    "unfold": lambda x: x.unfold(0, 2, 1),
+    "detach": lambda x: x.detach(),
+    "another type": lambda x: x.view(torch.int32),
+    "the argument itself": lambda x: x,
+    "narrow, and a sum": lambda x: (x.narrow(1, 0, 2), x.sum()),
+    "parts": lambda x: (*torch.chunk(x, 2, 0), x),
+    "parts of sizes": lambda x: torch.split(x, [1, x.shape[0] - 1]),
+    "one by one": lambda x: torch.unbind(x, 1),
+    "a result twice": lambda x: (lambda y: (y, y))(x.neg()),
+    "views of a result": of_computed,
+    "views of what is no result": of_inner,
+    "views of a view": of_a_view,
+    "a size": lambda x: (x[1:], x.shape[0]),
+}
+
+
+def written(results: Any, arguments: Any) -> list[Any]:
+    """Write into one result after another; return what all tensors hold afterwards."""
+    given = cast("list[Any]", results) if isinstance(results, tuple | list) else [results]
+    tensors = [tensor for tensor in given if isinstance(tensor, torch.Tensor)]
+    found: list[Any] = []
+    for i, tensor in enumerate(tensors):
+        flat = tensor.view(torch.int32) if tensor.dtype == torch.int32 else tensor
+        if all(stride or size == 1 for stride, size in zip(flat.stride(), flat.shape, strict=True)):
+            flat.add_(10 * (i + 1))
+        found.append([t.clone().tolist() for t in (*tensors, *arguments)])
+    return [found, [t.shape for t in tensors]]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_share_what_they_share_in_torch(name: str, dynamic: bool, left_to_torch: list[str]) -> None:
+    function = FUNCTIONS[name]
+    model = compiled(function, dynamic=dynamic)
+    for rows in (4, 4, 6):
+        outcomes: list[Any] = []
+        for run in (function, model):
+            whole = torch.arange(rows * 4.0 + 4).view(rows + 1, 4)
+            # Arguments may be views themselves.
+            for x in (whole[1:].clone(), whole[1:]):
+                results = run(x)
+                outcomes.append(written(results, (x, whole)))
+        assert outcomes[:2] == outcomes[2:]
+    assert left_to_torch == []
+
+
+def test_a_row_that_is_written_after_a_graph_break() -> None:
+    class Cache(nn.Module):
+        k: Any
+
+        def forward(self, x: Any) -> Any:
+            row = self.k[1]
+            print(end="")
+            row.copy_(x)
+            return self.k.sum()
+
+    for options in ({}, {"freeze": False}):
+        model = Cache().eval()
+        model.register_buffer("k", torch.zeros(4, 3))
+        assert compiled(model, options=options)(torch.ones(3)).item() == 3
+        assert model.k[1].tolist() == [1, 1, 1]
+
+
+def test_views_of_parameters_even_if_they_are_frozen() -> None:
+    layer = nn.Linear(3, 2).eval()
+    view = compiled(lambda: layer.weight.t(), options={"freeze": True})()
+    assert view.data_ptr() == layer.weight.data_ptr()
+    assert view.shape == (3, 2)
+
+
+def test_changes_in_place_are_left_to_torch(caplog: pytest.LogCaptureFixture) -> None:
+    def change(x: Any, y: Any) -> Any:
+        x.copy_(y)
+        return x + 1
+
+    x = torch.zeros(2)
+    with caplog.at_level(logging.WARNING, "relex.torch"):
+        assert compiled(change)(x, torch.ones(2)).tolist() == [2, 2]
+    assert x.tolist() == [1, 1]
+    (message,) = [record.getMessage() for record in caplog.records if record.name == "relex.torch"]
+    assert "'aten.copy_.default': an argument that changes in place" in message
+
+
+def test_memory_shared_in_another_way() -> None:
+    from relex.dialects.errors import RelexError
+    from relex.frontend.torch.views import views_of
+
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    nodes = [graph.call_function(torch.ops.aten.relu.default, (x,)) for _ in range(2)]
+    memory = torch.ones(3)
+    for node in nodes:
+        node.meta["val"] = memory[1:]
+    with pytest.raises(RelexError, match="results share memory: 'relu_default' and 'relu_default_1'"):
+        views_of(nodes, {})
