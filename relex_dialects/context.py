@@ -14,6 +14,9 @@ from xdsl.ir import Dialect, Operation
 from relex.dialects.errors import DuplicateError, describe
 from relex.dialects.lazy_dialect import LazyDialect
 
+# With every version of xDSL, what happens in a context rounds floats alike.
+from relex.dialects.upstream import versions as versions
+
 
 class LazyContext(Context):
     """A context that imports the ops of a `LazyDialect` one by one, each when a program or a pass asks for it by name.

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, bf16, f16, f32, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, bf16, f16, f32, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import is_unsigned
+from relex.dialects.upstream.attributes import float_attr
 from relex.frontend.script.constants import ARITHMETIC
 from relex.frontend.script.dtypes import NO_UNSIGNED, name_of_type
 from relex.frontend.script.functions import OPERATORS, Function
@@ -124,7 +125,7 @@ class Numbers:
 def rounded(node: ast.AST, value: float, type: AnyFloat) -> float:
     """Return a number rounded to a float type. Raises `ScriptError` if it is too large for the type."""
     try:
-        return FloatAttr(float(value), type).value.data
+        return float_attr(float(value), type).value.data
     except OverflowError:
         raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {value}") from None
 

@@ -10,7 +10,6 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
-    FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -25,6 +24,7 @@ from relex.dialects.dtypes import SUB_BYTE, integer_limits, integer_splat, is_un
 from relex.dialects.table import Table
 from relex.dialects.tir import Dot4Op
 from relex.dialects.upstream.arith import RemFOp
+from relex.dialects.upstream.attributes import float_attr
 
 Builder = Callable[..., Operation]
 
@@ -126,10 +126,11 @@ def build_scalar(
 def build_constant(value: float, type: Attribute) -> arith.ConstantOp:
     """Build a constant; of a vector type, a splat."""
     if isinstance(type, AnyFloat):
-        return arith.ConstantOp(FloatAttr(float(value), type))
+        return arith.ConstantOp(float_attr(float(value), type))
     is_vector = isinstance(type, VectorType)
     if is_vector and isa(type, VectorType[AnyFloat]):
-        return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [value]))
+        number = float_attr(float(value), type.element_type)
+        return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [number.value.data]))
     if is_vector and isa(type, VectorType[IntegerType | IndexType]):
         return arith.ConstantOp(integer_splat(type, int(value)))
     if not isa(type, IntegerType | IndexType):

@@ -27,6 +27,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr, dense_integers, integer_limits
 from relex.dialects.errors import DTypeError, InferenceError, RangeError, kind_of
 from relex.dialects.relex.types import SizedType, tensor_type
+from relex.dialects.upstream.attributes import float_attr
 
 IntegersConstr = DenseArrayBase.constr(i64)
 IntegerConstr = IntegerAttr.constr(i64)
@@ -91,7 +92,7 @@ def scalar(value: float, element_type: Attribute) -> Scalar:
         raise TypeError  # Python reads them as numbers.
     try:
         if isinstance(element_type, AnyFloat):
-            return FloatAttr(float(value), element_type)
+            return float_attr(float(value), element_type)
         low, high = integer_limits(element_type)
         if isa(element_type, IntegerType) and low <= value <= high and value == int(value):
             return IntegerAttr(int(value), element_type)

@@ -6,6 +6,7 @@ xDSL then reads back as an integer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     ComplexType,
     DenseIntOrFPElementsAttr,
+    FloatAttr,
     IndexType,
     IntegerType,
     bf16,
@@ -22,6 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
+from xdsl.utils.lexer import Span
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import (
@@ -108,6 +111,29 @@ def parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr:
             'expected decimal floats or the bytes as a string, dense<"0x...">, found a hexadecimal number', start
         )
     return dense
+
+
+class Decimal(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """A number in a dense list that is not hexadecimal."""
+
+    def to_type(self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType) -> Any:
+        if not isinstance(type, AnyFloat):
+            return super().to_type(parser, type)
+        number = self.to_float(parser)
+        expect_in_range(parser, FloatAttr(number, type), self.span)
+        return number
+
+
+def expect_in_range(parser: AttrParser, number: FloatAttr[AnyFloat], literal: Span) -> None:
+    """Fail if a decimal number is too large for its type: MLIR reads it as infinity, or as NaN where there is none."""
+    value = number.value.data
+    if math.isfinite(value):
+        return
+    message = f"expected a number of type {number.type}, found {literal.text}"
+    if math.isinf(value):
+        bits = int.from_bytes(number.type.pack((value,)), "little")
+        message += f"; infinity is written by its bits, 0x{bits:X}"
+    parser.raise_error(message, literal)
 
 
 class Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]

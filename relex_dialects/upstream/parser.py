@@ -15,7 +15,9 @@ from xdsl.dialects.builtin import (
     AnyDenseElement,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
+    FloatAttr,
     IntAttr,
+    IntegerAttr,
     LocationAttr,
     ModuleOp,
     RankedStructure,
@@ -35,7 +37,7 @@ from relex.dialects.context import register_dialect_of_others
 from relex.dialects.errors import Diagnostic, one_line
 from relex.dialects.functions import argument_attrs, arguments, keep_argument_names
 from relex.dialects.upstream.custom_syntax import adapt_generic_form, reading_custom_form
-from relex.dialects.upstream.dense import Bits, with_bits
+from relex.dialects.upstream.dense import Bits, Decimal, expect_in_range, with_bits
 from relex.dialects.upstream.lexer import Lexer
 from relex.dialects.upstream.syntax_errors import UndefinedNames
 
@@ -262,12 +264,26 @@ class RelexParser(Parser):
         if count != len(dense) or not set(dense.data.data) <= {0, 1, 255}:
             self.raise_error("expected i1 as true and false, or one byte for each, 00 or 01", literal.start(1))
 
+    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
+        start = self.pos
+        number = super().parse_optional_builtin_int_or_float_attr()
+        if isinstance(number, FloatAttr):
+            text = self.lexer.input.content[start : self.pos]
+            literal = Span(start, start + len(text.partition(":")[0].rstrip()), self.lexer.input)
+            if not _is_hexadecimal(literal.text):
+                expect_in_range(self, number, literal)
+        return number
+
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
         element = super()._parse_tensor_literal_element()
-        if element.span.text.lstrip("- ").lower().startswith("0x"):
-            element = Bits(element.span.text.startswith("-"), element.value, element.span)
+        kind = Bits if _is_hexadecimal(element.span.text) else Decimal
+        element = kind(element.is_negative, element.value, element.span)
         self._elements.append(element)
         return element
+
+
+def _is_hexadecimal(literal: str) -> bool:
+    return literal.lstrip("- ").lower().startswith("0x")
 
 
 _NAMED_LOCATION = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
