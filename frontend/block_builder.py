@@ -13,7 +13,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import (
     CompileError,
@@ -32,6 +31,7 @@ from relex.dialects.relex.types import with_names, without_names
 from relex.dialects.sizes import IndexExpr, gathering, name_of_size, named
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
+from relex.dialects.symbols import symbol_of
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse, user_place, with_source
 from relex.frontend.expressions import Binding, Call, Var
@@ -184,7 +184,7 @@ class BlockBuilder:
         _expect(name, str, _NAME)
         old = SymbolTable.lookup_symbol(self._module, name)
         if old is None:
-            known = ", ".join(filter(None, map(get_name_if_symbol, self._module.ops))) or "none"
+            known = ", ".join(filter(None, map(symbol_of, self._module.ops))) or "none"
             raise UnknownNameError(f"no function '{name}' to update; there are {known}; 'add_func' adds a function")
         self._module.body.block.insert_op_before(_copy(function, lambda _: name), old)
         self._module.body.block.erase_op(old)

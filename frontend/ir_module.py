@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.traits import SymbolOpInterface
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import PassError, expect_module
 from relex.dialects.functions import find_function
+from relex.dialects.symbols import symbol_of
 
 
 class IRModule(ModuleOp):
@@ -38,7 +38,7 @@ class IRModule(ModuleOp):
     def functions(self) -> Mapping[str, Operation]:
         """The functions by name, in the order of the program."""
         symbols = (op for op in self.ops if op.has_trait(SymbolOpInterface))
-        return {name: op for op in symbols if (name := get_name_if_symbol(op)) is not None}
+        return {name: op for op in symbols if (name := symbol_of(op)) is not None}
 
     def __getitem__(self, name: str) -> Operation:
         """Return the function of that name. Raises `UnknownNameError` if there is none."""

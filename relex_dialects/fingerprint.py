@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, SSAValue
-from xdsl.utils.symbol_table import get_name_if_symbol
+
+from relex.dialects.symbols import symbol_of
 
 
 def fingerprint(ops: Iterable[Operation], names: Mapping[str, str] | None = None) -> str:
@@ -70,7 +71,7 @@ class _Writer:
 
     def _attributes(self, op: Operation) -> list[tuple[str, str]]:
         found = {key: self.text(attr) for attrs in (op.attributes, op.properties) for key, attr in attrs.items()}
-        if "sym_name" in found and (name := get_name_if_symbol(op)) is not None:
+        if "sym_name" in found and (name := symbol_of(op)) is not None:
             found["sym_name"] = self._names.get(name, name)
         return sorted(found.items())
 

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.hints import isa
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import UnknownNameError
+from relex.dialects.symbols import symbol_of
 
 NAME_ATTR = "relex.name"
 """The name of an argument, for binding and error messages. It defaults to the name of the SSA value."""
@@ -55,7 +55,7 @@ NOINLINE = StringAttr("noinline")
 
 def find_function(module: ModuleOp, name: str) -> Operation:
     """Return the function of a module by name. Raises `UnknownNameError` if there is none."""
-    functions = {get_name_if_symbol(op): op for op in module.ops if op.has_trait(SymbolOpInterface)}
+    functions = {symbol_of(op): op for op in module.ops if op.has_trait(SymbolOpInterface)}
     if name not in functions:
         raise UnknownNameError(f"no function '{name}'; there are {', '.join(map(str, functions)) or 'none'}")
     return functions[name]

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.utils.symbol_table import get_name_if_symbol
+
+from relex.dialects.symbols import symbol_of
 
 
 def identifier(name: str) -> str:
@@ -33,7 +34,7 @@ class Names:
     @classmethod
     def of_symbols(cls, module: ModuleOp, reserved: Iterable[str] = ()) -> Names:
         """Collect the names of a module's functions and globals, and those in `reserved`."""
-        return cls((*reserved, *(name for op in module.ops if (name := get_name_if_symbol(op)) is not None)))
+        return cls((*reserved, *(name for op in module.ops if (name := symbol_of(op)) is not None)))
 
     def fresh(self, name: str) -> str:
         """Return `name`, or the first of `name1`, `name2`, ... that is free, and mark it as taken."""

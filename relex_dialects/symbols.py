@@ -18,9 +18,8 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
-from xdsl.traits import SymbolTable, SymbolUserOpInterface
+from xdsl.traits import SymbolOpInterface, SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import WrongOp
 from relex.dialects.table import is_own
@@ -38,6 +37,13 @@ class VerifiesCallee(SymbolUserOpInterface):
 
     def verify(self, op: Operation) -> None:
         cast(_Caller, op).verify_callee()
+
+
+def symbol_of(op: Operation) -> str | None:
+    """Return the name by which symbols refer to an op, None if none can."""
+    trait = op.get_trait(SymbolOpInterface)
+    name = None if trait is None else trait.get_sym_attr_name(op)
+    return None if name is None else name.data
 
 
 _FOUND = "_relex_symbols"
@@ -58,10 +64,10 @@ def named(table: Operation, name: str) -> Operation | None:
     known = cast("dict[str, Operation]", vars(table).setdefault(_FOUND, {}))
     found = known.get(name)
     # It may have been removed or renamed since.
-    if found is None or found.parent_op() is not table or get_name_if_symbol(found) != name:
+    if found is None or found.parent_op() is not table or symbol_of(found) != name:
         known.clear()
         for inner in table.regions[0].block.ops:
-            if (inner_name := get_name_if_symbol(inner)) is not None:
+            if (inner_name := symbol_of(inner)) is not None:
                 known.setdefault(inner_name, inner)
     return known.get(name)
 
@@ -97,7 +103,7 @@ def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:
 
 def erase_unreachable(module: ModuleOp, candidates: Iterable[Operation]) -> None:
     """Erase the candidates that are unreachable from the rest of the module."""
-    private = {name: op for op in candidates if (name := get_name_if_symbol(op)) is not None}
+    private = {name: op for op in candidates if (name := symbol_of(op)) is not None}
     staying = set(module.ops) - set(private.values())
     pending = [*_named_by(module), *(name for op in staying for name in symbols_used(op))]
     while pending:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from xdsl.utils.arg_spec import ArgSpec
 
+from relex.dialects.readers import known_suffixes
 from relex.tools.diagnostics import ToolError
 from relex.tools.pipelines import parse_pass_flag, parse_pass_pipeline, parse_passes
 from relex.tools.version import VersionAction
@@ -23,11 +24,15 @@ PASS_OPTIONS = ("passes", "print_ir_before", "print_ir_after", "help_pass", "fuz
 """The options whose values are names of passes."""
 
 HELP = {
+    "frontend": "the format of the program, by the extension of such files; that of the input file by default",
     "passes": "the passes to run, with their options: cse,b{x=1}; --list-passes prints their names",
     "verify_diagnostics": "check the errors, warnings and remarks against those that comments of the program expect, "
     "as mlir-opt does: '// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re",
 }
 """The help of options for which xDSL's own help describes xdsl-opt, or lists the names of 170 passes."""
+
+CHOICES = {"frontend": known_suffixes}
+"""What returns the values of options of xDSL, of which relex-opt takes no others."""
 
 METAVARS = {"passes": "PASS,..."}
 """The placeholders for values in the help of options of xDSL."""
@@ -279,6 +284,8 @@ def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
         action.help = HELP.get(action.dest, action.help)
         action.metavar = METAVARS.get(action.dest, action.metavar)
+        if action.dest in CHOICES:
+            action.choices = CHOICES[action.dest]()
     parser.prog = "relex-opt"
     parser.usage = "relex-opt [options] [file]"
     raise_tool_errors(parser, passes)

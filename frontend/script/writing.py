@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.dtypes import has_dtype, numpy_dtype
 from relex.dialects.errors import fail
+from relex.dialects.symbols import symbol_of
 from relex.frontend.script.dtypes import NAMES
 
 RESERVED = ("T", "R", "I", "cls", "metadata", "meta", "range", "float")
@@ -89,7 +89,7 @@ class Writer:
 
 def symbol_name(function: Operation) -> str:
     """Return the name of a function. Fails if it is not a Python identifier."""
-    name = get_name_if_symbol(function)
+    name = symbol_of(function)
     if name is None or not name.isidentifier() or keyword.iskeyword(name):
         fail(function, f"{CANNOT}: expected a name, found {name!r}")
     return name

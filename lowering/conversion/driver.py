@@ -29,9 +29,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.errors import Diagnostic, PassError, fail
+from relex.dialects.symbols import symbol_of
 from relex.dialects.table import Table, find
 from relex.passes.base import RelexPass
 from relex.passes.tracing import current_trace
@@ -188,7 +188,7 @@ class Conversion:
         """Convert a module, and raise all errors together."""
         self.module = module
         self._defined = frozenset(
-            name for op in module.ops if any(r.blocks for r in op.regions) and (name := get_name_if_symbol(op))
+            name for op in module.ops if any(r.blocks for r in op.regions) and (name := symbol_of(op))
         )
         problems: list[Diagnostic] = []
         pending: list[Operation] = list(reversed(tuple(module.ops)))

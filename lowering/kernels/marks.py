@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation, Region
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.fingerprint import fingerprint
 from relex.dialects.functions import NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
-from relex.dialects.symbols import erase_unused, is_private, symbols_used
+from relex.dialects.symbols import erase_unused, is_private, symbol_of, symbols_used
 from relex.dialects.walks import reachable, walk
 
 KEY_ATTR = "relex.kernel"
@@ -93,7 +92,7 @@ class Symbols:
     """The functions and globals of a module, and the references between them."""
 
     def __init__(self, module: ModuleOp):
-        self.ops = {name: op for op in module.ops if (name := get_name_if_symbol(op)) is not None}
+        self.ops = {name: op for op in module.ops if (name := symbol_of(op)) is not None}
         self.used = {name: symbols_used(op) for name, op in self.ops.items()}
         """The number of references from each to others."""
         self.count = Counter[str]()

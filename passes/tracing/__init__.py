@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
-from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.symbols import symbol_of
 from relex.passes.tracing.patterns import WatchedPatterns
 from relex.passes.tracing.records import Application as Application
 from relex.passes.tracing.records import Attempt
@@ -74,7 +74,7 @@ def _name_in_pdl(pattern: RewritePattern) -> str | None:
     """Return the symbol of a pattern that is written in PDL."""
     rewrite = getattr(pattern, "pdl_rewrite_op", None)
     around = rewrite.parent_op() if isinstance(rewrite, Operation) else None
-    return None if around is None else get_name_if_symbol(around)
+    return None if around is None else symbol_of(around)
 
 
 @contextmanager

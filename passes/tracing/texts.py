@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from io import StringIO
+from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -27,9 +27,9 @@ class OpTexts:
 
     def text(self, op: Operation) -> str:
         """Return an op as text, without the contents of its regions and without long constants."""
-        printer = _LinePrinter(stream=StringIO(), texts=self)
-        printer.print_op(op)
-        return " ".join(str(printer.text).split())
+        text = StringIO()
+        _LinePrinter(text, self).print_op(op)
+        return " ".join(text.getvalue().split())
 
     def value_text(self, value: SSAValue) -> str:
         """Return the name and the type of a value."""
@@ -75,17 +75,12 @@ def _function(value: SSAValue) -> Operation | None:
     return op
 
 
-@dataclass(eq=False, repr=False)
 class _LinePrinter(ElidingPrinter):
-    """Prints `{...}` in place of regions."""
+    """Prints `{...}` in place of regions. Values have the names that they have in `texts`."""
 
-    texts: OpTexts = field(kw_only=True)
-
-    @property
-    def text(self) -> str:
-        """The text printed so far."""
-        assert isinstance(self.stream, StringIO)
-        return self.stream.getvalue()
+    def __init__(self, stream: IO[str], texts: OpTexts):
+        super().__init__(stream)
+        self.texts = texts
 
     def print_ssa_value(self, value: SSAValue) -> str:
         name = self.texts.name(value)

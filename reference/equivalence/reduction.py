@@ -10,11 +10,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolOpInterface
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.functions import argument_attrs, argument_names
 from relex.dialects.parser import verify_module
+from relex.dialects.symbols import symbol_of
 from relex.reference.interpreter.budget import steps_taken
 
 Edit = Callable[[ModuleOp], bool]
@@ -101,7 +101,7 @@ def _edits(op: Operation, place: int, name: str) -> Iterator[Edit]:
 
 
 def _erase_symbol(op: Operation, name: str) -> bool:
-    symbol, module = get_name_if_symbol(op), op.parent_op()
+    symbol, module = symbol_of(op), op.parent_op()
     if symbol is None or symbol == name or module is None:
         return False
     for inner in module.walk():

@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError, RelexError, UnsupportedError, diagnose, one_line, stop, unsupported
 from relex.dialects.table import Table
+from relex.dialects.upstream.versions import interpreter_value
 from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import check_size
 from relex.reference.interpreter.numbers import Numbers
@@ -240,12 +241,16 @@ class PreparedRegion:
 
 def _foreign_function(op: Operation, program: Program) -> Run:
     """Return the function of another package's op, by an implementation for xDSL's interpreter."""
+    # That module imports this one.
+    from relex.reference.interpreter.scalars import value_of
 
     def run(*args: Any) -> Values:
+        given = map(interpreter_value, args, op.operand_types)
         try:
-            return program.foreign.run_op(op, args)
+            found = program.foreign.run_op(op, tuple(given))
         except InterpretationError as e:
             unsupported(op, one_line(e))
+        return tuple(value_of(op, value, kind) for value, kind in zip(found, op.result_types, strict=True))
 
     return guarded(op, run)
 

@@ -56,6 +56,15 @@ def constant(op: Operation, attr: Attribute, t: Attribute) -> Any:
     unsupported(op, f"expected a number, found {attr}")
 
 
+def value_of(op: Operation, value: Any, t: Attribute) -> Any:
+    """Return the value for a result of `op` in xDSL's interpreter, where numbers are attributes or Python's."""
+    if isa(value, FloatAttr | IntegerAttr):
+        return constant(op, value, t)
+    if isinstance(value, float):
+        return dtype_of(op, t).type(value)
+    return wrap(value, dtype_of(op, t)) if isinstance(value, int) else value
+
+
 def wrap(value: int, dtype: np.dtype[Any]) -> Any:
     """Return the number of an integer dtype that equals a Python integer modulo its range."""
     if dtype == np.bool_:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
+from typing import IO, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
@@ -31,14 +30,15 @@ class ExactPrinter(Printer):
             super().print_attribute(attribute)
 
 
-@dataclass(eq=False, repr=False)
 class ElidingPrinter(ExactPrinter):
     """
     Prints `dense_resource<__elided__>` in place of a constant of more than `limit` elements. The text is for people:
-    the values are lost, and it does not parse.
+    the values are lost, and it does not parse. The other options are xDSL's.
     """
 
-    limit: int = field(default=16, kw_only=True)
+    def __init__(self, stream: IO[str] | None = None, *, limit: int = 16, **options: Any):
+        super().__init__(stream, **options)
+        self.limit = limit
 
     def elides(self, dense: DenseIntOrFPElementsAttr) -> bool:
         """Return whether a constant is too long to print. A splat never is."""

@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, FloatData, f32
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, FloatData, IndexType, IntegerAttr, IntegerType, f32, i64
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 IS_0_74 = not hasattr(f32, "round")
 """Known by what it lacks: the version of a package is in a file, which takes time to find and read."""
@@ -34,3 +37,18 @@ def _rounds_to_infinity(initialize: Callable[..., None]) -> Callable[..., None]:
 
 if IS_0_74:
     FloatAttr.__init__ = _rounds_to_infinity(FloatAttr.__init__)
+
+
+# Numbers in xDSL's interpreter, for which other packages write the meaning of their ops. 0.75 has attributes, 0.74
+# numbers. Without 0.74: let the function return what it returns for 0.75.
+
+
+def interpreter_value(value: Any, kind: Attribute) -> Any:
+    """Return what xDSL's interpreter takes for a value of a type: a number may be an attribute there."""
+    if IS_0_74:
+        return value
+    if isinstance(kind, AnyFloat):
+        return FloatAttr(float(value), kind)
+    if isinstance(kind, IndexType):
+        kind = i64
+    return IntegerAttr(int(value), kind, truncate_bits=True) if isa(kind, IntegerType) else value

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from os import PathLike
 
-from xdsl.utils.symbol_table import get_name_if_symbol
-
 from relex.dialects.exceptions import RelexError
 from relex.dialects.features import as_target
 from relex.dialects.machine import Target
 from relex.dialects.signature import Signature
+from relex.dialects.symbols import symbol_of
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
 from relex.passes.extension import AnyExtension
@@ -54,7 +53,7 @@ def build_object(
     with showing_source(text):
         lowered = lower_program(program, strict=strict, target=target, passes=passes, approximate=approximate)
         # Functions on buffers are exported only if they ask for a C interface.
-        symbols = {get_name_if_symbol(op) for op in lowered.module.ops}
+        symbols = {symbol_of(op) for op in lowered.module.ops}
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols or _is_on_numbers(s)]
         libraries = tuple(lowered.libraries)
         names = CNames(path.stem, signatures, libraries)

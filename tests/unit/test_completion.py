@@ -56,6 +56,7 @@ def test_bash_completes(printed: Callable[[str, str], str], tmp_path: Path) -> N
         "--print-ir-after fuse-ops,fuse-t": "fuse-ops,fuse-tir",
         "--help-pass fuse-t": "fuse-tir",
         "-t sc": "script",
+        "-f on": "onnx",
         "--trace-rules ": "applied refused",
         "--verify-r": "--verify-roundtrip",
         "-p cse mod": "model.mlir model.onnx models",

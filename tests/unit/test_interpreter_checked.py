@@ -9,6 +9,7 @@ import pytest
 from programs import Array
 from xdsl.dialects import test
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.interpreters.affine import AffineFunctions
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import ArityError, DTypeError, ExecutionError, ShapeError, UnknownNameError
@@ -305,6 +306,24 @@ def test_ops_of_other_packages() -> None:
     np.testing.assert_array_equal(function(x), [2, 3])
     with pytest.raises(ExecutionError, match=r"'test.op' op failed: ValueError: negative"):
         function(-x)
+
+
+NUMBERS = """
+tir.prim_func @main(%N: memref<i64>) outs(%Y: memref<i64>) {
+  %n = memref.load %N[] : memref<i64>
+  %i = arith.index_cast %n : i64 to index
+  %j = affine.apply affine_map<(d0) -> (3 * d0 + 1)> (%i)
+  %m = arith.index_cast %j : index to i64
+  memref.store %m, %Y[] : memref<i64>
+}
+"""
+
+
+def test_numbers_of_the_interpreter_of_xdsl() -> None:
+    """Its functions take and return attributes or Python's numbers, as its version has them."""
+    for n in (0, 5, -7, 2**62):
+        y = interpret(NUMBERS, implementations=[AffineFunctions()])["main"](np.int64(n))
+        assert y == np.int64(((3 * n + 1) + 2**63) % 2**64 - 2**63)
 
 
 CALLS: list[tuple[list[Array], type[Exception], str]] = [

@@ -274,6 +274,7 @@ def test_debug_lets_the_exception_through(tool: Tool):
         (["-p", "test-fail{size=big}"], "pass 'test-fail': expected int for option 'size', found big"),
         (["-p", "cse{"], "wrong pass pipeline: expected the name of an option or '}', found the end\ncse{\n    ^\n"),
         (["-t", "llvmm"], "argument -t/--target: invalid choice: 'llvmm'"),
+        (["-f", "mlir{a=1}"], "argument -f/--frontend: invalid choice: 'mlir{a=1}'"),
         (["-t", "mlir{colour=1}"], "target 'mlir' has no option 'colour'"),
         (["-t", ""], "Expected pass name"),
         (["--no-such-flag"], "unrecognized arguments: --no-such-flag; --help shows all options"),

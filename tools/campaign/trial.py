@@ -11,11 +11,11 @@ from random import Random
 from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.symbol_table import get_name_if_symbol
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, InvalidOutputError, RelexError, describe
 from relex.dialects.parser import parse_module
+from relex.dialects.symbols import symbol_of
 from relex.dialects.upstream.printer import as_text
 from relex.reference.equivalence.reduction import reduce_module
 from relex.tools.campaign.subject import Case, Skip, counting
@@ -98,7 +98,7 @@ def _reduced(name: str, case: Case) -> Case:
     def shows(module: ModuleOp) -> bool:
         return try_case(name, replace(case, module=module)).verdict == "wrong"
 
-    names = [get_name_if_symbol(op) for op in case.module.ops]
+    names = [symbol_of(op) for op in case.module.ops]
     main = "main" if "main" in names else next(filter(None, names), "main")
     return replace(case, module=reduce_module(case.module, main, shows))
 

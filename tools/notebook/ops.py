@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.symbols import symbol_of
 from relex.tools.highlighting import MLIR, for_html, text_of
 from relex.tools.notebook.fragment import count, folded, fragment, title
 
@@ -36,7 +36,7 @@ def html_of_op(op: Operation) -> str:
 
 
 def _functions(module: ModuleOp, suffix: str = "") -> Iterator[str]:
-    texts = [(get_name_if_symbol(op) or op.name, text_of(op)) for op in module.ops]
+    texts = [(symbol_of(op) or op.name, text_of(op)) for op in module.ops]
     lines = [text.count("\n") + 1 for _, text in texts]
     for number, (name, text) in enumerate(texts):
         is_open = sum(lines) <= LINES_TO_OPEN or number == 0

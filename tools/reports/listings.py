@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.utils.symbol_table import get_name_if_symbol
 
+from relex.dialects.symbols import symbol_of
 from relex.dialects.upstream.printer import ElidingPrinter, printed
 from relex.tools.arguments import DEFAULT_ELIDE
 
@@ -39,7 +39,7 @@ class Listings:
         found: dict[str, Listing] = {}
         self._known = {op: self._listed(op) for op in module.ops}
         for op, (_, listing) in self._known.items():
-            symbol = get_name_if_symbol(op) or f"({op.name})"
+            symbol = symbol_of(op) or f"({op.name})"
             names = (symbol, *(f"{symbol} {n}" for n in range(2, len(found) + 2)))
             found[next(name for name in names if name not in found)] = listing
         return found
