@@ -8,7 +8,7 @@ are left out.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
@@ -35,11 +35,24 @@ def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
     return {name: partial(_imported, *home) for name, home in TARGETS.items()}
 
 
+def get_all_frontends() -> dict[str, Callable[[], type]]:
+    """Return the frontends of `xdsl-opt -f`, one for each suffix of program files, each made on first use."""
+    from relex.dialects.readers import known_suffixes
+
+    return {suffix: partial(_frontend, suffix) for suffix in known_suffixes()}
+
+
+def _frontend(suffix: str) -> type:
+    from relex.tools.frontends import frontend
+
+    return frontend(suffix)
+
+
 def _imported(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _without(names: dict[str, T], taken: dict[str, T]) -> dict[str, T]:
+def _without(names: Mapping[str, T], taken: Mapping[str, T]) -> dict[str, T]:
     return {name: factory for name, factory in names.items() if name not in taken}
 
 
@@ -48,13 +61,15 @@ def make_universe() -> Universe:
     imported."""
     try:
         from relex.dialects.context import get_all_dialects
+        from relex.dialects.upstream import versions
         from relex.lowering import PASSES as LOWERING_PASSES
         from relex.passes import PASSES
     except Exception as e:
         # An exception here would break tools unrelated to relex.
         warnings.warn(f"relex cannot be used: {type(e).__name__}: {e}", stacklevel=2)
         return Universe()
-    return Universe(
+    return versions.universe(
+        _without(get_all_frontends(), versions.xdsl_frontends()),
         all_dialects=_without(get_all_dialects(), get_xdsl_dialects()),
         all_passes=_without({**PASSES, **LOWERING_PASSES}, get_xdsl_passes()),
         all_targets=_without(get_all_targets(), get_xdsl_targets()),

@@ -7,13 +7,17 @@ Each part says what takes its place once 0.74 is no longer supported.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, FloatData, IndexType, IntegerAttr, IntegerType, f32, i64
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
+
+if TYPE_CHECKING:
+    from xdsl.universe import Universe
 
 IS_0_74 = not hasattr(f32, "round")
 """Known by what it lacks: the version of a package is in a file, which takes time to find and read."""
@@ -52,3 +56,25 @@ def interpreter_value(value: Any, kind: Attribute) -> Any:
     if isinstance(kind, IndexType):
         kind = i64
     return IntegerAttr(int(value), kind, truncate_bits=True) if isa(kind, IntegerType) else value
+
+
+# Readers of program files in xDSL's own tools, `Frontend`s, which 0.74 does not have. Without 0.74: import `Frontend`
+# from xdsl.utils.frontend and `get_all_frontends` from xdsl.frontend; call `Universe` itself.
+
+
+def frontend_class() -> type:
+    """Return the class that frontends derive from. There is none in 0.74."""
+    return import_module("xdsl.utils.frontend").Frontend
+
+
+def xdsl_frontends() -> Mapping[str, Callable[[], type]]:
+    """Return xDSL's own frontends by name."""
+    return {} if IS_0_74 else import_module("xdsl.frontend").get_all_frontends()
+
+
+def universe(frontends: Mapping[str, Callable[[], type]], **others: Any) -> Universe:
+    """Return a universe, without the frontends if xDSL has no place for them. `others` are `Universe`'s parameters."""
+    from xdsl.universe import Universe
+
+    parts: dict[str, Any] = others if IS_0_74 else {**others, "all_frontends": dict(frontends)}
+    return Universe(**parts)
