@@ -5,10 +5,10 @@
 ; the arguments, and the arrays that results are to be written into, the call runs no Python. All other calls, invalid
 ; ones included, go to a method of the object, which validates everything and reports errors.
 
-; The first fields of an object: reference count and type; of a tuple: its length and items. The fields of a dtype and an
-; array follow NumPy's headers.
+; The first fields of an object: reference count and type; of a tuple: its length, since Python 3.14 its hash, and its
+; items. The fields of a dtype and an array follow NumPy's headers.
 %Object = type { i64, ptr }
-%Tuple = type { %Object, i64, [0 x ptr] }
+%Tuple = type { %Object, i64, [${hashes} x i64], [0 x ptr] }
 %Dtype = type { %Object, ptr, i8, i8, i8, i8, i32 }               ; ..., kind, character, byte order, flags, number
 %Ndarray = type { %Object, ptr, i32, ptr, ptr, ptr, ptr, i32 }    ; ..., data, rank, sizes, strides, base, dtype, flags
 
@@ -171,7 +171,7 @@ start:
   br i1 %is_one, label %one, label %no
 
 one:
-  %name.at = getelementptr %Tuple, ptr %names, i32 0, i32 2
+  %name.at = getelementptr %Tuple, ptr %names, i32 0, i32 3
   %name = load ptr, ptr %name.at
   %is_out = icmp eq ptr %name, @name_of_results          ; Names in the text of programs are interned.
   ret i1 %is_out
@@ -210,7 +210,7 @@ in_tuple:
 length:
   %length.at = getelementptr %Tuple, ptr %tuple, i32 0, i32 1
   %length.found = load i64, ptr %length.at
-  %items = getelementptr %Tuple, ptr %tuple, i32 0, i32 2
+  %items = getelementptr %Tuple, ptr %tuple, i32 0, i32 3
   %as_many = icmp eq i64 %length.found, %outputs
   br i1 %as_many, label %check, label %no
 

@@ -30,6 +30,9 @@ FAILING = "_raise_failure"
 NUMPY_ABI = 0x2000000
 """The version of NumPy's C ABI that `entry.ll` is written for."""
 
+_HASHES = (tuple.__basicsize__ - 24) // 8
+"""How many words a tuple has between its length and its items: since Python 3.14, its hash."""
+
 _CPYTHON = (
     "PyVectorcall_Call", "PyObject_GetAttr", "PyObject_Vectorcall", "PyTuple_New", "PyTuple_SetItem", "Py_IncRef",
     "Py_DecRef", "PyLong_FromLongLong", "PyEval_SaveThread", "PyEval_RestoreThread", "PyTuple_Type", "_Py_NoneStruct",
@@ -114,6 +117,7 @@ class _Pair(ctypes.Structure):
         ("owners", ctypes.c_ssize_t),
         ("type", ctypes.c_void_p),
         ("length", ctypes.c_ssize_t),
+        ("hashes", ctypes.c_ssize_t * _HASHES),
         ("items", ctypes.c_void_p * 2),
     )
 
@@ -134,7 +138,7 @@ def _fields_are_found() -> bool:
 
 
 def _compile() -> LoadedCode:
-    text = read_ir("relex.runtime.entry", "entry.ll", aligned=ALIGNED, sizes=SIZES)
+    text = read_ir("relex.runtime.entry", "entry.ll", aligned=ALIGNED, sizes=SIZES, hashes=_HASHES)
     symbols = {name: code_address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
     symbols |= {name: _numpy_api()[place] for name, place in _NUMPY.items()}
     names = {"name_of_method": METHOD, "name_of_results": OUT, "name_of_failing": FAILING}

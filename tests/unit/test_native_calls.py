@@ -13,7 +13,6 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
-import psutil
 import pytest
 from programs import Array
 
@@ -129,7 +128,7 @@ def test_results_into_arrays_of_the_caller_are_native(ex: Executable, checked: l
     np.testing.assert_array_equal(same, numbers)
     np.testing.assert_array_equal(constant, [1, 2])
     del results  # pyright: ignore[reportPossiblyUnboundVariable]
-    assert sys.getrefcount(out) == sys.getrefcount(same) == sys.getrefcount(constant) == 2
+    assert sys.getrefcount(out) == sys.getrefcount(same) == sys.getrefcount(constant) == count_of_one_owner()
     assert ex["add"](x[:0], W, out=out[:0]).shape == (0, 3)
     assert ex["nothing"](out=()) is None
     assert len(checked) == 2, "the first with no rows, and that without results"
@@ -268,6 +267,12 @@ def test_python_library_functions_are_called_through_python(checked: list[Any]) 
     assert not isinstance(main, native_type())
 
 
+def count_of_one_owner() -> int:
+    """What `sys.getrefcount` returns for a variable that alone refers to an object: to pass it may count, or not."""
+    x = object()
+    return sys.getrefcount(x)
+
+
 def native_type() -> Any:
     entry = native.native_entry()
     assert entry is not None
@@ -319,7 +324,7 @@ def test_owners_are_counted(ex: Executable) -> None:
     before = sys.getrefcount(x), sys.getrefcount(ex["two"])
     for _ in range(100):
         same, constant = ex["two"](x)
-        assert sys.getrefcount(same) == sys.getrefcount(constant) == 2
+        assert sys.getrefcount(same) == sys.getrefcount(constant) == count_of_one_owner()
         with pytest.raises(ShapeError):
             ex["two"](x[None])
     del same, constant  # pyright: ignore[reportPossiblyUnboundVariable]
@@ -343,7 +348,7 @@ def test_memory_does_not_grow(monkeypatch: pytest.MonkeyPatch, calls: str) -> No
 
     work()
     gc.collect()
-    process = psutil.Process()
+    process = pytest.importorskip("psutil", reason="psutil is not installed").Process()
     before = process.memory_info().rss
     work()
     gc.collect()
@@ -475,7 +480,7 @@ def test_unknown_layouts_are_called_through_ctypes(monkeypatch: pytest.MonkeyPat
 class Pair(ctypes.Structure):
     """A tuple with another field before its items."""
 
-    _fields_ = (*native._Pair._fields_[:3], ("other", ctypes.c_int64), native._Pair._fields_[3])  # pyright: ignore[reportPrivateUsage]
+    _fields_ = (*native._Pair._fields_[:-1], ("other", ctypes.c_int64), native._Pair._fields_[-1])  # pyright: ignore[reportPrivateUsage]
 
 
 class Shifted(ctypes.Structure):
