@@ -3,15 +3,18 @@
 
 PYTHON ?= python3
 
+# The version of xDSL, such as 0.74, in environments that are yet to be made; by default the newest that pip chooses.
+XDSL ?=
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # What `make quick` runs: fast tests that touch every folder of the source. tests/README.md says what belongs here.
-QUICK_UNIT := tiny affine_forms builder_errors errors expected gathers grouping layers legalize_overrides \
-  once op_pattern packed_entries passes patterns public_names readme remove_unused results schedule \
-  script_live shared_loops site sizes table te universe wrong_calls wrong_sources
+QUICK_UNIT := tiny affine_forms builder_errors errors expected gathers grouping interpreter_checked large_floats \
+  layers legalize_overrides native_calls once op_pattern packed_entries passes patterns public_names readme \
+  remove_unused results schedule script_live shared_loops site sizes table te universe wrong_calls wrong_sources
 QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/rules passes/apply-schedule \
   passes/check-tir passes/fuse-tir passes/infer-sizes passes/rewrite-layout lowering/convert-tir-to-scf \
   lowering/vectorize-loops lowering/llvm/convert-arith-to-llvm lowering/llvm/convert-func-to-llvm \
@@ -23,10 +26,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMPS)/relex ## compile and run the digits classifiers
 	$(BIN)/python examples/digits/demo.py
@@ -37,9 +40,29 @@ test: lit unit ## run all tests
 test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinations of their parameters
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --full
 
-quick: lint $(STAMPS)/relex $(STAMPS)/test ## check style and run a few fast tests, in less than a minute
+quick: lint $(STAMPS)/test quick-tests ## check style and run a few fast tests, in less than a minute
+
+quick-tests: $(STAMPS)/relex $(STAMPS)/quick
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
+
+# These two run the fast tests in environments of their own, which have only the packages that those tests need.
+OTHER_XDSL := 0.74
+quick-xdsl: ## run the fast tests with another version of xDSL, XDSL=0.74
+	@$(MAKE) --no-print-directory VENV=$(VENV)/xdsl-$(or $(XDSL),$(OTHER_XDSL)) XDSL=$(or $(XDSL),$(OTHER_XDSL)) quick-tests
+
+PYTHONS := 3.11 3.12 3.13 3.14
+quick-pythons: ## run the fast tests with every Python from 3.11 to 3.14 that is found, also by pyenv
+	@failed=; for version in $(PYTHONS); do \
+	  found=; \
+	  for python in "python$$version" "$${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version".*/bin/python; do \
+	    "$$python" -c 'import ensurepip, sys; sys.exit(sys.argv[1] != "%d.%d" % sys.version_info[:2])' "$$version" \
+	      2>/dev/null && found=$$python && break; \
+	  done; \
+	  if [ -z "$$found" ]; then echo "Python $$version: not found, or without ensurepip; skipped"; continue; fi; \
+	  echo "Python $$version: $$found"; \
+	  $(MAKE) --no-print-directory PYTHON="$$found" VENV="$(VENV)/python-$$version$(XDSL:%=-xdsl-%)" quick-tests || failed="$$failed $$version"; \
+	done; test -z "$$failed"
 
 onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases and networks of the package onnx
 	$(BIN)/python tests/onnx/node_suite.py --native
@@ -106,7 +129,7 @@ $(STAMPS)/venv:
 	@touch $@
 
 $(STAMPS)/relex: pyproject.toml build_backend.py | $(STAMPS)/venv
-	$(PIP) --editable .
+	$(PIP) --editable . $(XDSL:%='xdsl==%.*')
 	@touch $@
 
 # PyPI has PyTorch for Linux with libraries for graphics processors, which take gigabytes. The version for processors
@@ -129,7 +152,7 @@ $(STAMPS)/zig: $(STAMPS)/relex $(STAMPS)/targets
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.
-$(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/tvm $(STAMPS)/nnsmith $(STAMPS)/targets: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/test $(STAMPS)/quick $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/tvm $(STAMPS)/nnsmith $(STAMPS)/targets: pyproject.toml | $(STAMPS)/venv
 	@$(BIN)/python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  print(*project["optional-dependencies"][sys.argv[1]], sep="\n")' $(@F) > $@.txt
 	$(PIP) --requirement $@.txt
