@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import RelexError, describe
 from relex.dialects.sizes import IndexExpr, Size, named
+from relex.frontend import op
 from relex.frontend.expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
@@ -22,8 +23,9 @@ from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of, size_names, size_of
 from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
-from relex.frontend.torch.views import View, sizes_at, viewed, views_of
+from relex.frontend.torch.views import View, order_in_memory, sizes_at, viewed, views_of
 from relex.passes import RemoveIndexChecksPass
+from relex.passes.layouts.permutations import inverse
 
 LOG = logging.getLogger("relex.torch")
 
@@ -42,7 +44,7 @@ def relex(graph: Any, inputs: Sequence[Any], **settings: Any) -> Run:
         raise RelexError(f"expected the options 'freeze' and 'check_indices', found {', '.join(sorted(unknown))}")
     passes = [] if options.get("check_indices", True) else [RemoveIndexChecksPass()]
     try:
-        return _compiled(graph, inputs, passes, freeze=bool(options.get("freeze")))
+        return compile_graph(graph, inputs, passes, freeze=bool(options.get("freeze")))
     except Exception as e:
         # Torch's tracer raises errors of its own; whatever happens, the model has to run.
         LOG.warning("a graph of %d nodes is run by torch: %s", len(graph.graph.nodes), _reason(e))
@@ -54,7 +56,8 @@ def _reason(error: Exception) -> str:
     return "; ".join(str(error).splitlines()) if isinstance(error, RelexError) else describe(error)
 
 
-def _compiled(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass], *, freeze: bool) -> Run:
+def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass] = (), *, freeze: bool = False) -> Run:
+    """Compile a graph of torch. Raises an error if relex cannot."""
     from relex.runtime import build
 
     if torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
@@ -145,11 +148,13 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     places: list[int] = []
     for i, node in enumerate(nodes):
         value = node.meta["val"]
+        if not node.users:
+            continue
         if not isinstance(value, torch.Tensor):
             values[node.name] = size_of(value, names) if isinstance(value, torch.SymInt) else value
         elif i in frozen:
             values[node.name] = Known(array_of(frozen[i]), node.name)
-        elif node.users:
+        else:
             places.append(i)
             sizes = [size_of(size, names) for size in value.shape]
             values[node.name] = importer.builder.add_argument(node.name, element_type_for(value.dtype), sizes)
@@ -157,8 +162,9 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     found: dict[Any, Value] = dict(zip(made, importer.run(traced, values), strict=True))
     importer.expect_no_problems()
     computed = {node: value for node, value in found.items() if isinstance(value, Expr | IndexExpr)}
-    wanted = [Known([x]) if isinstance(x, IndexExpr) else x for x in computed.values()]
-    module = importer.finish(results_of(importer, wanted))
+    orders = {node: order_in_memory(node) or [] for node, value in computed.items() if isinstance(value, Expr)}
+    wanted = [_as_kept(value, orders.get(node, [])) for node, value in computed.items()]
+    module = importer.finish(results_of(importer, [importer.builder.tensor(x) for x in wanted]))
     order = list(computed)
 
     def make(view: View) -> Make:
@@ -172,10 +178,21 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
         place = order.index(base)
         if isinstance(computed[base], IndexExpr):
             return lambda arguments, tensors, sizes: int(tensors[place])
-        return lambda arguments, tensors, sizes: viewed(tensors[place], steps, sizes)
+        dimensions = orders[base]
+        if dimensions == sorted(dimensions):
+            return lambda arguments, tensors, sizes: viewed(tensors[place], steps, sizes)
+        own = inverse(tuple(dimensions))
+        return lambda arguments, tensors, sizes: viewed(tensors[place].permute(own), steps, sizes)
 
     has_sizes = any(step.has_sizes for view in views for step in view.steps)
     return _Imported(module, places, [make(view) for view in views], sizes_at(nodes, names if has_sizes else {}))
+
+
+def _as_kept(value: Value, order: Sequence[int]) -> Expr:
+    """Return a result of the compiled function: a tensor whose dimensions are in the order of memory, or a size."""
+    if isinstance(value, IndexExpr):
+        return Known([value])
+    return value if list(order) == sorted(order) else op.permute_dims(value, list(order))
 
 
 def _without_views(traced: Any, names: Mapping[Any, Size]) -> list[View]:

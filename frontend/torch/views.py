@@ -46,18 +46,39 @@ class View:
 
 def views_of(results: Sequence[Any], names: Sizes) -> list[View]:
     """Return the results of a graph: those that share memory with an argument as views of it, those that share memory
-    with each other as views of what they share, and all others by themselves. Raises `RelexError` for others that
-    share memory."""
+    with each other, or have gaps in it, as views of the tensor that has it, and all others by themselves. Raises
+    `RelexError` for others that share memory."""
     chains = [_chain(node) if _is_tensor(node) else [node] for node in results]
     users = Counter(chain[-1] for chain in chains)
-    made = [
-        View(base, [_step(node, names) for node in reversed(views)])
-        if base.op == "placeholder" or users[base] > 1
-        else View(views[0] if views else base, ())
-        for *views, base in chains
-    ]
+    made: list[View] = []
+    for node, chain in zip(results, chains, strict=True):
+        *views, base = chain
+        if base is not node and (base.op == "placeholder" or users[base] > 1 or order_in_memory(node) is None):
+            made.append(View(base, [_step(view, names) for view in reversed(views)]))
+        else:
+            made.append(View(node, ()))
     _expect_apart([view.base for view in made])
     return made
+
+
+def order_in_memory(node: Any) -> list[int] | None:
+    """Return the dimensions of a tensor in the order in which its elements are in memory, outermost first; None if
+    there are gaps between them, or some share their place."""
+    value = node.meta["val"]
+    strides = [_hint(stride) for stride in value.stride()]
+    order = sorted(range(value.dim()), key=lambda d: strides[d], reverse=True)
+    expected: Any = 1
+    for d in reversed(order):
+        if value.shape[d] == 1:
+            continue
+        if value.stride(d) != expected:
+            return None
+        expected = expected * value.shape[d]
+    return order
+
+
+def _hint(size: Any) -> int:
+    return size.node.hint or 0 if isinstance(size, torch.SymInt) else size
 
 
 def viewed(tensor: Any, steps: Sequence[Step], sizes: Mapping[str, int]) -> Any:

@@ -81,10 +81,14 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def tensors_of(results: Any) -> list[Any]:
+    given = cast("list[Any]", results) if isinstance(results, tuple | list) else [results]
+    return [tensor for tensor in given if isinstance(tensor, torch.Tensor)]
+
+
 def written(results: Any, arguments: Any) -> list[Any]:
     """Write into one result after another; return what all tensors hold afterwards."""
-    given = cast("list[Any]", results) if isinstance(results, tuple | list) else [results]
-    tensors = [tensor for tensor in given if isinstance(tensor, torch.Tensor)]
+    tensors = tensors_of(results)
     found: list[Any] = []
     for i, tensor in enumerate(tensors):
         flat = tensor.view(torch.int32) if tensor.dtype == torch.int32 else tensor
@@ -160,3 +164,29 @@ def test_memory_shared_in_another_way() -> None:
         node.meta["val"] = memory[1:]
     with pytest.raises(RelexError, match="results share memory: 'relu_default' and 'relu_default_1'"):
         views_of(nodes, {})
+
+
+def steps(tensor: Any) -> list[tuple[int, int]]:
+    """Return the sizes and strides of a tensor; along a dimension of size 1, nobody takes a step."""
+    return [(n, step if n > 1 else 0) for n, step in zip(tensor.shape, tensor.stride(), strict=True)]
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda x: x.transpose(0, 2) + 1,
+    "in another order": lambda x: x.permute(1, 2, 0) * 2,
+    "expanded": lambda x: (x + 1)[:, :1].expand(-1, 5, -1),
+    "every second": lambda x: (x + 1)[..., ::2],
+    "and a part": lambda x: (lambda y: (y, y[0], y.sum(1)))(x.transpose(0, 2) + 1),
+    "in order": lambda x: x.transpose(0, 2).contiguous(),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_results_are_kept_as_in_torch(name: str, dynamic: bool, left_to_torch: list[str]) -> None:
+    function = LAYOUTS[name]
+    model = compiled(function, dynamic=dynamic)
+    for shape in ((2, 3, 4), (1, 3, 4), (3, 1, 1), (5, 4, 2)):
+        wanted, found = tensors_of(function(torch.rand(shape))), tensors_of(model(torch.rand(shape)))
+        assert [*map(steps, wanted)] == [*map(steps, found)]
+    assert left_to_torch == []
