@@ -72,7 +72,7 @@ class LegalizeOpsPass(RelexPass):
         read_overrides(self.overrides or {})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        table = {**LEGALIZATIONS, **read_overrides(self.overrides or {})}
+        table = {**LEGALIZATIONS, **read_overrides(self.overrides or {}, strict=self.strict)}
         missing = [o for o in walk(op) if isinstance(o, Operator) and find(table, o) is None]
         reason = "has no entry in the legalization table; add one with '@legalizes'"
         problems = [diagnose(o, reason) for o in missing]

@@ -28,6 +28,7 @@ from relex.lowering.scf_parallel_for_to_nested_fors import ScfParallelForToNeste
 from relex.lowering.support.branches import ConvertScfToCfPass
 from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
+    AnnotateFastMathPass,
     AnnotateFinitePass,
     AnnotateOpPatternPass,
     BlockChannelsPass,
@@ -70,11 +71,11 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
     // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
-    // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,schedule-cpu,
-    // rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,
-    // convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,
-    // annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,
-    // convert-to-llvm,add-packed-entries
+    // annotate-fast-math,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,
+    // annotate-finite,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,
+    // lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,
+    // outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
+    // convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -129,14 +130,14 @@ def pipeline(
     levels: list[tuple[Level, list[ModulePass]]] = [
         (
             "graph",
-            [SetTargetPass(), *folding, *layers, *images, *sizes, FuseAttentionPass()],
+            [SetTargetPass(), *folding, *layers, *images, *sizes, FuseAttentionPass(), AnnotateFastMathPass()],
         ),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1
-    left_out = (FoldBatchNormPass, BlockChannelsPass, ExpandMathPass) if strict else ()
+    left_out = (FoldBatchNormPass, BlockChannelsPass, AnnotateFastMathPass, ExpandMathPass) if strict else ()
     return [
         (level, [p for p in group if not isinstance(p, left_out)]) for level, group in extend(levels, passes)[:count]
     ]

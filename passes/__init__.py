@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.split_windows import SplitWindowsPass as SplitWindowsPass
     from relex.passes.graph.trim_windows import TrimWindowsPass as TrimWindowsPass
     from relex.passes.graph.winograd_conv2d import WinogradConv2dPass as WinogradConv2dPass
+    from relex.passes.loops.annotate_fast_math import AnnotateFastMathPass as AnnotateFastMathPass
     from relex.passes.loops.annotate_finite import AnnotateFinitePass as AnnotateFinitePass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from relex.passes.numerics import approximate as approximate
     from relex.passes.numerics import exact as exact
     from relex.passes.numerics import reassociates as reassociates
+    from relex.passes.numerics import relaxes as relaxes
     from relex.passes.tracing import observe as observe
     from relex.passes.tracing import refuse as refuse
     from relex.passes.tracing import remark as remark

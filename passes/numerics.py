@@ -30,9 +30,11 @@ class Numerics:
     """The largest difference relative to the result."""
     atol: float = 0.0
     """The difference that is allowed on top, also where the result is zero."""
+    relaxes: bool = False
+    """Loops may be computed as the flags say that `annotate-fast-math` gives them, before the pass, too."""
 
     def __str__(self) -> str:
-        parts = ["reassociates"] if self.reassociates else []
+        parts = [name for name in ("reassociates", "relaxes") if getattr(self, name)]
         if self.rtol or self.atol:
             more = f", atol={self.atol:g}" if self.atol else ""
             parts.append(f"approximate(rtol={self.rtol:g}{more})")
@@ -46,6 +48,10 @@ choice, as in the order of a matrix product's sums or in the last digits of `exp
 reassociates = Numerics(reassociates=True)
 """The same for real numbers: sums and products may be regrouped, reordered and distributed, quotients become products
 with the reciprocal. Results differ by rounding; where a regrouped product may overflow, they are not compared."""
+
+relaxes = Numerics(relaxes=True)
+"""The same as long as hand-written loops count as annotated by `annotate-fast-math`: their products may be contracted,
+and their reductions computed in any order."""
 
 
 def approximate(*, rtol: float, atol: float = 0.0) -> Numerics:
@@ -64,8 +70,8 @@ def numerics_of(p: ModulePass | type[ModulePass]) -> Numerics:
     declared = getattr(p, "numerics", exact)
     if not isinstance(declared, Numerics):
         raise DTypeError(
-            f"expected numerics of pass '{p.name}' to be exact, reassociates or approximate(rtol=...), "
-            f"found {kind_of(declared)}"
+            f"expected numerics of pass '{p.name}' to be exact, reassociates, relaxes or "
+            f"approximate(rtol=...), found {kind_of(declared)}"
         )
     return declared
 
@@ -73,4 +79,9 @@ def numerics_of(p: ModulePass | type[ModulePass]) -> Numerics:
 def together(passes: Iterable[ModulePass]) -> Numerics:
     """Return the numerics of passes one after the other."""
     found = [numerics_of(p) for p in passes]
-    return Numerics(any(n.reassociates for n in found), sum(n.rtol for n in found), sum(n.atol for n in found))
+    return Numerics(
+        any(n.reassociates for n in found),
+        sum(n.rtol for n in found),
+        sum(n.atol for n in found),
+        any(n.relaxes for n in found),
+    )

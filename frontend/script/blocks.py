@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.fast_math import PRODUCT_FLAGS, SUM_FLAGS
 from relex.dialects.names import Names, name_value
 from relex.dialects.tir import BlockOp, InitOp, IterKind
 from relex.frontend.script.attributes import read_attributes
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 REASSOCIATE_KEY = "relex.reassociate"
 """Key in `T.sblock_attr`: the block's sum may be reassociated, and contracted with its products."""
-
-SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
-PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 AXES = {
     "T.axis.spatial": IterKind.SPATIAL,

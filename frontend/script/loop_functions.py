@@ -13,7 +13,7 @@ from relex.dialects.dtypes import DTYPES
 from relex.dialects.functions import set_argument_attr
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.accesses import accesses
-from relex.dialects.tir.functions import NOALIAS_ATTR
+from relex.dialects.tir.functions import NOALIAS_ATTR, STRICT_ATTR
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, declare, read_buffer
 from relex.frontend.script.expressions import Expressions
@@ -25,6 +25,9 @@ from relex.frontend.script.source import ScriptError, shown
 
 OUTPUTS_KEY = "relex.outputs"
 """Key in `T.func_attr`: the number of output parameters, where it does not follow from the body."""
+
+_UNITS = {NOALIAS_ATTR: (NOALIAS_ATTR, "tirx.noalias"), STRICT_ATTR: (STRICT_ATTR,)}
+"""Attributes without a value, with the keys in `T.func_attr` that say whether a function has them."""
 
 
 class LoopFunctionReader:
@@ -117,9 +120,9 @@ class LoopFunctionReader:
     def _read_attributes(self, call: ast.Call) -> None:
         """Read `T.func_attr({...})`."""
         node, found = function_attributes(self._scope, call, "T.func_attr", self._node.name)
-        noalias = [bool(found.pop(key)) for key in ("tir.noalias", "tirx.noalias") if key in found]
-        if any(noalias):
-            self._attributes[NOALIAS_ATTR] = UnitAttr()
+        for name, keys in _UNITS.items():
+            if any([bool(found.pop(key)) for key in keys if key in found]):
+                self._attributes[name] = UnitAttr()
         self._layout_free = self._positions(node, found.pop("layout_free_buffers", ()))
         outputs = found.pop(OUTPUTS_KEY, None)
         if outputs is not None and (not isinstance(outputs, int) or not 0 <= outputs <= self._count):

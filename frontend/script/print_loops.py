@@ -11,6 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.fast_math import SUM_FLAGS
 from relex.dialects.functions import argument_attr, argument_names
 from relex.dialects.names import Names
 from relex.dialects.symbols import is_private
@@ -19,7 +20,7 @@ from relex.dialects.tir.blocks import IterVar
 from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.dialects.tir.loops import LoopKind
 from relex.frontend.script.attributes import write_attributes
-from relex.frontend.script.blocks import AXES, REASSOCIATE_KEY, SUM_FLAGS
+from relex.frontend.script.blocks import AXES, REASSOCIATE_KEY
 from relex.frontend.script.inlining import inlined_ops
 from relex.frontend.script.loop_functions import OUTPUTS_KEY, written_arguments
 from relex.frontend.script.loop_statements import LABEL_KEY, LOOPS

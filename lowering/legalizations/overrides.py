@@ -16,20 +16,24 @@ from relex.dialects.relex import OPERATORS, Operator
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalizations.expressions import TensorExpression
 from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization
+from relex.passes.loops.annotate_fast_math import annotate_fast_math
 
 Override = Legalization | TensorExpression | PrimFuncOp | ModuleOp | str
 """A function like those in the table, or the same without the operator as the first parameter; a loop function, or a
 module of one; the name of a library function."""
 
 
-def read_overrides(overrides: Mapping[type[Operation] | str, Override]) -> dict[type[Operation], Legalization | str]:
-    """Return overrides by class. Raises `UnknownNameError` for the name of no operator, and `DTypeError` for what is no
-    class of an operator, or cannot be an entry."""
+def read_overrides(
+    overrides: Mapping[type[Operation] | str, Override], *, strict: bool = False
+) -> dict[type[Operation], Legalization | str]:
+    """Return overrides by class; loop functions get the fast-math flags that they allow, unless `strict`. Raises
+    `UnknownNameError` for the name of no operator, and `DTypeError` for what is no class of an operator, or cannot be
+    an entry."""
     found: dict[type[Operation], Legalization | str] = {}
     for key, override in overrides.items():
         kind = find_operator(key) if isinstance(key, str) else key
         LEGALIZATIONS.expect_keys(kind)
-        found[kind] = _entry(kind, override)
+        found[kind] = _entry(kind, override, strict)
     return found
 
 
@@ -42,7 +46,7 @@ def find_operator(name: str) -> type[Operator]:
     return found
 
 
-def _entry(kind: type[Operation], override: Any) -> Legalization | str:
+def _entry(kind: type[Operation], override: Any, strict: bool) -> Legalization | str:
     if isinstance(override, ModuleOp):
         functions = list(override.ops)
         if len(functions) != 1 or not isinstance(functions[0], PrimFuncOp):
@@ -55,7 +59,7 @@ def _entry(kind: type[Operation], override: Any) -> Legalization | str:
         case str():
             return override
         case PrimFuncOp():
-            return _with_op(partial(_always, override))
+            return _with_op(partial(_always, override if strict else _annotated(override)))
         case TensorExpression(kind=of) if issubclass(kind, of) and (entry := find_entry(kind)) is not None:
             # It gets the properties of the operator.
             return entry
@@ -70,6 +74,12 @@ def _entry(kind: type[Operation], override: Any) -> Legalization | str:
 def find_entry(kind: type[Operation]) -> Legalization | None:
     """Return the entry of the table for a class, or for its nearest base class that has one."""
     return next((LEGALIZATIONS[of] for of in kind.__mro__ if of in LEGALIZATIONS), None)
+
+
+def _annotated(function: PrimFuncOp) -> PrimFuncOp:
+    function = function.clone()
+    annotate_fast_math(function)
+    return function
 
 
 def _always(function: PrimFuncOp, *tensors: Any) -> PrimFuncOp:

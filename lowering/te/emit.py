@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.dtypes import storage_of
+from relex.dialects.fast_math import PRODUCT_FLAGS, SUM_FLAGS
 from relex.dialects.names import Names, name_value
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
@@ -38,8 +39,6 @@ from relex.lowering.te.scalars import build_constant, build_conversion, build_sc
 from relex.lowering.te.statements import Code
 from relex.lowering.te.tensors import Tensor
 
-_SUM_FLAGS = FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
-_PRODUCT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 _QUOTIENT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP])
 
 
@@ -176,9 +175,9 @@ class Stage:
         self._store(at_init, at_init.insert(build_constant(reduction.identity, reduction.type)).result, indices)
         loose = not self.strict and reduction.combiner == "add"
         old = builder.insert(memref.LoadOp.get(self.buffers[self.tensor], indices)).res
-        term = self.value(builder, reduction.body, _PRODUCT_FLAGS if loose else None)
+        term = self.value(builder, reduction.body, PRODUCT_FLAGS if loose else None)
         new = builder.insert(
-            build_scalar(reduction.combiner, [old, term], _SUM_FLAGS if loose else None, reduction.type)
+            build_scalar(reduction.combiner, [old, term], SUM_FLAGS if loose else None, reduction.type)
         )
         self._store(builder, new.results[0], indices)
 

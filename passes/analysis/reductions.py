@@ -14,7 +14,7 @@ from relex.dialects.fast_math import may_reassociate
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import BlockOp, InitOp
 from relex.dialects.tir.accesses import accesses
-from relex.passes.analysis.loop_tree import name_of_block
+from relex.passes.analysis.loop_tree import function_of, name_of_block
 
 _EXACT = (
     arith.AddiOp,
@@ -68,19 +68,25 @@ def identity_of(combine: Operation) -> float | None:
 
 def combiner_of(block: BlockOp) -> Operation:
     """Return the op that combines the result of a block with a new term; fail if the order of its steps matters."""
-    if (reason := order_matters(block)) is not None:
+    combine = update_of(block)
+    reason = combine if isinstance(combine, str) else _order_of(combine)
+    if reason is not None:
         fail(block, f"expected steps of {name_of_block(block)} that may be done in any order, but {reason}")
-    stores = [op for op in block.body.block.ops if isinstance(op, memref.StoreOp)]
-    combine = stores[0].value.owner
     assert isinstance(combine, Operation)
     return combine
 
 
 def order_matters(block: BlockOp) -> str | None:
-    """Return why the steps of a block's reduction must keep their order; None if they may be reordered.
+    """Return why the steps of a block's reduction must keep their order; None if they may be reordered."""
+    combine = update_of(block)
+    return combine if isinstance(combine, str) else _order_of(combine)
 
-    A block that may be reordered reads one element, combines it with a value that does not depend on it, and writes it
-    back.
+
+def update_of(block: BlockOp) -> Operation | str:
+    """Return the sum, product, minimum or maximum that combines the result of a block with a new term, if that is all
+    the block does; else the reason why its steps must keep their order.
+
+    Such a block reads one element, combines it with a value that does not depend on it, and writes it back.
     """
     body = [op for op in block.body.block.ops if not isinstance(op, InitOp)]
     stores = [op for op in body if isinstance(op, memref.StoreOp)]
@@ -97,6 +103,13 @@ def order_matters(block: BlockOp) -> str | None:
     (load,) = loads
     if [use.operation for use in load.res.uses] != [combine]:
         return "it uses the element that it writes more than once"
+    return combine
+
+
+def _order_of(combine: Operation) -> str | None:
+    """Return why the steps that an op combines must keep their order; None if they may be reordered."""
     if isinstance(combine, _ROUNDED) and not may_reassociate(combine):
-        return f"'{combine.name}' lacks the flag 'reassoc'"
+        is_strict = function_of(combine).strict
+        why = "as the function is strict" if is_strict else "which 'annotate-fast-math' adds to reductions"
+        return f"'{combine.name}' lacks the flag 'reassoc', {why}"
     return None

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -18,6 +27,7 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, 
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, symbols_used
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir.functions import STRICT_ATTR
 from relex.dialects.walks import walk
 from relex.passes.base import RelexPass
 from relex.passes.fusion.group_sizes import GroupSizes
@@ -29,8 +39,8 @@ class FuseTirPass(RelexPass):
     Turns each function marked `relex.primitive` into one loop function of the same name, and calls of it into
     `relex.call_tir`. The loops of its parts follow each other (`merge-loops` brings them together); intermediate
     results are local buffers. Blocks, loops and buffers keep their names, made unique; `tir.noalias` and other
-    attributes are kept if all parts have them. Constants in a group become arguments. Equal private groups become one
-    function, that of the first. Private loop functions without callers are dropped.
+    attributes are kept if all parts have them, `relex.strict` if one has it. Constants in a group become arguments.
+    Equal private groups become one function, that of the first. Private loop functions without callers are dropped.
 
     Requires operators to be lowered (`legalize-ops`). A group that holds more than calls of loop functions, such as a
     call of a library function, or that `func.call` calls, is left unchanged.
@@ -252,7 +262,7 @@ class _Fusion:
                 self._new.body.block.add_op(memref.CopyOp(source, output))
 
     def _attributes(self) -> dict[str, Attribute]:
-        """Return the attributes of the group, and those that all loop functions in it share."""
+        """Return the attributes of the group, and those that all loop functions in it share. It is strict if one is."""
         own = {name: attr for name, attr in self._group.attributes.items() if name != PRIMITIVE_ATTR}
         first, *others = self._called or [self._new]
         shared = {
@@ -260,7 +270,8 @@ class _Fusion:
             for name, attr in first.attributes.items()
             if name != OP_PATTERN_ATTR and all(f.attributes.get(name) == attr for f in others)
         }
-        return {**shared, **own}
+        strict = {STRICT_ATTR: UnitAttr()} if any(f.strict for f in self._called) else {}
+        return {**shared, **strict, **own}
 
 
 def _returned(group: FuncOp) -> list[SSAValue]:

@@ -17,6 +17,8 @@ from relex.dialects.arrays import Array
 from relex.dialects.index.text import parse_index
 from relex.dialects.relex import CallDpsPackedOp
 from relex.dialects.sizes import evaluate
+from relex.dialects.tir import PrimFuncOp
+from relex.passes.loops.annotate_fast_math import AnnotateFastMathPass
 from relex.passes.numerics import Numerics, reassociates
 from relex.reference.equivalence import sizes
 from relex.reference.equivalence.bounds import BoundedNumbers
@@ -80,6 +82,15 @@ class Reference:
         *_, first = self, *self.history()
         interface = first.interface.with_dims(stated.dims).with_finite(finite)
         return replace(first, interface=interface, calls={}, unchecked=self.unchecked, is_slow=self.is_slow)
+
+    def relaxed(self, runners: dict[Runner, Runner]) -> Reference:
+        """Return the function, in all of its forms, with the fast-math flags that hand-written loops allow: they leave
+        more results open, and this one as it is. `runners` are those of annotated modules, by those of the modules."""
+        if self.runner not in runners:
+            is_by_hand = any(isinstance(op, PrimFuncOp) for op in self.module.ops)
+            runners[self.runner] = Runner(AnnotateFastMathPass()(self.module)) if is_by_hand else self.runner
+        earlier = self.earlier.relaxed(runners) if self.earlier is not None else None
+        return replace(self, runner=runners[self.runner], earlier=earlier)
 
     def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:
         """Yield samples with their arguments and the outcome of the function."""

@@ -54,6 +54,10 @@ from relex.dialects.walks import walk
 NOALIAS_ATTR = "tir.noalias"
 """On a function: no two of its buffers alias."""
 
+STRICT_ATTR = "relex.strict"
+"""On a function: sums and products are computed in the order of the loops, and rounded one by one, unless they have
+fast-math flags."""
+
 VISIBILITIES = ("public", "private", "nested")
 
 BufferConstr = MemRefType.constr(element_type=BufferElementConstr)
@@ -65,6 +69,9 @@ class PrimFuncOp(IRDLOperation):
     A loop function in destination-passing style: it reads its inputs, which are buffers or scalars, fills the buffers
     declared by `outs`, and returns nothing. `tir.noalias` states that no two buffers alias, `relex.dims` which dynamic
     sizes of buffers are equal: in a public function, it gives those of the outputs.
+
+    Products may be contracted with the sums that they are terms of, and `reduce` variables may run in any order, unless
+    the function has the attribute `relex.strict`: `annotate-fast-math` states this by flags.
 
     ```mlir
     tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -149,6 +156,11 @@ class PrimFuncOp(IRDLOperation):
         """True if no two buffers of the function alias."""
         return NOALIAS_ATTR in self.attributes
 
+    @property
+    def strict(self) -> bool:
+        """True if sums and products have the order and rounding that they are written with."""
+        return STRICT_ATTR in self.attributes
+
     def verify_(self) -> None:
         from relex.dialects.tir.blocks import BlockOp
         from relex.dialects.tir.loops import ForOp, verify_name
@@ -168,6 +180,9 @@ class PrimFuncOp(IRDLOperation):
         if self.arg_attrs is not None and len(self.arg_attrs) != len(types):
             raise VerifyException(f"expected attributes for {len(types)} arguments, found {len(self.arg_attrs)}")
         verify_op_pattern(self)
+        for name in (NOALIAS_ATTR, STRICT_ATTR):
+            if (value := self.attributes.get(name, UnitAttr())) != UnitAttr():
+                raise VerifyException(f"expected '{name}' to have no value, found {value}")
         for i, t in enumerate(types):
             _verify_argument(i, t, is_output=i >= self.num_inputs)
         blocks = ((op, op.block_name) for op in walk(self) if isinstance(op, BlockOp))

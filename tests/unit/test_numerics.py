@@ -14,7 +14,7 @@ from relex.dialects import parse_module
 from relex.dialects.errors import DTypeError, RangeError
 from relex.dialects.relex import AstypeOp, ExpOp
 from relex.lowering import PASSES as LOWERINGS
-from relex.passes import PASSES, RelexPass, approximate, exact, reassociates
+from relex.passes import PASSES, RelexPass, approximate, exact, reassociates, relaxes
 from relex.passes.numerics import Numerics, numerics_of, together
 from relex.passes.support.patterns import wildcard
 from relex.passes.support.rules import OperatorFunction, Rule, RulesPass, operators, rule
@@ -162,6 +162,7 @@ def test_passes_that_could_not_be_checked_count_as_well() -> None:
     chain = [a_pass(approximate(rtol=0.1), HALF), a_pass(reassociates), a_pass(approximate(rtol=0.2, atol=1.0))]
     assert together(chain) == Numerics(True, 0.1 + 0.2, 1.0)
     assert str(together(chain)) == "reassociates and approximate(rtol=0.3, atol=1)"
+    assert together([a_pass(exact), a_pass(relaxes)]) == relaxes
 
 
 def test_only_numerics_are_numerics() -> None:
@@ -172,7 +173,8 @@ def test_only_numerics_are_numerics() -> None:
 
         def apply(self, ctx: Context, op: ModuleOp) -> None: ...
 
-    with pytest.raises(DTypeError, match=r"numerics of pass 'wrong' to be exact, reassociates or approx.*, found str"):
+    expected = r"numerics of pass 'wrong' to be exact, reassociates, relaxes or approx.*, found str"
+    with pytest.raises(DTypeError, match=expected):
         numerics_of(WrongPass())
 
 
@@ -192,6 +194,7 @@ def test_most_passes_of_relex_are_exact() -> None:
     passes = [factory() for factory in (*PASSES.values(), *LOWERINGS.values())]
     others = {p.name: str(numerics_of(p)) for p in passes if numerics_of(p) is not exact}
     assert others == {
+        "annotate-fast-math": "relaxes",
         "fold-batch-norm": "reassociates",
         "block-channels": "reassociates",
         "winograd-conv2d": "approximate(rtol=0.001, atol=0.001)",

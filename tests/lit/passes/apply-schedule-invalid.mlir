@@ -300,7 +300,7 @@ tir.prim_func @strict(%X: memref<8xf32>) outs(%Y: memref<f32>) attributes {tir.n
   }
 }
 schedule.sequence for @strict {
-  // expected-error @+1 {{expected @i, @j to keep their order, as they carry the reduction @Y and 'arith.addf' lacks the flag 'reassoc'}}
+  // expected-error @+1 {{expected @i, @j to keep their order, as they carry the reduction @Y and 'arith.addf' lacks the flag 'reassoc', which 'annotate-fast-math' adds to reductions}}
   schedule.reorder [@j, @i]
 }
 
@@ -1455,7 +1455,7 @@ tir.prim_func @rfactor_in_order(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) att
   }
 }
 schedule.sequence for @rfactor_in_order {
-  // expected-error @+1 {{'schedule.rfactor' op expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'}}
+  // expected-error @+1 {{'schedule.rfactor' op expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc', which 'annotate-fast-math' adds to reductions}}
   schedule.rfactor @Y along @k at @k
 }
 

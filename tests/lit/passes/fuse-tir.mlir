@@ -246,3 +246,35 @@ tir.prim_func private @negate(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attribu
     }
   }
 }
+
+// -----
+
+// A strict part keeps its rounding in what it is fused with.
+// CHECK: tir.prim_func private @partly_strict(%x: memref<2xf32>) outs(%Y: memref<2xf32>) attributes {relex.strict} {
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relex.call @partly_strict(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
+func.func private @partly_strict(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relex.primitive} {
+  %0 = relex.call_tir @negate(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = relex.call_tir @square(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+tir.prim_func private @negate(%X: memref<2xf32>) outs(%Y: memref<2xf32>) attributes {tir.noalias} {
+  tir.for %i in (2) {
+    tir.block @Y (%vi: spatial<2> = %i) {
+      %x = memref.load %X[%vi] : memref<2xf32>
+      %y = arith.negf %x : f32
+      memref.store %y, %Y[%vi] : memref<2xf32>
+    }
+  }
+}
+tir.prim_func private @square(%X: memref<2xf32>) outs(%Y: memref<2xf32>) attributes {relex.strict} {
+  tir.for %i in (2) {
+    tir.block @Y (%vi: spatial<2> = %i) {
+      %x = memref.load %X[%vi] : memref<2xf32>
+      %y = arith.mulf %x, %x : f32
+      memref.store %y, %Y[%vi] : memref<2xf32>
+    }
+  }
+}

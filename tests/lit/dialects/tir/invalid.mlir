@@ -1255,6 +1255,16 @@ tir.prim_func @pattern() attributes {tir.op_pattern = "easy"} {}
 
 // -----
 
+tir.prim_func @maybe_strict() attributes {relex.strict = false} {}
+//< error: 'tir.prim_func' op expected 'relex.strict' to have no value, found false
+
+// -----
+
+tir.prim_func @maybe_noalias() attributes {tir.noalias = "yes"} {}
+//< error: 'tir.prim_func' op expected 'tir.noalias' to have no value, found "yes"
+
+// -----
+
 func.func @dot4(%a: i32, %b: vector<4xi32>) {
   %0 = "tir.dot4"(%a, %b) : (i32, vector<4xi32>) -> i32
 //     ^ error: 'tir.dot4' op operand 'rhs' at position 1 does not verify: attribute i32 expected from variable 'WORDS', but got vector<4xi32>
