@@ -30,6 +30,7 @@ from relex.lowering.vectorize_loops import VectorizeLoopsPass
 from relex.passes import (
     AnnotateFastMathPass,
     AnnotateFinitePass,
+    AnnotateNoaliasPass,
     AnnotateOpPatternPass,
     BlockChannelsPass,
     BlockRowsPass,
@@ -37,11 +38,13 @@ from relex.passes import (
     CompactBuffersPass,
     FoldBatchNormPass,
     FoldConstantsPass,
+    FoldInitBlocksPass,
     FuseAttentionPass,
     FuseOpsPass,
     FuseTirPass,
     InferSizesPass,
     InlineBlocksPass,
+    InterchangeLoopsPass,
     JoinRowsPass,
     LocalizeSizesPass,
     MergeLoopsPass,
@@ -71,11 +74,12 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
     // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
-    // annotate-fast-math,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,
-    // annotate-finite,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,
-    // lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,
-    // outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
-    // convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
+    // annotate-fast-math,annotate-noalias,fold-init-blocks,interchange-loops,legalize-ops,annotate-op-pattern,fuse-ops,
+    // fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,schedule-cpu,rewrite-layout,merge-loops,
+    // compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,
+    // vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,
+    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,
+    // add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -123,6 +127,7 @@ def pipeline(
 
         images.insert(1, WinogradConv2dPass())
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
+    by_hand = [AnnotateFastMathPass(), AnnotateNoaliasPass(), FoldInitBlocksPass(), InterchangeLoopsPass()]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
@@ -130,7 +135,7 @@ def pipeline(
     levels: list[tuple[Level, list[ModulePass]]] = [
         (
             "graph",
-            [SetTargetPass(), *folding, *layers, *images, *sizes, FuseAttentionPass(), AnnotateFastMathPass()],
+            [SetTargetPass(), *folding, *layers, *images, *sizes, FuseAttentionPass(), *by_hand],
         ),
         ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),

@@ -39,13 +39,16 @@ if TYPE_CHECKING:
     from relex.passes.graph.winograd_conv2d import WinogradConv2dPass as WinogradConv2dPass
     from relex.passes.loops.annotate_fast_math import AnnotateFastMathPass as AnnotateFastMathPass
     from relex.passes.loops.annotate_finite import AnnotateFinitePass as AnnotateFinitePass
+    from relex.passes.loops.annotate_noalias import AnnotateNoaliasPass as AnnotateNoaliasPass
     from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass as AnnotateOpPatternPass
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
     from relex.passes.loops.apply_tuning import ApplyTuningPass as ApplyTuningPass
     from relex.passes.loops.block_rows import BlockRowsPass as BlockRowsPass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
     from relex.passes.loops.compact_buffers import CompactBuffersPass as CompactBuffersPass
+    from relex.passes.loops.fold_init_blocks import FoldInitBlocksPass as FoldInitBlocksPass
     from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass
+    from relex.passes.loops.interchange_loops import InterchangeLoopsPass as InterchangeLoopsPass
     from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
     from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass

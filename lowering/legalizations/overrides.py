@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation
 
 from relex.dialects.context import make_context
 from relex.dialects.errors import DTypeError, UnknownNameError, kind_of
 from relex.dialects.relex import OPERATORS, Operator
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.lowering.legalizations.expressions import TensorExpression
 from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization
 from relex.passes.loops.annotate_fast_math import annotate_fast_math
@@ -26,9 +27,9 @@ module of one; the name of a library function."""
 def read_overrides(
     overrides: Mapping[type[Operation] | str, Override], *, strict: bool = False
 ) -> dict[type[Operation], Legalization | str]:
-    """Return overrides by class; loop functions get the fast-math flags that they allow, unless `strict`. Raises
-    `UnknownNameError` for the name of no operator, and `DTypeError` for what is no class of an operator, or cannot be
-    an entry."""
+    """Return overrides by class; loop functions are annotated as hand-written ones are, without fast-math flags if
+    `strict`. Raises `UnknownNameError` for the name of no operator, and `DTypeError` for what is no class of an
+    operator, or cannot be an entry."""
     found: dict[type[Operation], Legalization | str] = {}
     for key, override in overrides.items():
         kind = find_operator(key) if isinstance(key, str) else key
@@ -59,7 +60,7 @@ def _entry(kind: type[Operation], override: Any, strict: bool) -> Legalization |
         case str():
             return override
         case PrimFuncOp():
-            return _with_op(partial(_always, override if strict else _annotated(override)))
+            return _with_op(partial(_always, _annotated(override, strict)))
         case TensorExpression(kind=of) if issubclass(kind, of) and (entry := find_entry(kind)) is not None:
             # It gets the properties of the operator.
             return entry
@@ -76,9 +77,12 @@ def find_entry(kind: type[Operation]) -> Legalization | None:
     return next((LEGALIZATIONS[of] for of in kind.__mro__ if of in LEGALIZATIONS), None)
 
 
-def _annotated(function: PrimFuncOp) -> PrimFuncOp:
+def _annotated(function: PrimFuncOp, strict: bool) -> PrimFuncOp:
+    """Return a loop function with what may be said of it as the callee of `relex.call_tir`."""
     function = function.clone()
-    annotate_fast_math(function)
+    function.attributes[NOALIAS_ATTR] = UnitAttr()
+    if not strict:
+        annotate_fast_math(function)
     return function
 
 

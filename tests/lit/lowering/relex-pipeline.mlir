@@ -6,7 +6,7 @@
 
 // The passes one by one give the same text.
 // RUN: env RELEX_OPT_FLAGS= relex-opt %s -p relex-pipeline{to=llvm} -o %t.at-once.mlir
-// RUN: relex-opt %s -p set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-fast-math,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries -o %t.one-by-one.mlir
+// RUN: relex-opt %s -p set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-fast-math,annotate-noalias,fold-init-blocks,interchange-loops,legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,convert-to-llvm,add-packed-entries -o %t.one-by-one.mlir
 // RUN: diff %t.at-once.mlir %t.one-by-one.mlir
 
 // Every level goes on from the text of the one before.
