@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -43,10 +44,22 @@ def time_call(function: Callable[[], Any]) -> float:
     times: list[float] = []
     until = perf_counter() + 0.2
     while perf_counter() < until or len(times) < 5:
-        start = perf_counter()
-        function()
-        times.append(perf_counter() - start)
+        times.append(time_once(function))
     return median(times)
+
+
+def time_once(function: Callable[[], Any]) -> float:
+    """Return the time of one call in seconds."""
+    start = perf_counter()
+    function()
+    return perf_counter() - start
+
+
+def ratio(function: Callable[[], Any], other: Callable[[], Any]) -> float:
+    """Return how many times as long a call of a function takes as one of another, which take turns."""
+    pairs = [(time_once(function), time_once(other)) for _ in range(200)]
+    times, others = zip(*pairs, strict=True)
+    return min(times) / min(others)
 
 
 def check(name: str, executable: Executable, images: Floats, labels: np.ndarray[Any, Any]) -> bool:
@@ -83,11 +96,15 @@ def run() -> int:
     images, labels = load_digits()
     print(show(images[SHOWN]))
     ok = True
+    batches: list[Callable[[], Any]] = []
     for file in MODELS:
         executable, seconds = compile_model(file)
+        batches.append(partial(executable["batch"], images))
         scores = executable["main"](images[SHOWN : SHOWN + 1])
         print(f"\n{file}: compiled in {1e3 * seconds:.0f} ms; this is a {scores.argmax()} (label: {labels[SHOWN]})")
         ok = check(file, executable, images, labels) and ok
+    operators, loops = batches
+    print(f"\n{len(images)} images: {MODELS[1]} takes {ratio(loops, operators):.2f} times as long as {MODELS[0]}")
     return 0 if ok else 1
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from re import search
 
 from started import run_python
 
@@ -24,6 +25,7 @@ def test_demo() -> None:
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("accuracy: 97.8 %") == 4
     assert "this is a 6 (label: 6)" in result.stdout
+    assert search(r"360 images: mlp_tir.mlir takes \d+\.\d\d times as long as mlp.mlir", result.stdout)
 
 
 def test_a_wrong_program_fails_loudly(tmp_path: Path) -> None:
