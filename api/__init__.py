@@ -16,6 +16,7 @@ A program is MLIR text, the path of an `.mlir` file or of a `.py` file in TVMScr
     relex.reference   reference semantics: the interpreter, and equivalence checks
     relex.frontend    build programs in Python
     relex.tools       the command-line tools
+    relex.examples    example programs
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ install()
 
 if TYPE_CHECKING:
     from relex import dialects as dialects
+    from relex import examples as examples
     from relex import frontend as frontend
     from relex import lowering as lowering
     from relex import passes as passes

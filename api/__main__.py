@@ -12,6 +12,7 @@ from relex.tools.version import VersionAction
 COMMANDS = {
     "opt": "relex.tools.relex_opt",
     "run": "relex.tools.relex_run",
+    "examples": "relex.tools.copy_examples",
 }
 
 DESCRIPTION = """\
@@ -19,6 +20,7 @@ An ML compiler: graphs of tensor operators and loop functions become native code
 
   python -m relex opt ...   relex-opt: run passes on a program, and print it
   python -m relex run ...   relex-run: compile a program, and run one of its functions
+  python -m relex examples  copy the example programs to a folder
 """
 
 

@@ -44,6 +44,7 @@ API = (
     "relex.lowering.conversion",
     "relex.reference",
     "relex.tools",
+    "relex.examples",
 )
 """The packages whose public names are listed."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import subprocess
 import sys
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 SERVER = Path(__file__).parents[1] / "lit" / "tool_server"
-TOOLS = ("relex-opt", "relex-run", "filecheck", "pytest", "python")
+TOOLS = ("relex-opt", "relex-run", "relex-tune", "relex-fuzz", "filecheck", "pytest", "python")
 
 
 @cache
-def tools() -> Path:
-    """The folder of the tools: that of the server's clients on Linux, else that of the installed ones."""
+def tools(packages: Path | None = None) -> Path:
+    """The folder of the tools: that of the server's clients on Linux, else that of the installed ones. Those of relex
+    come from a folder of installed packages, if it is given."""
     if sys.platform != "linux":
         return Path(sys.executable).parent
     folder = Path(tempfile.mkdtemp(prefix="relex-tools-"))
@@ -26,7 +28,8 @@ def tools() -> Path:
     for tool in TOOLS:
         (folder / tool).symlink_to(SERVER / "client.py")
     command = [sys.executable, str(SERVER / "server.py"), str(folder / "socket"), *TOOLS]
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    environment = {**os.environ, **({} if packages is None else {"PYTHONPATH": str(packages)})}
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment)
     atexit.register(server.wait)
     atexit.register(server.terminate)
     while not (folder / "socket").exists():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,8 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from readme import ROOT, blocks
-from started import tool
+from readme import ROOT
 
 from relex.tools.diagnostics import ToolError
 from relex.tools.new_pass import new_pass
@@ -138,20 +136,14 @@ def test_module(installation: Installation):
     assert installation.run("python", "-m", "relex", "opt", *arguments) == by_name
 
 
-@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.split("\n", 1)[0])
-def test_readme_in_python(code: str, wheel: Installation, tmp_path: Path):
-    (tmp_path / "program.py").write_text(code)
-    wheel.run("python", "-W", "error", "program.py", cwd=tmp_path)
-
-
-def test_readme_on_the_command_line(tmp_path: Path):
-    """The tools do the same wherever they are installed, which other tests show."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for command in "".join(blocks("sh")).splitlines():
-        name, *arguments = shlex.split(command)
-        run([tool(name), *arguments], tmp_path)
-    assert (tmp_path / "mlp.o").stat().st_size > 0
-    assert (tmp_path / "y.npy").stat().st_size > 0
+def test_copy_of_the_examples(installation: Installation, tmp_path: Path):
+    installation.run("python", "-m", "relex", "examples", cwd=tmp_path)
+    left_out = {"__init__.py", "py.typed"}
+    tracked = run(["git", "ls-files", "examples"], ROOT).splitlines()
+    expected = {file for file in tracked if file.removeprefix("examples/") not in left_out}
+    assert {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()} == expected
+    again = subprocess.run([str(installation.python), "-m", "relex", "examples"], cwd=tmp_path, capture_output=True)
+    assert (again.returncode, again.stderr) == (1, b"relex examples: error: 'examples' exists already\n")
 
 
 def test_new_pass(installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,4 +1,4 @@
-"""Everything that the README shows is true; its programs and commands are run by test_installed.py."""
+"""Everything that the README shows is true; its programs and commands are run by test_docs_installed.py."""
 
 from __future__ import annotations
 
