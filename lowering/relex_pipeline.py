@@ -32,6 +32,7 @@ from relex.passes import (
     AnnotateFinitePass,
     AnnotateNoaliasPass,
     AnnotateOpPatternPass,
+    ApplySchedulePass,
     BlockChannelsPass,
     BlockRowsPass,
     CancelTransposesPass,
@@ -74,12 +75,12 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
     // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
-    // annotate-fast-math,annotate-noalias,fold-init-blocks,interchange-loops,legalize-ops,annotate-op-pattern,fuse-ops,
-    // fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,schedule-cpu,rewrite-layout,merge-loops,
-    // compact-buffers,share-loops,annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,
-    // vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,
-    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,
-    // add-packed-entries
+    // annotate-fast-math,apply-schedule{existing=true},annotate-noalias,fold-init-blocks,interchange-loops,
+    // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
+    // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
+    // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
+    // expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
+    // convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
@@ -127,7 +128,8 @@ def pipeline(
 
         images.insert(1, WinogradConv2dPass())
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
-    by_hand = [AnnotateFastMathPass(), AnnotateNoaliasPass(), FoldInitBlocksPass(), InterchangeLoopsPass()]
+    flags, schedules = AnnotateFastMathPass(), ApplySchedulePass(existing=True)
+    by_hand = [flags, schedules, AnnotateNoaliasPass(), FoldInitBlocksPass(), InterchangeLoopsPass()]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
@@ -151,5 +153,6 @@ def pipeline(
 def _fusion() -> list[ModulePass]:
     """The passes that fuse loop functions with their producers and consumers, tile the large ones, and share them."""
     fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
-    schedule = [BlockRowsPass(), SplitReductionsPass(), AnnotateFinitePass(), ScheduleCpuPass()]
+    own = ApplySchedulePass(final=True)
+    schedule = [BlockRowsPass(), SplitReductionsPass(), AnnotateFinitePass(), own, ScheduleCpuPass()]
     return [*fusion, *schedule, RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]

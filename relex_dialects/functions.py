@@ -26,6 +26,9 @@ REQUIRES_ATTR = "relex.requires"
 FINITE_ATTR = "relex.finite"
 """On an argument of a loop function: all calls pass numbers that are finite."""
 
+SCHEDULED_ATTR = "relex.scheduled"
+"""On a loop function that has its schedule: passes that fuse functions or choose schedules leave it as it is."""
+
 SIGNATURE_ATTR = "relex.signature"
 """On a public function: how it is called from outside, a `relex.dialects.signature.Signature`. At the machine level it
 stands on the entry of the function."""

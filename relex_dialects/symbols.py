@@ -92,8 +92,27 @@ def verify_unique(what: str, names: Iterable[tuple[Operation, StringAttr]]) -> N
 
 
 def symbols_used(op: Operation) -> Counter[str]:
-    """Count the uses of each symbol in `op` and its nested ops."""
-    return Counter(name for inner in walk(op) for name in _named_by(inner))
+    """Count the uses of each symbol in `op` and its nested ops. The steps of a schedule name loops and blocks of its
+    function: these are no symbols."""
+    used = Counter(name for inner in walk(op) for name in _named_by(inner))
+    for schedule in _schedules_in(op):
+        used.subtract(name for step in schedule.regions[0].block.ops for name in _named_by(step))
+    return +used
+
+
+def symbols_called(module: ModuleOp) -> Counter[str]:
+    """Count the uses of each symbol in a module, without those in schedules, which do not call the function that they
+    are for."""
+    used = symbols_used(module)
+    for schedule in _schedules_in(module):
+        used.subtract(_named_by(schedule))
+    return +used
+
+
+def _schedules_in(op: Operation) -> Iterator[Operation]:
+    """Yield the sequences of a module, or the op itself if it is one."""
+    ops = op.ops if isinstance(op, ModuleOp) else (op,)
+    return (inner for inner in ops if inner.name == "schedule.sequence")
 
 
 def erase_unused(module: ModuleOp, candidates: Iterable[Operation]) -> None:

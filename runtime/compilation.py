@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.context import make_context
 from relex.dialects.features import as_target
 from relex.dialects.parser import verify_module
+from relex.dialects.schedule import SequenceOp
 from relex.dialects.signature import Signature
 from relex.dialects.table import entered_by_others, is_own
 from relex.dialects.target import Target, set_target
@@ -247,8 +248,9 @@ def lower_program(
     while True:
         try:
             with kernels.lowering(f"strict={strict}") as loops:
-                # Passes of others may look at any function between two of ours.
-                return _lowered(prepared, levels, None if passes else loops.before, kernels.mark)
+                # Passes of others may look at any function between two of ours, and schedules change them.
+                is_changed = bool(passes) or any(op.name == SequenceOp.name for op in program.ops)
+                return _lowered(prepared, levels, None if is_changed else loops.before, kernels.mark)
         except NotKnownError as e:
             kernels.forget(e.recipes)
 

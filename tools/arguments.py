@@ -74,10 +74,10 @@ def values(shown: str, text: str, **more: Any) -> dict[str, Any]:
 
 
 def add_options(parser: argparse._ActionsContainer, *tables: Options) -> None:  # pyright: ignore[reportPrivateUsage]
-    """Add options to a parser or a group of one."""
+    """Add options to a parser or a group of one. An option with several names has these separated by commas."""
     for table in tables:
-        for name, options in table.items():
-            parser.add_argument(name, **options)
+        for names, options in table.items():
+            parser.add_argument(*names.split(", "), **options)
 
 
 DEBUG: Options = {"--debug": flag("print a Python traceback with every error")}

@@ -281,6 +281,7 @@ def flatten(p: ModulePass) -> list[ModulePass]:
 
 def explaining(p: ModulePass) -> ModulePass:
     """Return the same pass, with the default schedule reporting its decisions."""
-    from relex.passes import ScheduleCpuPass, ShareLoopsPass
+    from relex.passes import ApplySchedulePass, ScheduleCpuPass, ShareLoopsPass
 
-    return dataclasses.replace(p, explain=True) if isinstance(p, ScheduleCpuPass | ShareLoopsPass) else p
+    explained = ApplySchedulePass | ScheduleCpuPass | ShareLoopsPass
+    return dataclasses.replace(p, explain=True) if isinstance(p, explained) else p

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from relex.dialects.errors import CompileError
+from relex.dialects.errors import CompileError, Diagnostic
 from relex.dialects.readers import is_metadata
 from relex.passes.activity import doing
 from relex.passes.progress import showing_progress
@@ -24,10 +24,12 @@ from relex.tools.diagnostics import (
     read_text,
     run_tool,
 )
+from relex.tools.first_passes import passes_named, run_passes
 from relex.tools.inputs import Input
 from relex.tools.instrumentation import Timing, timed
 from relex.tools.model_inputs import model_options
 from relex.tools.native_code import check_trusted
+from relex.tools.observing import Observing
 from relex.tools.plugins import Plugins, import_file
 from relex.tools.run_options import make_parser
 
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from relex.dialects.signature import Signature
     from relex.runtime import Executable
     from relex.tools.buffer_functions import Callee
-
-T = TypeVar("T")
 
 SAVED = ".relex"
 """The file extension of saved executables."""
@@ -78,7 +78,8 @@ def _run(args: argparse.Namespace) -> None:
         source = read_source(args.file, f" or {SAVED}")
         params = load_arrays(args.params) if args.params else {}
         try:
-            results = _results(_read_program(source, args, context, params), args, inputs, source)
+            module = _read_program(source, args, context, params)
+            results = _results(module, args, inputs, source, context)
         except CompileError as e:
             raise CompileError([source.show(d) for d in e.diagnostics]) from e
     if results is not None:
@@ -87,7 +88,7 @@ def _run(args: argparse.Namespace) -> None:
 
 def _set_up(args: argparse.Namespace) -> Plugins:
     """Execute the files that define passes and library functions, and return the former. `args` gets the passes that
-    are added to the compilation, and the target."""
+    run first and those that are added to the compilation, and the target."""
     plugins = Plugins.of(args.load_passes)
     for path in args.library:
         import_file(path)
@@ -95,7 +96,8 @@ def _set_up(args: argparse.Namespace) -> Plugins:
         from relex.tools.library_errors import explain_library_errors
 
         explain_library_errors(dict(map(read_text, args.library)))
-    args.passes = [*passes_of(plugins), *tuning(args)]
+    args.first_passes = passes_named(args.first_passes, plugins) if args.first_passes else []
+    args.passes = [*passes_of(plugins, are_named=bool(args.first_passes)), *tuning(args)]
     if args.target is not None:
         from relex.dialects.features import as_target
 
@@ -133,15 +135,25 @@ def _read_program(
 
 
 def _results(
-    module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input], source: Source
+    module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input], source: Source, context: Context
 ) -> Sequence[Array] | None:
     """Return the results of a function; None if the program is saved, printed or described instead."""
     if args.level == "native" and not args.trust_native:
         check_trusted(module)
+    observing = Observing.of(args)
+
+    def show(diagnostic: Diagnostic) -> None:
+        print_diagnostic(source.show(diagnostic))
+
+    if args.first_passes:
+        with observing.observing(show):
+            run_passes(args.first_passes, module, context, source, show)
     if args.dump_pass_pipeline:
         dump_pipeline(args)
     if args.save:
-        observed(lambda: save(module, args), args, source)
+        with observing.observing(show):
+            save(module, args)
+        observing.report()
         return None
     if args.emit:
         from relex.tools.emitting import emit
@@ -154,14 +166,17 @@ def _results(
 
         print(describe_function(signature, module))
         return None
-    return call(observed(lambda: prepare(module, args, inputs), args, source), module, args, inputs)
+    with observing.observing(show):
+        functions = prepare(module, args, inputs)
+    observing.report()
+    return call(functions, module, args, inputs)
 
 
 def is_asked_about(args: argparse.Namespace) -> bool:
     """Return whether nothing is to be done with a function: it gets no arguments, and no option is about calls or
     passes."""
     of_calls = ("inputs", "output", "profile", "html", "benchmark")
-    of_passes = ("load_passes", "tuned", "dump_pass_pipeline", "trace_rules", "statistics", "remarks")
+    of_passes = ("first_passes", "load_passes", "tuned", "dump_pass_pipeline", "trace_rules", "statistics", "remarks")
     return args.random is None and not any(getattr(args, option) for option in (*of_calls, *of_passes))
 
 
@@ -173,15 +188,15 @@ def signature_in(module: ModuleOp, entry: str) -> Signature | None:
     return found if found is not None and found.inputs and not found.writes_inputs else None
 
 
-def passes_of(plugins: Plugins) -> Sequence[ModulePass]:
-    """Return the passes of loaded files that belong in the compilation. Raises `ToolError` if these bring nothing but
-    passes that do not say where."""
+def passes_of(plugins: Plugins, *, are_named: bool) -> Sequence[ModulePass]:
+    """Return the passes of loaded files that belong in the compilation. Raises `ToolError` if these only bring passes
+    that do not say where, unless passes that run first are named."""
     passes = plugins.extensions()
-    if plugins.passes and not passes and not plugins.has_more:
+    if plugins.passes and not passes and not plugins.has_more and not are_named:
         names = ", ".join(f"'{name}'" for name in plugins.passes)
         raise ToolError(
             f"expected --load-passes with a pass that runs in the compilation, found {names}: "
-            "@extends_pipeline(after=...) on the class says where"
+            "@extends_pipeline(after=...) on the class says where, and -p runs passes first"
         )
     return passes
 
@@ -209,17 +224,6 @@ def pipeline_options(args: argparse.Namespace) -> dict[str, Any]:
     return {"strict": args.strict, "passes": args.passes, "approximate": args.approximate}
 
 
-def observed(lower: Callable[[], T], args: argparse.Namespace, source: Source) -> T:
-    """Return what a function returns that runs passes, and print what is observed of them."""
-    from relex.tools.observing import Observing
-
-    observing = Observing.of(args)
-    with observing.observing(lambda diagnostic: print_diagnostic(source.show(diagnostic))):
-        result = lower()
-    observing.report()
-    return result
-
-
 def save(module: ModuleOp, args: argparse.Namespace) -> None:
     """Save the compiled program in the format given by the file extension."""
     from relex.runtime.c.export import OBJECT_SUFFIX, build_object
@@ -237,7 +241,7 @@ def load_saved(args: argparse.Namespace) -> Executable:
     """Load the executable in a file. Options that affect compilation are errors."""
     from relex.runtime.saving import load
 
-    of_programs = ("params", "metadata", "shapes", "values", "load_passes", "tuned")
+    of_programs = ("params", "metadata", "shapes", "values", "first_passes", "load_passes", "tuned")
     of_compilation = ("target", "emit", "profile", "html", "save", "strict", "approximate", "dump_pass_pipeline")
     options = (*of_programs, *of_compilation)
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:

@@ -19,6 +19,7 @@ from relex.tools.arguments import (
     values,
 )
 from relex.tools.completion import add_completion
+from relex.tools.first_passes import known_passes
 from relex.tools.inputs import Input
 
 Level = Literal["graph", "loops", "core", "native"]
@@ -78,6 +79,9 @@ _PROGRAMS: Options = {
 }
 
 _COMPILATION: Options = {
+    "-p, --passes": value(
+        "PASS,...", "run passes on the program first, as relex-opt does", dest="first_passes", default=""
+    ),
     **LOAD_PASSES,
     "--tuned": value("FILE.mlir", "schedule loops as relex-tune found to be fastest"),
     "--strict": flag("keep the order and the roundings of plain loops in sums"),
@@ -149,5 +153,5 @@ def make_parser() -> argparse.ArgumentParser:
     for title, options in groups.items():
         add_options(parser.add_argument_group(title), options)
     add_options(parser.add_argument_group("watching", "On stderr, but for --html."), _WATCHING)
-    add_completion(parser)
+    add_completion(parser, lambda: {"first_passes": known_passes()})
     return parser

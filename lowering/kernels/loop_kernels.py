@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.features import module_target
 from relex.dialects.fingerprint import fingerprint
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
@@ -38,7 +39,6 @@ from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass
 from relex.passes.loops.inline_blocks import InlineBlocksPass
 from relex.passes.loops.merge_loops import MergeLoopsPass
 from relex.passes.loops.rewrite_layout import RewriteLayoutPass
-from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
 from relex.passes.support.remembered import function_text, parsed_function
 
 

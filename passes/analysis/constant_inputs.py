@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from relex.dialects.dtypes import has_dtype
 from relex.dialects.functions import FINITE_ATTR, argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
-from relex.dialects.symbols import is_private, symbols_used
+from relex.dialects.symbols import is_private, symbols_called
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.walks import walk
 
@@ -41,7 +41,7 @@ def known_calls(module: ModuleOp) -> list[KnownCalls]:
     for op in walk(module):
         if type(op) is CallTirOp:
             calls[op.callee.root_reference.data].append(op)
-    uses = symbols_used(module)
+    uses = symbols_called(module)
     functions = [op for op in module.ops if isinstance(op, PrimFuncOp) and is_private(op)]
     named = [(func, func.sym_name.data) for func in functions]
     return [KnownCalls(func, calls[name]) for func, name in named if name in calls and uses[name] == len(calls[name])]

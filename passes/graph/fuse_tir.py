@@ -25,7 +25,7 @@ from relex.dialects.errors import fail
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.symbols import erase_unused, symbols_used
+from relex.dialects.symbols import erase_unused, symbols_called
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.functions import STRICT_ATTR
 from relex.dialects.walks import walk
@@ -85,7 +85,7 @@ class _Groups:
         """The groups that are still to be fused."""
         self._loop_functions: dict[str, PrimFuncOp] = {}
         self._calls: dict[str, list[CallOp]] = {}
-        self._uses = symbols_used(module)
+        self._uses = symbols_called(module)
         self._fused: dict[object, str] = {}
         """The loop functions made so far, by the meaning of their groups: equal groups share one."""
         for op in walk(module):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.tir import PrimFuncOp
-from relex.dialects.tir.op_pattern import get_op_pattern, set_op_pattern
+from relex.dialects.tir.op_pattern import OpPattern, get_op_pattern, set_op_pattern
 from relex.passes.analysis.op_patterns import pattern_of_function
 from relex.passes.base import RelexPass
 
@@ -16,7 +17,7 @@ class AnnotateOpPatternPass(RelexPass):
     Annotates each loop function with the op pattern that `fuse-ops` goes by: `elementwise`, `broadcast`, `injective`,
     `reduction`, `out-elementwise-fusable` or `opaque`. The pattern follows from the blocks, whatever the loops around
     them, so hand-written and scheduled functions have one too. A function that is annotated already keeps its pattern:
-    `opaque` keeps it out of every fusion.
+    `opaque` keeps it out of every fusion, as it does functions that have their schedule.
 
     ```mlir
     tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) {
@@ -40,5 +41,9 @@ class AnnotateOpPatternPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, PrimFuncOp) and get_op_pattern(function) is None:
+            if not isinstance(function, PrimFuncOp):
+                continue
+            if SCHEDULED_ATTR in function.attributes:
+                set_op_pattern(function, OpPattern.OPAQUE)
+            elif get_op_pattern(function) is None:
                 set_op_pattern(function, pattern_of_function(function))

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.traits import SymbolTable
+import warnings
+from dataclasses import dataclass
 
-from relex.dialects.errors import fail
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.transforms.common_subexpression_elimination import cse
+
+from relex.dialects.errors import CompileRemark, diagnose, fail
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
+from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.symbols import named
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
+from relex.passes.editing.equal_sizes import name_sizes
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import apply_primitive
+from relex.passes.tracing import remark
 
 
+@dataclass(frozen=True)
 class ApplySchedulePass(RelexPass):
     """
     Applies every `schedule.sequence` to its function, step by step, and removes it. A step that would change what the
     function computes, or that does not fit it, is an error at that step.
+
+    The default compilation runs it twice: before fusion, with `existing`, for the functions that exist; right before
+    `schedule-cpu`, with `final`, for functions that were made meanwhile. Both mark the functions, so that `fuse-ops`
+    and the passes that choose schedules leave them as they are. Without `existing`, a schedule for a function that does
+    not exist is an error.
+
+    With `explain`, a remark at each schedule says that it was applied.
 
     ```mlir
     tir.prim_func @relu(%X: memref<16xf32>) outs(%Y: memref<16xf32>) attributes {tir.noalias} {
@@ -53,16 +69,50 @@ class ApplySchedulePass(RelexPass):
 
     name = "apply-schedule"
 
+    final: bool = False
+    existing: bool = False
+    explain: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sequences = [o for o in op.ops if isinstance(o, SequenceOp)]
-        if sequences:
-            state_sizes(op)
-        for sequence in sequences:
-            func = SymbolTable.lookup_symbol(op, sequence.function)
-            if not isinstance(func, PrimFuncOp):
-                fail(sequence, f"expected {sequence.function} to be a 'tir.prim_func'")
-            for step in sequence.body.block.ops:
-                if isinstance(step, PrimitiveOp):
-                    apply_primitive(step, func)
+        pairs = [(s, f) for s in sequences if (f := _function_of(s, op)) is not None]
+        if not self.existing and len(pairs) < len(sequences):
+            _fail_without_function(op, next(s for s in sequences if _function_of(s, op) is None))
+        if not pairs:
+            return
+        state_sizes(op, of_private=not (self.final or self.existing))
+        name_sizes(op)
+        for sequence, func in pairs:
+            count = _apply(sequence, func)
+            if self.final or self.existing:
+                func.attributes[SCHEDULED_ATTR] = UnitAttr()
+            message = f"{sequence.function}: {count} step{'s' * (count != 1)} applied"
+            remark(sequence, message)
+            if self.explain:
+                warnings.warn(CompileRemark(diagnose(sequence, message)), stacklevel=2)
             sequence.detach()
             sequence.erase()
+
+
+def _function_of(sequence: SequenceOp, module: ModuleOp) -> PrimFuncOp | None:
+    """Return the function of a sequence, which a later pass may make."""
+    func = named(module, sequence.function.root_reference.data)
+    return func if isinstance(func, PrimFuncOp) else None
+
+
+def _fail_without_function(module: ModuleOp, sequence: SequenceOp) -> None:
+    found = ", ".join(f"@{func.sym_name.data}" for func in module.ops if isinstance(func, PrimFuncOp))
+    fail(sequence, f"expected {sequence.function} to be a loop function, found {found or 'none'}")
+
+
+def _apply(sequence: SequenceOp, func: PrimFuncOp) -> int:
+    """Apply the steps of a sequence, and return their number."""
+    has_unknown_sizes = any(map(has_unknown, func.function_type.inputs))
+    if has_unknown_sizes:
+        cse(func)  # Steps compare sizes by value, as those of schedule-cpu do.
+    steps = [step for step in sequence.body.block.ops if isinstance(step, PrimitiveOp)]
+    for step in steps:
+        apply_primitive(step, func)
+    if has_unknown_sizes:
+        cse(func)
+    return len(steps)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from relex.dialects.errors import RelexError
 from relex.dialects.fingerprint import fingerprint
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.parser import parse_module
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.target import Target, get_target
@@ -18,7 +19,6 @@ from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.extension import extends_pipeline
-from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
 from relex.passes.schedule import apply_primitive
 from relex.passes.support.constant_marks import mark_constants, unmark_constants
 

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import PassError
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.index.expr import Index, combination, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.span import Span
@@ -66,7 +67,8 @@ class BlockRowsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         nearby = bytes_nearby(op)
-        functions = [f for f in op.ops if isinstance(f, PrimFuncOp) and not has_views(f)]
+        loop_functions = [f for f in op.ops if isinstance(f, PrimFuncOp)]
+        functions = [f for f in loop_functions if not has_views(f) and SCHEDULED_ATTR not in f.attributes]
         if not nearby or not any(map(_chain_of, functions)):
             return
         state_sizes(op, of_private=False)

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import PassError
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import terms_of
 from relex.dialects.index.from_ir import index_of
@@ -72,7 +73,9 @@ class InlineBlocksPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         name_sizes(op)
         for function in op.ops:
-            if isinstance(function, PrimFuncOp) and not has_views(function):
+            if not isinstance(function, PrimFuncOp) or SCHEDULED_ATTR in function.attributes:
+                continue
+            if not has_views(function):
                 _inline_in(function)
 
 

@@ -12,12 +12,13 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
-from relex.dialects.functions import FINITE_ATTR, remove_argument_attr
+from relex.dialects.functions import FINITE_ATTR, SCHEDULED_ATTR, remove_argument_attr
 from relex.dialects.processors import Processor
-from relex.dialects.schedule import PrimitiveOp
+from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
+from relex.dialects.upstream.printer import printed
 from relex.passes.activity import parts
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
 from relex.passes.base import RelexPass
@@ -28,9 +29,6 @@ from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule import Block, Schedule
 from relex.passes.support.constant_marks import mark_constants, unmark_constants
 from relex.passes.support.remembered import rewrite_once
-
-SCHEDULED_ATTR = "relex.scheduled"
-"""On a loop function that has its schedule and is left as it is."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,8 @@ class ScheduleCpuPass(RelexPass):
 
     A reduction whose order matters keeps it, so that its results stay the same bit for bit.
 
-    With `explain`, a remark at each block says which rule was chosen, and why none of the earlier rules was.
+    With `explain`, a remark at each block says which rule was chosen, and why none of the earlier rules was, and one at
+    each function shows the steps as a `schedule.sequence`.
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -84,8 +83,10 @@ class ScheduleCpuPass(RelexPass):
             if any(map(has_unknown, func.function_type.inputs)):
                 cse(func)  # Fused functions ask for the same sizes again: equal ones are compared by value.
             if self.explain:
-                for decision in schedule_function(func, processor):
-                    warnings.warn(CompileRemark(decision.diagnostic), stacklevel=2)
+                found = scheduled(func, processor)
+                for diagnostic in found.diagnostics:
+                    warnings.warn(CompileRemark(diagnostic), stacklevel=2)
+                found.replace(func)
             else:
                 rewrite_once(func, f"{self.name} {processor}", lambda func: schedule_function(func, processor))
         unmark_constants(op)
@@ -131,12 +132,27 @@ class Scheduled:
     steps: Sequence[PrimitiveOp]
     decisions: Sequence[Decision]
 
+    @property
+    def diagnostics(self) -> Sequence[Diagnostic]:
+        """The decisions as diagnostics, and the steps as a schedule in the form that programs have."""
+        decided = [decision.diagnostic for decision in self.decisions]
+        if not self.steps:
+            return decided
+        name = self.function.sym_name.data
+        sequence = printed(SequenceOp(name, [op.clone() for op in self.steps]))
+        said = diagnose(self.function, f"@{name}: schedule of {len(self.steps)} step{'s' * (len(self.steps) != 1)}")
+        return [*decided, replace(said, notes=(f"to change it, paste this into the program:\n{sequence}",))]
+
+    def replace(self, func: PrimFuncOp) -> None:
+        """Put the function in the place of what it was made from."""
+        if self.function is not func:
+            Rewriter.replace_op(func, self.function)
+
 
 def schedule_function(func: PrimFuncOp, processor: Processor) -> Sequence[Decision]:
     """Schedule each block of a function by the first rule that suits it. Return the decisions, block by block."""
     found = scheduled(func, processor)
-    if found.function is not func:
-        Rewriter.replace_op(func, found.function)
+    found.replace(func)
     return found.decisions
 
 

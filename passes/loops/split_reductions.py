@@ -12,6 +12,7 @@ from xdsl.ir import Region
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import CompileError, fail
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.processors import Processor
 from relex.dialects.target import processor_in
 from relex.dialects.tir import BlockOp, ForOp, InitOp, PrimFuncOp
@@ -54,7 +55,7 @@ class SplitReductionsPass(RelexPass):
         processor = processor_in(op)
         if processor is None:
             return
-        for function in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
+        for function in [f for f in op.ops if isinstance(f, PrimFuncOp) and SCHEDULED_ATTR not in f.attributes]:
             for name in [block.block_name.data for block in blocks_in(function)]:
                 function = _split(function, name, processor)
 

@@ -13,7 +13,8 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.symbols import VerifiesCallee, resolve
+from relex.dialects.relex.calls import PRIMITIVE_ATTR
+from relex.dialects.symbols import VerifiesCallee, lookup, resolve
 from relex.dialects.tir import PrimFuncOp
 
 NamesConstr = ArrayAttr.constr(FlatSymbolRefAttrConstr)
@@ -32,7 +33,8 @@ def names_in(attr: ArrayAttr[SymbolRefAttr] | None) -> list[str]:
 @irdl_op_definition
 class SequenceOp(IRDLOperation):
     """
-    The primitives to apply to a loop function, in order.
+    The primitives to apply to a loop function, in order. The function may be one that passes make of operators: it is
+    named as it is when the primitives are applied.
 
     ```mlir
     schedule.sequence for @relu {
@@ -54,8 +56,10 @@ class SequenceOp(IRDLOperation):
         super().__init__(properties={"function": SymbolRefAttr(function)}, regions=[region])
 
     def verify_callee(self) -> None:
-        """Check that the sequence is for a loop function."""
-        resolve(self, self.function, PrimFuncOp)
+        """Check that the sequence is for a loop function, which passes may make later, also of a group of operators."""
+        callee = lookup(self, self.function)
+        if callee is not None and PRIMITIVE_ATTR not in callee.attributes:
+            resolve(self, self.function, PrimFuncOp)
 
     def verify_(self) -> None:
         if self.body.block.args:

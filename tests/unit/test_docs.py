@@ -104,6 +104,12 @@ def test_explained_schedule(tmp_path: Path) -> None:
         [tool("relex-opt"), *command.split()], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert run.stderr == shown
+    pattern = r"`edited.mlir`\n\n```mlir\n([^`]*)^```$\n\n^`relex-run ([^`]*)`\n\n^```text\n(.*?)^```$"
+    ((program, command, shown),) = re.findall(pattern, page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "edited.mlir").write_text(program)
+    command = [tool("relex-run"), *command.split()]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stderr == shown
 
 
 def test_sizes() -> None:

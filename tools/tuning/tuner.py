@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.errors import CompileError, RelexError
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.processors import processor_of
 from relex.dialects.relex import CallTirOp
 from relex.dialects.schedule import SequenceOp
@@ -96,7 +97,7 @@ class Tuner:
             raise ToolError(f"loops are not scheduled for {target}: there is nothing to tune")
         self._record, self._processor = record, processor
         calls = Counter(op.callee.root_reference.data for op in module.walk() if isinstance(op, CallTirOp))
-        functions = [op for op in module.ops if isinstance(op, PrimFuncOp)]
+        functions = [op for op in module.ops if isinstance(op, PrimFuncOp) and SCHEDULED_ATTR not in op.attributes]
         self.left_out = [op for op in functions if not Harness.takes(op)]
         self.functions = [(op, max(1, calls[op.sym_name.data])) for op in functions if Harness.takes(op)]
 

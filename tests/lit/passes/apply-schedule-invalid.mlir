@@ -1972,3 +1972,9 @@ schedule.sequence for @a_buffer_in_the_loop {
   // expected-error @+1 {{'schedule.cache_write' op expected %T to live outside of the loops around @T}}
   schedule.cache_write @T write 0
 }
+
+// -----
+
+tir.prim_func @f() {}
+// expected-error @+1 {{'schedule.sequence' op expected @g to be a loop function, found @f}}
+schedule.sequence for @g {}

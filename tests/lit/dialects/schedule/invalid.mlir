@@ -2,11 +2,6 @@
 // Below the line of each mistake stands its message, with a caret at its column ("<": column 1);
 // tests/unit/test_dialects_invalid.py compares.
 
-schedule.sequence for @f {}
-//< error: 'schedule.sequence' op expected a 'tir.prim_func' named @f, found no such symbol
-
-// -----
-
 func.func private @f()
 schedule.sequence for @f {}
 //< error: 'schedule.sequence' op expected @f to be a 'tir.prim_func', found a 'func.func'
