@@ -115,7 +115,8 @@ def has_feature(target: Target, feature: str) -> bool:
     host = Target.host()
     if target == host:
         return feature in host.enabled
-    return feature in _features_among(target, (feature,))
+    check_target(target)
+    return feature in features_among(target, (feature,))
 
 
 def provides(target: Target, feature: str | None) -> bool:
@@ -134,16 +135,22 @@ def used_features(target: Target) -> frozenset[str]:
     privileged = baseline_of(host.triple).privileged
     if target == host:
         return host.enabled.difference(privileged)
-    known = {flag[1:] for flag in host.features.split(",") if flag}
-    return _features_among(target, sorted(known.difference(privileged)))
-
-
-def _features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]:
     check_target(target)
+    known = {flag[1:] for flag in host.features.split(",") if flag}
+    return features_among(target, sorted(known.difference(privileged)))
+
+
+def features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]:
+    """Return the candidates that every machine of a valid target has."""
     # Of the same cpu: others have preferences of their own, which AArch64 takes for features.
     given = f"{target.features}," if target.features else ""
     pairs = [(replace(target, features=f"{given}+{name}"), target) for name in candidates]
     return frozenset(name for name, found in zip(candidates, _inlines(target.triple, pairs), strict=True) if found)
+
+
+def is_same_machine(target: Target, other: Target) -> bool:
+    """Return whether two targets have the same features."""
+    return all(_inlines(target.triple, [(target, other), (other, target)]))
 
 
 def _inlines(triple: str, pairs: Iterable[tuple[Target, Target]]) -> list[bool]:

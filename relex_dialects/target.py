@@ -1,6 +1,7 @@
 """The compilation target of a module.
 
-It is the module attribute `relex.target`, set by the first pass of the default pipeline, so that the text carries it:
+It is the module attribute `relex.target`, set by the first pass of the default pipeline, so that the text carries it.
+A processor stands for its features; others are listed:
 
 ```mlir
 builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "skylake-avx512",
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from relex.dialects.errors import fail
 from relex.dialects.machine import Target as Target
 from relex.dialects.processors import Processor, processor_of
+from relex.dialects.short_targets import full_target, short_target
 
 TARGET_ATTR = "relex.target"
 
@@ -33,7 +35,8 @@ def get_target(module: ModuleOp) -> Target | None:
         fields[key] = value.data
     if "triple" not in fields:
         fail(module, f"expected a 'triple' in '{TARGET_ATTR}'")
-    return Target(**fields)
+    target = Target(**fields)
+    return full_target(target) if target.features else target
 
 
 def processor_in(module: ModuleOp) -> Processor | None:
@@ -44,5 +47,6 @@ def processor_in(module: ModuleOp) -> Processor | None:
 
 def set_target(module: ModuleOp, target: Target) -> None:
     """Set the target of a module."""
+    target = short_target(target)
     fields = {"triple": target.triple, "cpu": target.cpu, "features": target.features}
     module.attributes[TARGET_ATTR] = DictionaryAttr({name: StringAttr(value) for name, value in fields.items()})
