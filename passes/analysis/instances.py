@@ -10,7 +10,7 @@ of the store that share everything outside of the loop, but differ in its variab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, i1
@@ -19,12 +19,12 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of
-from relex.dialects.index.atoms import Atom, Extreme, Origin, Quotient, Remainder, Variable
-from relex.dialects.index.constraints import Constraint, System, less, limits_of, same, within
+from relex.dialects.index.atoms import Origin
+from relex.dialects.index.constraints import System, less, limits_of, within
 from relex.dialects.index.domains import constant_value
-from relex.dialects.index.expr import Index, IndexExpr
+from relex.dialects.index.expr import Index
 from relex.dialects.index.from_ir import EXPRESSIONS
-from relex.dialects.index.values import replace_atoms
+from relex.dialects.index.linear import LinearForms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.indices import stated_name
 from relex.passes.analysis.choices import CHOICES, condition_of, type_limits
@@ -34,21 +34,17 @@ LARGEST_SIZE = 2**47
 """An upper bound on the elements of a buffer; index arithmetic on sizes does not wrap around."""
 
 
-class Instance:
+class Instance(LinearForms):
     """One run of `op`, which is in `scope`, within the run of that scope that `outer` belongs to."""
 
     def __init__(
         self, op: Operation, outer: Instance | None = None, scope: Operation | None = None, *, conditions: bool = True
     ):
+        super().__init__()
         self.op = op
-        self.system = System()
-        """The conditions under which this run takes place, given the run of the shared scope."""
-        self.variables: set[Variable] = set()
-        """The variables that belong to this instance alone."""
         self._outer = outer
         self._scope = scope
         self._forms: dict[SSAValue, Index] = {}
-        self._terms: dict[Atom, Index] = {}
         self._sizes: dict[object, Index] = {}
         idle = idle_loops(op)
         child = op
@@ -70,26 +66,6 @@ class Instance:
         if value not in self._forms:
             self._forms[value] = self._make_form(value)
         return self._forms[value]
-
-    def new(
-        self,
-        name: str,
-        limits: tuple[int, int],
-        *alternatives: Callable[[Index], System],
-        origin: Origin = Origin.COUNTER,
-    ) -> Index:
-        """Return a fresh variable about which one of the systems holds."""
-        variable = Variable(name, origin, *limits)
-        self.variables.add(variable)
-        form = IndexExpr.of(variable)
-        self.require(System.of(Constraint(form - limits[0]), Constraint(form * -1 + limits[1])))
-        if alternatives:
-            self.require(System.any_of(alternative(form) for alternative in alternatives))
-        return form
-
-    def require(self, system: System) -> None:
-        """Add a condition to the system."""
-        self.system &= system
 
     def size(self, buffer: SSAValue, dimension: int) -> Index:
         """Return the size of a buffer in a dimension."""
@@ -122,29 +98,6 @@ class Instance:
             text = name or f"size({name_of(buffer)}, {dimension})"
             self._sizes[key] = self.new(text, (0, LARGEST_SIZE), origin=Origin.SIZE)
         return self._sizes[key]
-
-    def linear(self, index: Index) -> Index:
-        """Return an expression with variables in place of its quotients, remainders and extremes."""
-        return replace_atoms(index, self._linear_term)
-
-    def _linear_term(self, atom: Atom) -> Index | None:
-        if isinstance(atom, Quotient | Remainder | Extreme) and atom not in self._terms:
-            self._terms[atom] = self._new_term(atom, limits_of(IndexExpr.of(atom)))
-        return self._terms.get(atom)
-
-    def _new_term(self, atom: Quotient | Remainder | Extreme, limits: tuple[int, int]) -> Index:
-        if isinstance(atom, Quotient):
-            dividend, divisor = self.linear(atom.dividend), atom.divisor
-            return self.new("quotient", limits, lambda q: within(dividend - q * divisor, divisor))
-        if isinstance(atom, Remainder):
-            quotient = IndexExpr.of(Quotient(atom.dividend, atom.divisor))
-            rest = self.linear(atom.dividend - quotient * atom.divisor)
-            return self.new("remainder", limits, lambda r: System.of(same(r, rest)))
-        a, b = map(self.linear, atom.operands)
-        found = self.new(atom.which, limits, lambda m: System.of(same(m, a)), lambda m: System.of(same(m, b)))
-        sign = 1 if atom.which == "min" else -1
-        self.require(System.of(Constraint((a - found) * sign), Constraint((b - found) * sign)))
-        return found
 
     def _make_form(self, value: SSAValue) -> Index:
         if (constant := constant_value(value)) is not None:

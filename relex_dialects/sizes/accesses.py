@@ -18,6 +18,7 @@ from relex.dialects.index.expr import Index, IndexExpr, constant_of, has_values,
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, count
+from relex.dialects.sizes.implied import always_holds
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.verification import executes
@@ -79,11 +80,14 @@ def _require_inside(index: Index, size: Size, analysis: SizeAnalysis, is_natural
     if all(isinstance(s, int) for s in (low, high, size)):
         return True  # All is static: the verifier of blocks has checked it.
     # Nothing is accessed if a loop has no iterations: both sides are multiplied by the trip counts.
-    runs = count([extent for extent in extents.values() if extent is not None])
+    trips = tuple(extent for extent in extents.values() if extent is not None)
+    runs = count(trips)
     bounds = [(high + 1, size)] if is_natural else [(0, low), (high + 1, size)]
     for lhs, rhs in bounds:
         plain = Requirement(lhs, "<=", rhs)
-        says_it_all = constant == 0 or plain.holds
+        if always_holds(plain, analysis.required, positive=trips):
+            continue
+        says_it_all = constant == 0
         analysis.require(plain if says_it_all else Requirement(lhs * runs, "<=", rhs * runs))
     return True
 

@@ -28,6 +28,7 @@ from relex.dialects.sizes.attributes import (
     stated_results,
 )
 from relex.dialects.sizes.expressions import Size, Sizes
+from relex.dialects.sizes.implied import needed
 from relex.dialects.sizes.limits import bytes_of, limits
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
@@ -93,6 +94,11 @@ class SizeAnalysis:
         lhs, rhs = self._solver.solved([refused.lhs, refused.rhs])
         fail(self._op, f"expected sizes with {refused}, found {lhs} and {rhs}")
 
+    @property
+    def required(self) -> tuple[Requirement, ...]:
+        """The requirements so far that depend on the run."""
+        return tuple(self._solver.left)
+
     def callee(self, symbol: SymbolRefAttr) -> FunctionSizes:
         """Return the sizes of a function that the current op calls."""
         found = SymbolTable.lookup_symbol(self._op, symbol)
@@ -141,7 +147,7 @@ class SizeAnalysis:
         inputs = tuple(map(self._solver.solved, entered))
         given = list(zip(signature_of(self._function).inputs, inputs, strict=True))
         computed = [(value.type, sizes) for value, sizes in self.sizes_by_value().items()]
-        requirements = dict.fromkeys([*self._solver.left, *limits(given, computed)])
+        requirements = needed(list(dict.fromkeys([*self._solver.left, *limits(given, computed)])))
         outputs = tuple(map(self._solver.solved, results))
         memory = self._solver.solved(self._own_memory + size for size in self._memory_of_callees)
         found = FunctionSizes(inputs, outputs, tuple(requirements), tuple(dict.fromkeys(memory)))
