@@ -33,7 +33,7 @@ from relex.dialects.relex import (
     TakeOp,
 )
 from relex.dialects.relex.types import SizedType, without_names
-from relex.dialects.sizes import IndexExpr, Size, Sizes, count, name_of_size
+from relex.dialects.sizes import IndexExpr, Size, Sizes, count, larger, name_of_size, never_negative
 from relex.frontend import op
 from relex.frontend.expressions import AnyOperand, Call, Constant, Expr, Operand
 from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of
@@ -229,6 +229,8 @@ def _from_sizes(array: Array) -> Expr:
 def _from_size(size: Size) -> Expr:
     if not isinstance(size, IndexExpr):
         return Known(np.array([size], np.int64))
+    if not never_negative(size):
+        return op.subtract(_from_size(larger(size, 0)), _from_size(larger(-size, 0)))
     return op.strided_slice(op.iota(shape=[str(size + 1)], dtype=i64), [0], [str(size)], [str(size + 1)])
 
 

@@ -172,12 +172,14 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
         if base in nodes:
             place = nodes.index(base)
             return lambda arguments, tensors, sizes: viewed(arguments[place], steps, sizes)
+        is_condition = isinstance(base, torch.fx.Node) and isinstance(base.meta.get("val"), torch.SymBool)
         if base not in computed:
-            value = found.get(base, base)
+            value = bool(found[base]) if is_condition else found.get(base, base)
             return lambda arguments, tensors, sizes: value
         place = order.index(base)
         if isinstance(computed[base], IndexExpr):
-            return lambda arguments, tensors, sizes: int(tensors[place])
+            kind = bool if is_condition else int
+            return lambda arguments, tensors, sizes: kind(tensors[place])
         dimensions = orders[base]
         if dimensions == sorted(dimensions):
             return lambda arguments, tensors, sizes: viewed(tensors[place], steps, sizes)

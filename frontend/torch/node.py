@@ -56,6 +56,7 @@ class Node(Site):
     def common_type(self) -> Attribute:
         """The element type to which torch converts the operands."""
         given = [argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument for argument in self.fx.args]
+        given = [True if isinstance(value, torch.SymBool) else value for value in given]
         dtypes = [value for value in given if isinstance(value, torch.Tensor | int | float | bool | torch.SymInt)]
         return element_type_for(torch.result_type(*dtypes[:2]) if len(dtypes) > 1 else dtypes[0].dtype)
 

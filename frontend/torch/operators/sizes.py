@@ -12,6 +12,7 @@ from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
 from relex.frontend.importing.values import plain
 from relex.frontend.torch import Node, Tensor, imports, refuse
+from relex.frontend.torch.library import torch
 from relex.frontend.torch.table import IMPORTS
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
@@ -28,6 +29,53 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 for _name, _function in ARITHMETIC.items():
     IMPORTS.add(plain(_function), _name)
 IMPORTS.add(plain(operator.neg), "operator.neg")
+IMPORTS.add(plain(sum), "torch.sym_sum")
+
+
+def _at_least(x: Any, y: Any) -> Any:
+    return smaller(larger(x - y + 1, 0), 1)
+
+
+CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "operator.ge": _at_least,
+    "operator.le": lambda x, y: _at_least(y, x),
+    "operator.gt": lambda x, y: _at_least(x, y + 1),
+    "operator.lt": lambda x, y: _at_least(y, x + 1),
+    "operator.eq": lambda x, y: smaller(_at_least(x, y), _at_least(y, x)),
+    "operator.ne": lambda x, y: larger(_at_least(x, y + 1), _at_least(y, x + 1)),
+    "operator.and_": smaller,
+    "operator.or_": larger,
+}
+"""Conditions on sizes that are known at run time, and of conditions: numbers that are 0 or 1."""
+
+
+def _condition(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def imported(node: Node, x: Any, y: Any) -> Any:
+        if not isinstance(x, IndexExpr) and not isinstance(y, IndexExpr):
+            return node.fx.target(x, y)
+        if isinstance(x, float) or isinstance(y, float):
+            refuse("a comparison of a float with a size that is open; 'shapes' closes them")
+        if node.name in ("and_", "or_") and not isinstance(node.results[0], torch.SymBool):
+            refuse("bits of a size that is open; 'shapes' closes them")
+        return function(x, y)
+
+    return imported
+
+
+for _name, _function in CONDITIONS.items():
+    IMPORTS.add(_condition(_function), _name)
+
+
+@imports("torch.sym_not", "operator.not_")
+def negated(node: Node, condition: Any) -> Any:
+    """Whether a condition is false."""
+    return 1 - condition if isinstance(condition, IndexExpr) else not condition
+
+
+@imports("torch.sym_ite")
+def choice(node: Node, condition: Any, x: Any, y: Any) -> Any:
+    """One of two sizes, by a condition."""
+    return y + condition * (x - y) if isinstance(condition, IndexExpr) else x if condition else y
 
 
 @imports("operator.getitem")
@@ -67,8 +115,6 @@ def assert_true(node: Node, condition: Tensor, message: str = "", *token: object
 
 
 CHECKS = "_assert_scalar _assert_tensor_metadata sym_constrain_range sym_constrain_range_for_size"
-CONDITIONS = "eq ge gt le lt ne and_ or_ not_"
 
-IMPORTS.add(_nothing, "torch.sym_not", "torch._check")
+IMPORTS.add(_nothing, "torch._check")
 IMPORTS.add(_nothing, *(f"aten.{name}" for name in CHECKS.split()))
-IMPORTS.add(_nothing, *(f"operator.{name}" for name in CONDITIONS.split()))
