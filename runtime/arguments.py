@@ -131,9 +131,12 @@ def _as_ndarray(value: Any, where: str, accepted: str) -> Array:
         raise DTypeError(f"{where}: expected an array without a mask, found a MaskedArray; fill it first")
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(cast(Any, value))
+    # Imported for the programs that are called with tensors.
+    from relex.dialects.dlpack import from_dlpack
+
     is_tensor = hasattr(value, "__dlpack__")
     try:
-        return np.from_dlpack(value) if is_tensor else np.asarray(memoryview(value))
+        return from_dlpack(value) if is_tensor else np.asarray(memoryview(value))
     except Exception as e:
         kind = type(value).__name__
         if is_tensor:

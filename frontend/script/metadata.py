@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from relex.dialects.arrays import Array, as_array
+from relex.dialects.arrays import Array
+from relex.dialects.dlpack import as_array
 from relex.dialects.errors import DTypeError
 from relex.dialects.readers import METADATA
 from relex.frontend.script.source import ScriptError, shown

@@ -147,6 +147,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     values: dict[str, Value] = {}
     places: list[int] = []
     for i, node in enumerate(nodes):
+        if not node.users:
+            continue
         value = node.meta["val"]
         if not node.users:
             continue

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.dtypes import DTYPES, numpy_dtype
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.expressions import Expr, Operand
@@ -18,6 +19,10 @@ from relex.frontend.importing.values import Known, Tensor
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import module_path
 from relex.frontend.torch.tensors import element_type_for
+
+FLOAT8 = DTYPES["float8_e4m3fn"]
+FLOAT8_LIMIT = 448.0
+"""The largest number of the only type to which torch converts larger ones, infinity included, as this number."""
 
 Value = Operand | IndexExpr
 """An operand of arithmetic: a tensor, a number or a size."""
@@ -72,7 +77,10 @@ class Node(Site):
             return tensor
         if isinstance(tensor, Known) and tensor.array.size == 1 and not tensor.is_symbolic:
             return Known(tensor.array.astype(numpy_dtype(element_type)))
-        return self.tensor(op.astype(tensor, element_type))
+        narrow = tensor
+        if element_type == FLOAT8:
+            narrow = op.clip(self.typed(tensor, f32), -FLOAT8_LIMIT, FLOAT8_LIMIT)
+        return self.tensor(op.astype(narrow, element_type))
 
     def like_result(self, array: Any) -> Known:
         """Return an array with the element type of the result."""

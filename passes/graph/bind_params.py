@@ -14,7 +14,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from relex.dialects.arrays import Array, as_array, np
+from relex.dialects.arrays import Array, np
+from relex.dialects.dlpack import as_array
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, UnknownNameError, expect_kind, fail
 from relex.dialects.functions import argument_names

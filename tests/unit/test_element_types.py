@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from programs import LEVELS, Array, interpreted
 from xdsl.ir import Attribute
 
+from relex.dialects.dlpack import FLOATS, from_dlpack, tensor_in
 from relex.dialects.dtypes import ELEMENT_TYPES, integer_limits, record_of, size_in_bytes
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.errors import DTypeError
@@ -128,3 +130,49 @@ def test_library_functions_and_saved_programs(tmp_path: Path) -> None:
         np.testing.assert_array_equal(z, x + np.array([0.5, -3.0], ml_dtypes.bfloat16))
         assert (z.dtype, y.dtype, y.tolist()) == (x.dtype, np.uint16, [65024, 65024])
     assert seen == ["bfloat16 uint16"] * len(functions)
+
+
+class Foreign:
+    """A tensor of another library that has an element type of this code in DLPack: integers of the same bits here."""
+
+    def __init__(self, bits: Array, code: int, *, versioned: bool = True):
+        self._bits, self._code, self._versioned = bits, code, versioned
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if options and not self._versioned:
+            raise TypeError("unexpected keyword arguments")
+        capsule = self._bits.__dlpack__(**options)
+        head = tensor_in(capsule)
+        assert head is not None
+        head.code = self._code
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._bits.__dlpack_device__()
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+@pytest.mark.parametrize(("code", "name"), FLOATS.items())
+def test_tensors_of_floats_that_numpy_lacks(code: int, name: str, versioned: bool) -> None:
+    pytest.importorskip("ml_dtypes")
+    element = ELEMENTS[name]
+    values = np.array([[1.5, -2.0, 0.5], [0.0, 8.0, 1.0]], element.numpy)
+    bits = values.view(f"u{element.size}")
+    shared = from_dlpack(Foreign(bits, code, versioned=versioned))
+    assert shared.dtype == element.numpy
+    assert np.shares_memory(shared, bits)
+    main = build(IDENTITY.replace("2x", "2x3x").replace("bf16", name))["main"]
+    np.testing.assert_array_equal(main(Foreign(bits, code, versioned=versioned)), values)
+    strided = np.repeat(bits, 2, axis=1)[:, ::2]
+    np.testing.assert_array_equal(main(Foreign(strided, code, versioned=versioned)), values)
+
+
+def test_tensors_of_types_that_nobody_has() -> None:
+    main = build(IDENTITY)["main"]
+    bits = np.zeros(2, np.uint16)
+    # A type of DLPack that is none of relex, and bf16 of another width.
+    for tensor in (Foreign(bits, 8), Foreign(bits.view(np.uint8), 4), Foreign(np.zeros(2, np.uint32), 4)):
+        with pytest.raises(DTypeError, match="expected a DLPack tensor that NumPy can read, found Foreign"):
+            main(tensor)
+    with pytest.raises(DTypeError, match="argument 'x': expected dtype bfloat16, found uint16"):
+        main(Foreign(bits, 1))
