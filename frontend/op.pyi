@@ -357,8 +357,14 @@ def ewise_fma(x: Operand, y: Operand, z: Operand) -> Call:
 def exp(operand: Operand) -> Call:
     """The exponential function."""
 
+def exp2(operand: Operand) -> Call:
+    """Two to the power of each element."""
+
 def expand_dims(operand: Operand, axis: int | Sequence[int]) -> Call:
     """The tensor with new dimensions of size 1, which become the dimensions `axis` of the result."""
+
+def expm1(operand: Operand) -> Call:
+    """`exp(x) - 1`, exact near zero as well."""
 
 def floor(operand: Operand) -> Call:
     """The largest integer not above the element."""
@@ -441,6 +447,15 @@ def less_equal(lhs: Operand, rhs: Operand) -> Call:
 
 def log(operand: Operand) -> Call:
     """The natural logarithm; minus infinity for zero, NaN for negative numbers."""
+
+def log10(operand: Operand) -> Call:
+    """The logarithm to base 10; minus infinity for zero, NaN for negative numbers."""
+
+def log1p(operand: Operand) -> Call:
+    """`log(1 + x)`, exact near zero as well; minus infinity for -1, NaN for smaller numbers."""
+
+def log2(operand: Operand) -> Call:
+    """The logarithm to base 2; minus infinity for zero, NaN for negative numbers."""
 
 def log_softmax(data: Operand, axis: int = -1) -> Call:
     """The logarithm of the softmax, computed as `x - max(x) - log(sum(exp(x - max(x))))`."""

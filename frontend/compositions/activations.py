@@ -10,7 +10,7 @@ from relex.frontend.expressions import Operand
 
 def softplus(x: Operand) -> Operand:
     """Return `log(1 + exp(x))`, without overflow."""
-    return op.maximum(x, 0) + op.log(1.0 + op.exp(op.negative(op.abs(x))))
+    return op.maximum(x, 0) + op.log1p(op.exp(op.negative(op.abs(x))))
 
 
 def leaky_relu(x: Operand, slope: Operand) -> Operand:
@@ -21,7 +21,7 @@ def leaky_relu(x: Operand, slope: Operand) -> Operand:
 def elu(x: Operand, alpha: float, scale: float = 1.0, input_scale: float = 1.0) -> Operand:
     """Return `x` above zero, and an exponential function below it, scaled."""
     inner = x if input_scale == 1 else op.multiply(x, input_scale)
-    low, high = op.multiply(op.exp(inner) - 1.0, alpha * scale), x if scale == 1 else op.multiply(x, scale)
+    low, high = op.multiply(op.expm1(inner), alpha * scale), x if scale == 1 else op.multiply(x, scale)
     return op.where(op.less_equal(x, 0), low, high)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import DTYPES, numpy_dtype
+from relex.dialects.dtypes import DTYPES, is_emulated, numpy_dtype
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.expressions import Expr, Operand
@@ -81,6 +81,11 @@ class Node(Site):
         if element_type == FLOAT8:
             narrow = op.clip(self.typed(tensor, f32), -FLOAT8_LIMIT, FLOAT8_LIMIT)
         return self.tensor(op.astype(narrow, element_type))
+
+    def widened(self, x: Value) -> Tensor:
+        """Return an operand with elements of the type of the result, or of f32 if that is smaller: in this type torch
+        computes what takes several steps."""
+        return self.typed(x, f32 if is_emulated(self.result_type) else self.result_type)
 
     def like_result(self, array: Any) -> Known:
         """Return an array with the element type of the result."""

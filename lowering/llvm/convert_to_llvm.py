@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
@@ -40,6 +41,10 @@ TO_LLVM = ConversionTable(
 
 A rule for an op of another dialect goes here: `TO_LLVM.rule(MyOp)`.
 """
+
+for _op in (math.ExpM1Op, math.Log1pOp):
+    # Without the library they would be a sum with 1, which has no digits left for small numbers.
+    TO_LLVM[_op] = MATH_TO_LIBM[_op]
 
 _REMOVES = {
     "convert-linalg-to-loops": "linalg",

@@ -1,15 +1,16 @@
-"""Powers of f32, computed in f64 as `2**(y log2(x))`.
+"""Powers of f32, computed in f64 as `2**(y log2(x))`, and what these are made of: `exp2`, `log2` and `log10`.
 
 What has no logarithm, and the sign, are found on the bits of the f32, in twice as many lanes as an f64 has.
 """
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf, log, sqrt
 
 from xdsl.dialects.builtin import f32, f64
 
 from relex.lowering.math_approximations.coefficients import EXP2, LOG2
+from relex.lowering.math_approximations.formulas import with_others
 from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats, rounder
 
 EXP2_RANGE = (-151.0, 129.0)
@@ -25,6 +26,21 @@ def power(x: Floats, y: Floats) -> Floats:
     result = _exp2(logarithm * y.to(f64)).to(f32).bits
     magnitude = _is_one(x, y).choose(result.constant(_ONE), result)
     return (magnitude ^ ((x.bits ^ size.bits) & _is_odd(y))).as_floats(x.value.type)
+
+
+def exp2(x: Floats) -> Floats:
+    """Compute the power of two."""
+    return _exp2(x.to(f64)).to(f32)
+
+
+def log2(x: Floats) -> Floats:
+    """Compute the logarithm of the magnitude."""
+    return with_others(x, _log2(abs(x).to(f64)).to(f32))
+
+
+def log10(x: Floats) -> Floats:
+    """Compute a part of the logarithm to base 2."""
+    return with_others(x, (_log2(abs(x).to(f64)) * (log(2) / log(10))).to(f32))
 
 
 def _log2(x: Floats) -> Floats:

@@ -60,7 +60,8 @@ def _comparison(on_float: str, on_integer: str, on_unsigned: str) -> Scalar:
 
 
 _FLOAT_FUNCTIONS = (
-    *(math.CopySignOp, math.FloorOp, math.CeilOp, math.TruncOp, math.SqrtOp, math.ExpOp, math.LogOp, math.ErfOp),
+    *(math.CopySignOp, math.FloorOp, math.CeilOp, math.TruncOp, math.SqrtOp, math.ErfOp),
+    *(math.ExpOp, math.Exp2Op, math.ExpM1Op, math.LogOp, math.Log1pOp, math.Log2Op, math.Log10Op),
     *(math.SinOp, math.CosOp, math.TanOp, math.AsinOp, math.AcosOp, math.AtanOp),
     *(math.SinhOp, math.CoshOp, math.TanhOp, math.AsinhOp, math.AcoshOp, math.AtanhOp),
 )

@@ -155,8 +155,13 @@ if TYPE_CHECKING:
     from relex.dialects.relex.unary import BitcastOp as BitcastOp
     from relex.dialects.relex.unary import ClipOp as ClipOp
     from relex.dialects.relex.unary import ErfOp as ErfOp
+    from relex.dialects.relex.unary import Exp2Op as Exp2Op
+    from relex.dialects.relex.unary import Expm1Op as Expm1Op
     from relex.dialects.relex.unary import ExpOp as ExpOp
     from relex.dialects.relex.unary import GeluOp as GeluOp
+    from relex.dialects.relex.unary import Log1pOp as Log1pOp
+    from relex.dialects.relex.unary import Log2Op as Log2Op
+    from relex.dialects.relex.unary import Log10Op as Log10Op
     from relex.dialects.relex.unary import LogOp as LogOp
     from relex.dialects.relex.unary import NegativeOp as NegativeOp
     from relex.dialects.relex.unary import RsqrtOp as RsqrtOp

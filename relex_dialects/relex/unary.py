@@ -106,6 +106,71 @@ class LogOp(FloatFunction):
 
 
 @irdl_op_definition
+class Exp2Op(FloatFunction):
+    """
+    Two to the power of each element.
+
+    ```mlir
+    %y = relex.exp2 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.exp2"
+
+
+@irdl_op_definition
+class Expm1Op(FloatFunction):
+    """
+    `exp(x) - 1`, exact near zero as well.
+
+    ```mlir
+    %y = relex.expm1 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.expm1"
+
+
+@irdl_op_definition
+class Log1pOp(FloatFunction):
+    """
+    `log(1 + x)`, exact near zero as well; minus infinity for -1, NaN for smaller numbers.
+
+    ```mlir
+    %y = relex.log1p %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.log1p"
+
+
+@irdl_op_definition
+class Log2Op(FloatFunction):
+    """
+    The logarithm to base 2; minus infinity for zero, NaN for negative numbers.
+
+    ```mlir
+    %y = relex.log2 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.log2"
+
+
+@irdl_op_definition
+class Log10Op(FloatFunction):
+    """
+    The logarithm to base 10; minus infinity for zero, NaN for negative numbers.
+
+    ```mlir
+    %y = relex.log10 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "relex.log10"
+
+
+@irdl_op_definition
 class TanhOp(FloatFunction):
     """
     The hyperbolic tangent.

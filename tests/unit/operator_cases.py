@@ -54,7 +54,9 @@ from relex.dialects.relex import (
     EqualOp,
     ErfOp,
     EwiseFMAOp,
+    Exp2Op,
     ExpandDimsOp,
+    Expm1Op,
     ExpOp,
     FloorDivideOp,
     FloorModOp,
@@ -72,6 +74,9 @@ from relex.dialects.relex import (
     LeftShiftOp,
     LessEqualOp,
     LessOp,
+    Log1pOp,
+    Log2Op,
+    Log10Op,
     LogicalAndOp,
     LogicalNotOp,
     LogicalOrOp,
@@ -159,7 +164,8 @@ def _bools(*shape: int) -> Array:
     return random_array(_RNG, "bool", shape)
 
 
-UNARY = (AbsOp, ErfOp, ExpOp, FloorOp, GeluOp, LogOp, NegativeOp, ReluOp, RsqrtOp, SigmoidOp, SiluOp, SqrtOp, TanhOp)
+EXPONENTIALS = (ExpOp, Exp2Op, Expm1Op, LogOp, Log1pOp, Log2Op, Log10Op, TanhOp, ErfOp)
+UNARY = (*EXPONENTIALS, AbsOp, FloorOp, GeluOp, NegativeOp, ReluOp, RsqrtOp, SigmoidOp, SiluOp, SqrtOp)
 BINARY = (AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp, MinimumOp, PowerOp)
 TRIGONOMETRY = (SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp, CoshOp, AsinhOp, AcoshOp, AtanhOp)
 ROUNDINGS = (FloorOp, CeilOp, TruncOp, RoundOp)

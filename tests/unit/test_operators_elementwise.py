@@ -24,6 +24,8 @@ from relex.dialects.relex import (
     CosOp,
     EqualOp,
     ErfOp,
+    Exp2Op,
+    Expm1Op,
     ExpOp,
     FloorDivideOp,
     FloorModOp,
@@ -34,6 +36,9 @@ from relex.dialects.relex import (
     LeftShiftOp,
     LessEqualOp,
     LessOp,
+    Log1pOp,
+    Log2Op,
+    Log10Op,
     LogicalAndOp,
     LogOp,
     ModOp,
@@ -68,7 +73,12 @@ ULPS: dict[type[Operator], int] = {
     SqrtOp: 0,
     RsqrtOp: 0,
     ExpOp: 4,
+    Exp2Op: 4,
+    Expm1Op: 4,
     LogOp: 4,
+    Log1pOp: 4,
+    Log2Op: 4,
+    Log10Op: 4,
     TanhOp: 4,
     ErfOp: 4,
     SigmoidOp: 6,
@@ -76,6 +86,7 @@ ULPS: dict[type[Operator], int] = {
     GeluOp: 8,
 }
 COMPARISONS = (EqualOp, NotEqualOp, LessOp, LessEqualOp, GreaterOp, GreaterEqualOp)
+LOGARITHMS = (LogOp, Log1pOp, Log2Op, Log10Op)
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (17,), (0, 3), (3, 1, 5), (2, 3, 1, 4))
 PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((), ()),
@@ -102,7 +113,7 @@ DTYPES = list(EXTREMES)
 
 def positive(operator: type[Operator], x: Array) -> Array:
     """Numbers that the operator has results for."""
-    return abs(x) if operator in (SqrtOp, RsqrtOp, LogOp) else x
+    return abs(x) if operator in (SqrtOp, RsqrtOp, *LOGARITHMS) else x
 
 
 # Every fifth operator, so that each shape is met: they all have one legalization.
@@ -133,7 +144,7 @@ def test_function_special_values(operator: type[Operator], dtype: str) -> None:
     check(operator, np.array(EXTREMES[dtype], dtype), ulps=ULPS[operator])
 
 
-@pytest.mark.parametrize("operator", [AbsOp, NegativeOp, *ROUNDINGS, SignOp, RsqrtOp])
+@pytest.mark.parametrize("operator", [AbsOp, NegativeOp, *ROUNDINGS, SignOp, RsqrtOp, Expm1Op, Log1pOp])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_signs_of_zeros(operator: type[Operator], dtype: str) -> None:
     x = np.array([0.0, -0.0], dtype)

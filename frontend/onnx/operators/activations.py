@@ -22,21 +22,21 @@ def prelu(node: Node, x: Tensor, slope: Tensor) -> Operand:
 @imports("Elu")
 def elu(node: Node, x: Tensor) -> Operand:
     """Exponential below zero."""
-    return op.where(op.less(x, 0), (op.exp(x) - 1.0) * node.number("alpha"), x)
+    return activations.elu(x, node.number("alpha"))
 
 
 @imports("Celu")
 def celu(node: Node, x: Tensor) -> Operand:
     """Exponential below zero, scaled."""
     alpha = node.number("alpha")
-    return op.where(op.less(x, 0), (op.exp(x / alpha) - 1.0) * alpha, x)
+    return activations.elu(x, alpha, 1.0, 1 / alpha)
 
 
 @imports("Selu")
 def selu(node: Node, x: Tensor) -> Operand:
     """Exponential below zero, all of it scaled."""
     alpha, gamma = node.number("alpha"), node.number("gamma")
-    return op.where(op.less_equal(x, 0), (op.exp(x) * alpha - alpha) * gamma, x * gamma)
+    return activations.elu(x, alpha, gamma)
 
 
 @imports("HardSigmoid")

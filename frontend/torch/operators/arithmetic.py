@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
+from relex.frontend.compositions.special_functions import hypot
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import Value
 from relex.frontend.torch.table import IMPORTS
@@ -36,7 +37,6 @@ IN_RESULT_TYPE: dict[str, Callable[[Operand, Operand], Operand]] = {
     "aten.bitwise_right_shift": op.right_shift,
     "aten.__lshift__": op.left_shift,
     "aten.__rshift__": op.right_shift,
-    "aten.hypot": lambda x, y: op.sqrt(op.add(op.multiply(x, x), op.multiply(y, y))),
 }
 """Functions of operands that are converted to the type of the result first."""
 
@@ -137,11 +137,20 @@ def product_added(node: Node, x: Value, y: Value, z: Value, value: float = 1) ->
     return op.add(node.typed(x), function(_scaled(node.typed(y), value), node.typed(z)))
 
 
+@imports("aten.hypot")
+def hypotenuse(node: Node, x: Value, y: Value) -> Operand:
+    """The length of a vector of two numbers."""
+    return node.typed(hypot(node.widened(x), node.widened(y)))
+
+
 @imports("aten.lerp")
 def interpolated(node: Node, x: Value, y: Value, weight: Value) -> Operand:
-    """Numbers between those of two tensors."""
-    a = node.typed(x)
-    return op.add(a, op.multiply(node.typed(weight), op.subtract(node.typed(y), a)))
+    """Numbers between those of two tensors, each exact where the weight is 0 or 1."""
+    a, b, w = (node.widened(value) for value in (x, y, weight))
+    difference = op.subtract(b, a)
+    from_first = op.add(a, op.multiply(w, difference))
+    from_second = op.subtract(b, op.multiply(difference, op.subtract(1.0, w)))
+    return node.typed(op.where(op.less(op.abs(w), 0.5), from_first, from_second))
 
 
 _ROOTS: dict[float, Callable[[Operand], Operand]] = {0.5: op.sqrt, -0.5: op.rsqrt, -1: lambda x: op.divide(1.0, x)}

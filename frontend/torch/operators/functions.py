@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log
 from typing import Any
 
 from xdsl.dialects.builtin import i1
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import elu, gelu_by_tanh, hard_sigmoid, leaky_relu, softplus
+from relex.frontend.compositions.special_functions import erfc
 from relex.frontend.torch import Node, Operand, Tensor, imports
 from relex.frontend.torch.node import Value
 from relex.frontend.torch.table import IMPORTS
@@ -27,14 +27,18 @@ FUNCTIONS: dict[str, Callable[[Operand], Operand]] = {
     "cosh": op.cosh,
     "erf": op.erf,
     "exp": op.exp,
+    "exp2": op.exp2,
+    "expm1": op.expm1,
     "floor": op.floor,
     "log": op.log,
+    "log10": op.log10,
+    "log1p": op.log1p,
+    "log2": op.log2,
     "neg": op.negative,
     "relu": op.relu,
     "reciprocal": lambda x: op.divide(1.0, x),
     "rsqrt": op.rsqrt,
     "sigmoid": op.sigmoid,
-    "sign": op.sign,
     "silu": op.silu,
     "sin": op.sin,
     "sinh": op.sinh,
@@ -43,48 +47,64 @@ FUNCTIONS: dict[str, Callable[[Operand], Operand]] = {
     "tan": op.tan,
     "tanh": op.tanh,
     "trunc": op.trunc,
-    "exp2": lambda x: op.exp(op.multiply(x, log(2.0))),
-    "erfc": lambda x: op.subtract(1.0, op.erf(x)),
-    "log10": lambda x: op.multiply(op.log(x), 1 / log(10.0)),
-    "log2": lambda x: op.multiply(op.log(x), 1 / log(2.0)),
     "relu6": lambda x: op.clip(x, 0.0, 6.0),
-    "selu": lambda x: elu(x, 1.6732632423543772, 1.0507009873554805),
+}
+"""Functions of a tensor that is converted to the type of the result first."""
+
+COMPOSITIONS: dict[str, Callable[[Operand], Operand]] = {
     "hardsigmoid": hard_sigmoid,
     "hardswish": lambda x: op.multiply(x, hard_sigmoid(x)),
     "log_sigmoid": lambda x: op.negative(softplus(op.negative(x))),
     "mish": lambda x: op.multiply(x, op.tanh(softplus(x))),
+    "selu": lambda x: elu(x, 1.6732632423543772, 1.0507009873554805),
     "softsign": lambda x: op.divide(x, 1.0 + op.abs(x)),
 }
-"""Functions of a tensor that is converted to the type of the result first."""
+"""Functions of a tensor in several steps: floats that are smaller than f32 are rounded after the last one."""
 
 WITH_NUMBER: dict[str, Callable[[Operand, float], Operand]] = {
     "celu": lambda x, alpha: elu(x, alpha, 1.0, 1 / alpha),
+    "hardshrink": lambda x, limit: op.where(op.less_equal(op.abs(x), limit), 0.0, x),
     "leaky_relu": leaky_relu,
-    "hardshrink": lambda x, limit: op.where(op.greater(op.abs(x), limit), x, 0.0),
     "softshrink": lambda x, limit: op.subtract(x, op.clip(x, -limit, limit)),
 }
-"""Functions of a tensor and a number."""
+"""The same, of a tensor and a number."""
 
 CHANGELESS = ("ceil", "floor", "trunc", "round")
 """Functions that leave integers as they are."""
 
 
-def _in_result_type(name: str, function: Callable[..., Operand]) -> Callable[..., Operand]:
-    def imported(node: Node, x: Value, *numbers: float) -> Operand:
+def _in_result_type(name: str, function: Callable[[Operand], Operand]) -> Callable[..., Operand]:
+    def imported(node: Node, x: Value) -> Operand:
         y = node.typed(x)
-        return y if name in CHANGELESS and not node.is_float(y) else function(y, *numbers)
+        return y if name in CHANGELESS and not node.is_float(y) else function(y)
 
     return imported
 
 
-for _name, _function in {**FUNCTIONS, **WITH_NUMBER, "elu": elu}.items():
+def _in_steps(function: Callable[..., Operand]) -> Callable[..., Operand]:
+    def imported(node: Node, x: Value, *numbers: float) -> Operand:
+        return node.typed(function(node.widened(x), *numbers))
+
+    return imported
+
+
+for _name, _function in FUNCTIONS.items():
     IMPORTS.add(_in_result_type(_name, _function), f"aten.{_name}")
+for _name, _function in {**COMPOSITIONS, **WITH_NUMBER, "elu": elu}.items():
+    IMPORTS.add(_in_steps(_function), f"aten.{_name}")
 
 
 @imports("aten.threshold")
 def threshold(node: Node, x: Tensor, limit: float, value: float) -> Operand:
     """`x` above a limit, else a number."""
-    return op.where(op.greater(x, node.typed(limit)), x, node.typed(value))
+    y = node.widened(x)
+    return node.typed(op.where(op.less_equal(y, limit), value, y))
+
+
+@imports("aten.sign")
+def sign(node: Node, x: Tensor) -> Operand:
+    """-1, 0 or 1; 0 for NaN."""
+    return op.where(op.isnan(x), 0.0, op.sign(x)) if node.is_float(x) else op.sign(x)
 
 
 @imports("aten.round")
@@ -92,7 +112,11 @@ def rounded(node: Node, x: Tensor, decimals: int = 0) -> Operand:
     """The nearest integer, or multiple of a power of ten."""
     if not node.is_float(x):
         return x
-    return op.divide(op.round(op.multiply(x, 10.0**decimals)), 10.0**decimals) if decimals else op.round(x)
+    if not decimals:
+        return op.round(x)
+    y, unit = node.widened(x), 10.0 ** abs(decimals)
+    shift, back = (op.multiply, op.divide) if decimals > 0 else (op.divide, op.multiply)
+    return node.typed(back(op.round(shift(y, unit)), unit))
 
 
 @imports("aten.bitwise_not")
@@ -101,36 +125,25 @@ def bitwise_not(node: Node, x: Tensor) -> Operand:
     return op.logical_not(x) if node.result_type == i1 else op.bitwise_not(x)
 
 
-@imports("aten.log1p")
-def log1p(node: Node, x: Value) -> Operand:
-    """`log(1 + x)`, exact for small numbers: the rounding error of the sum is corrected."""
-    y = node.typed(x)
-    total = node.tensor(op.add(y, 1.0))
-    exact = op.multiply(op.log(total), op.divide(y, op.subtract(total, 1.0)))
-    return op.where(op.equal(total, 1.0), y, op.where(op.isfinite(total), exact, op.log(total)))
-
-
-@imports("aten.expm1")
-def expm1(node: Node, x: Value) -> Operand:
-    """`exp(x) - 1`, by a hyperbolic tangent near zero, where the difference would be inexact."""
-    y = node.typed(x)
-    half = node.tensor(op.tanh(op.multiply(y, 0.5)))
-    near = op.divide(op.multiply(half, 2.0), op.subtract(1.0, half))
-    return op.where(op.less(op.abs(y), 0.5), near, op.exp(y) - 1.0)
+@imports("aten.erfc")
+def complement(node: Node, x: Value) -> Operand:
+    """1 minus the error function."""
+    return erfc(node, node.typed(x))
 
 
 @imports("aten.gelu")
 def gelu(node: Node, x: Tensor, approximate: str) -> Operand:
     """The Gaussian error linear unit, exact or by a hyperbolic tangent."""
-    return gelu_by_tanh(x) if approximate == "tanh" else op.gelu(x)
+    return node.typed(gelu_by_tanh(node.widened(x))) if approximate == "tanh" else op.gelu(x)
 
 
 @imports("aten.softplus")
 def scaled_softplus(node: Node, x: Tensor, beta: float, threshold: float) -> Operand:
-    """`log(1 + exp(beta * x)) / beta`, and `x` where that is the same."""
-    if beta == 1:
-        return softplus(x)
-    return op.divide(softplus(op.multiply(x, float(beta))), float(beta))
+    """`log(1 + exp(beta * x)) / beta`, and `x` where `beta * x` is above a threshold."""
+    y = node.widened(x)
+    inner = y if beta == 1 else op.multiply(y, float(beta))
+    soft = softplus(inner) if beta == 1 else op.divide(softplus(inner), float(beta))
+    return node.typed(op.where(op.greater(inner, float(threshold)), y, soft))
 
 
 @imports("aten.prelu", "aten._prelu_kernel")
@@ -145,11 +158,12 @@ def prelu(node: Node, x: Tensor, slope: Tensor) -> Operand:
 @imports("aten.logit")
 def logit(node: Node, x: Tensor, epsilon: float | None) -> Operand:
     """The inverse of the logistic function."""
-    y = x if epsilon is None else op.clip(x, epsilon, 1 - epsilon)
-    return op.log(op.divide(y, op.subtract(1.0, y)))
+    wide = node.widened(x)
+    y = wide if epsilon is None else op.clip(wide, epsilon, 1 - epsilon)
+    return node.typed(op.log(op.divide(y, op.subtract(1.0, y))))
 
 
 @imports("aten.rrelu")
 def rrelu(node: Node, x: Tensor, lower: float, upper: float, *options: Any) -> Operand:
     """A line with a knee at zero: the slope is the mean of two when not in training."""
-    return leaky_relu(x, (lower + upper) / 2)
+    return node.typed(leaky_relu(node.widened(x), (lower + upper) / 2))

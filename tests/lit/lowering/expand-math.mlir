@@ -9,6 +9,8 @@
 // STRICT: float @"llvm.exp.f32"(
 // STRICT: <4 x double> @"llvm.tanh.v4f64"(
 // STRICT: float @"erff"(
+// STRICT: float @"expm1f"(
+// STRICT: float @"log1pf"(
 
 // CHECK-LABEL: func.func @scalar
 // CHECK-NEXT: [[LOW:%.+]] = arith.constant -1.040000e+02 : f32
@@ -41,11 +43,15 @@ func.func @vectors(%x: vector<4xf64>) -> (vector<4xf64>, vector<4xf64>) {
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: math.log
 // CHECK-NOT: math.erf
+// CHECK-NOT: math.expm1
+// CHECK-NOT: math.log1p
 // CHECK:     func.return
-func.func @others(%x: vector<3xf32>, %y: f32) -> (vector<3xf32>, f32) {
+func.func @others(%x: vector<3xf32>, %y: f32) -> (vector<3xf32>, f32, f32, vector<3xf32>) {
   %0 = math.log %x : vector<3xf32>
   %1 = math.erf %y : f32
-  func.return %0, %1 : vector<3xf32>, f32
+  %2 = math.expm1 %y : f32
+  %3 = math.log1p %x : vector<3xf32>
+  func.return %0, %1, %2, %3 : vector<3xf32>, f32, f32, vector<3xf32>
 }
 
 // Angles are reduced in f64.
