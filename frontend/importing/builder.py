@@ -33,10 +33,12 @@ from relex.dialects.relex import (
     TakeOp,
 )
 from relex.dialects.relex.types import SizedType, without_names
-from relex.dialects.sizes import IndexExpr, Size, Sizes, count, larger, name_of_size, never_negative
+from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, count, larger, name_of_size, never_negative
+from relex.dialects.sizes.attributes import state_requirements
 from relex.frontend import op
 from relex.frontend.expressions import AnyOperand, Call, Constant, Expr, Operand
-from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of
+from relex.frontend.importing.conditions import requirements_of
+from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of, refuse
 from relex.frontend.open_sizes import OpenSizes
 
 FOLDED = 1 << 16
@@ -70,6 +72,7 @@ class Builder(OpenSizes):
         self._assumed: tuple[Tensor, ...] = ()
         """The conditions under which the results of the current part of the model are used."""
         self._checked: set[Hashable] = set()
+        self._requirements: list[Requirement] = []
         self._emitted: dict[Expr, Sequence[Tensor]] = {}
         self._constants: dict[Known, SSAValue] = {}
         self._last_constant: Operation | None = None
@@ -138,6 +141,7 @@ class Builder(OpenSizes):
         keep_argument_names(function, self._names)
         for i, dims in enumerate(self._dims):
             state_dims(function, i, dims)
+        state_requirements(function, self._requirements)
         return function
 
     @contextmanager
@@ -160,6 +164,15 @@ class Builder(OpenSizes):
         # xDSL reads strings of other characters as bytes.
         text = message.encode("ascii", "backslashreplace").decode()
         self.add(AssertOp(condition.value, text, None if index is None else self.value(index)))
+
+    def require(self, condition: Size, message: str) -> None:
+        """Let the function take sizes only for which a condition on them holds. Raises `RelexError` if it holds for
+        none."""
+        for requirement in requirements_of(condition):
+            if requirement.holds is False:
+                refuse(message or f"expected {requirement}")
+            if requirement not in self._requirements:
+                self._requirements.append(requirement)
 
     def is_first_check(self, *what: Hashable) -> bool:
         """Return whether nothing like this was checked before, under the same conditions."""

@@ -20,7 +20,8 @@ from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
 from relex.frontend.torch.graphs import Importer, Value
 from relex.frontend.torch.library import torch
-from relex.frontend.torch.program import expect_inference, results_of, size_names, size_of
+from relex.frontend.torch.program import expect_inference, results_of
+from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
 from relex.frontend.torch.views import View, order_in_memory, sizes_at, viewed, views_of

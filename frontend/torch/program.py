@@ -10,14 +10,16 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
-from relex.dialects.sizes import Size, count, named
+from relex.dialects.sizes import Size, named
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.graphs import Missing, reading, size_name
+from relex.frontend.importing.graphs import Missing, reading
 from relex.frontend.importing.values import Computed, Known, refuse
 from relex.frontend.torch import operators as operators
 from relex.frontend.torch.graphs import Importer, Value
+from relex.frontend.torch.guards import conditions
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import diagnostic_at
+from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of, element_type_for
 
@@ -30,9 +32,13 @@ def import_program(program: Any, file: str, shapes: Mapping[str, int], weights_a
 
 def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
     expect_inference(program.graph, file)
-    program = decomposed(program)
+    checked, program = program, decomposed(program)
     importer = Importer(Builder(file))
-    values = _Inputs(program, importer, shapes).read(weights_as_arguments)
+    inputs = _Inputs(program, importer, shapes)
+    values = inputs.read(weights_as_arguments)
+    with importer.collecting(partial(importer.report, "the sizes")):
+        for condition in conditions(checked, inputs.sizes, inputs.given, file):
+            importer.builder.require(condition, "")
     signature = program.graph_signature
     for name in (*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()):
         importer.problems.append(Diagnostic(f"'{name}' changes in place: a program has no state", file))
@@ -108,6 +114,16 @@ class _Inputs:
             known = ", ".join(sorted(self.names.values())) or "none"
             raise RelexError(f"'shapes' expected names among {known}, found {', '.join(sorted(unknown))}")
 
+    @property
+    def sizes(self) -> dict[Any, Size]:
+        """The sizes that torch's symbols stand for."""
+        return {symbol: self.shapes.get(name, named(name)) for symbol, name in self.names.items()}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What torch knows of the inputs of a call by name, in order."""
+        return {name: self.nodes[name].meta["val"] for name in self.program.graph_signature.user_inputs}
+
     def read(self, weights_as_arguments: bool) -> dict[str, Value]:
         """Return the value of each input."""
         signature = self.program.graph_signature
@@ -138,8 +154,7 @@ class _Inputs:
             if value is None or isinstance(value, int | float | bool | str):
                 return value
             refuse(f"expected a tensor, found a {type(value).__name__}")
-        names = {symbol: self.shapes.get(name, named(name)) for symbol, name in self.names.items()}
-        sizes = [size_of(size, names) for size in value.shape]
+        sizes = [size_of(size, self.sizes) for size in value.shape]
         return self.importer.builder.add_argument(shown, element_type_for(value.dtype), sizes)
 
     def _constant(self, path: str, tensors: Mapping[str, Any]) -> Value:
@@ -149,46 +164,3 @@ class _Inputs:
         if id(tensor) not in self._weights:
             self._weights[id(tensor)] = Known(array_of(tensor), path)
         return self._weights[id(tensor)]
-
-
-def size_names(placeholders: Any) -> dict[Any, str]:
-    """Return names for the symbols in the sizes of inputs: those of `torch.export.Dim` where torch remembers them."""
-    symbols: dict[Any, str] = {}
-    for node in placeholders:
-        for size in getattr(node.meta.get("val"), "shape", ()):
-            if isinstance(size, torch.SymInt):
-                env = size.node.shape_env
-                for symbol in sorted(size.node.expr.free_symbols, key=str):
-                    symbols.setdefault(symbol, size_name(str(_given_name(env, symbol) or symbol)))
-    return symbols
-
-
-def _given_name(env: Any, symbol: Any) -> str | None:
-    names: Mapping[str, str] = getattr(env, "source_name_to_debug_name", {})
-    for source in getattr(env, "var_to_sources", {}).get(symbol, ()):
-        text = source.name if isinstance(source.name, str) else source.name()
-        if text in names:
-            return names[text]
-    return None
-
-
-def size_of(size: Any, names: Mapping[Any, Size]) -> Size:
-    """Return a size of torch: a number, or an expression of symbols."""
-    return _index(size.node.expr, names) if isinstance(size, torch.SymInt) else int(size)
-
-
-def _index(expr: Any, names: Mapping[Any, Size]) -> Size:
-    if expr.is_Integer:
-        return int(expr)
-    if expr in names:
-        return names[expr]
-    parts = [_index(part, names) for part in expr.args]
-    match type(expr).__name__:
-        case "Add":
-            return sum(parts[1:], parts[0])
-        case "Mul":
-            return count(parts)
-        case "FloorDiv" if isinstance(parts[1], int):
-            return parts[0] // parts[1]
-        case _:
-            refuse(f"the size {expr}; 'shapes' closes the sizes in it")

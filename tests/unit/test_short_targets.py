@@ -63,7 +63,7 @@ def machine(cpu: str, changed: Mapping[str, bool]) -> Target:
     """A machine that lists all features: those of a processor, but for some."""
     names = [flag[1:] for flag in HOST.features.split(",")]
     known = features_among(Target(X86, cpu), names)
-    has = {name: name in known for name in names} | changed
+    has = {**{name: name in known for name in names}, **changed}
     return Target(X86, cpu, ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(has.items())))
 
 
@@ -93,7 +93,10 @@ def test_processors_that_may_lack_anything() -> None:
 
 
 def test_all_are_named_if_llvm_does_not_confirm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relex.dialects.features.is_same_machine", lambda *_: False)
+    def never(one: Target, other: Target) -> bool:
+        return False
+
+    monkeypatch.setattr("relex.dialects.features.is_same_machine", never)
     assert differing_features(HOST) == HOST.features
 
 
@@ -135,7 +138,12 @@ def test_texts_of_other_machines_are_not_changed() -> None:
 def test_llvm_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The answer is kept in the cache; where there is none, each process asks."""
     asked: list[Target] = []
-    monkeypatch.setattr(short_targets, "differing_features", lambda target: asked.append(target) or "+mine")
+
+    def ask(target: Target) -> str:
+        asked.append(target)
+        return "+mine"
+
+    monkeypatch.setattr(short_targets, "differing_features", ask)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("RELEX_CACHE", raising=False)
     assert [kept_features(HOST) for _ in range(2)] == ["+mine", "+mine"]

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i1
 
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
+from relex.frontend.importing.conditions import CONDITIONS
 from relex.frontend.importing.values import plain
 from relex.frontend.torch import Node, Tensor, imports, refuse
 from relex.frontend.torch.library import torch
@@ -32,23 +33,6 @@ IMPORTS.add(plain(operator.neg), "operator.neg")
 IMPORTS.add(plain(sum), "torch.sym_sum")
 
 
-def _at_least(x: Any, y: Any) -> Any:
-    return smaller(larger(x - y + 1, 0), 1)
-
-
-CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "operator.ge": _at_least,
-    "operator.le": lambda x, y: _at_least(y, x),
-    "operator.gt": lambda x, y: _at_least(x, y + 1),
-    "operator.lt": lambda x, y: _at_least(y, x + 1),
-    "operator.eq": lambda x, y: smaller(_at_least(x, y), _at_least(y, x)),
-    "operator.ne": lambda x, y: larger(_at_least(x, y + 1), _at_least(y, x + 1)),
-    "operator.and_": smaller,
-    "operator.or_": larger,
-}
-"""Conditions on sizes that are known at run time, and of conditions: numbers that are 0 or 1."""
-
-
 def _condition(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def imported(node: Node, x: Any, y: Any) -> Any:
         if not isinstance(x, IndexExpr) and not isinstance(y, IndexExpr):
@@ -63,7 +47,7 @@ def _condition(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 for _name, _function in CONDITIONS.items():
-    IMPORTS.add(_condition(_function), _name)
+    IMPORTS.add(_condition(_function), f"operator.{_name}")
 
 
 @imports("torch.sym_not", "operator.not_")
@@ -114,7 +98,13 @@ def assert_true(node: Node, condition: Tensor, message: str = "", *token: object
     node.expect(node.typed(op.reshape(condition, []), i1), message or "expected a number other than zero")
 
 
-CHECKS = "_assert_scalar _assert_tensor_metadata sym_constrain_range sym_constrain_range_for_size"
+@imports("aten._assert_scalar")
+def require(node: Node, condition: Size, message: str = "") -> None:
+    """Let the program take sizes only for which a condition holds."""
+    node.builder.require(condition, message)
+
+
+CHECKS = "_assert_tensor_metadata sym_constrain_range sym_constrain_range_for_size"
 
 IMPORTS.add(_nothing, "torch._check")
 IMPORTS.add(_nothing, *(f"aten.{name}" for name in CHECKS.split()))

@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/20_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/21_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -19,10 +19,11 @@
 // CHECK-NEXT: 14_remove-unused.mlir
 // CHECK-NEXT: 15_fuse-attention.mlir
 // CHECK-NEXT: 16_annotate-fast-math.mlir
-// CHECK-NEXT: 17_annotate-noalias.mlir
-// CHECK-NEXT: 18_fold-init-blocks.mlir
-// CHECK-NEXT: 19_interchange-loops.mlir
-// CHECK-NEXT: 20_legalize-ops.mlir
+// CHECK-NEXT: 17_apply-schedule.mlir
+// CHECK-NEXT: 18_annotate-noalias.mlir
+// CHECK-NEXT: 19_fold-init-blocks.mlir
+// CHECK-NEXT: 20_interchange-loops.mlir
+// CHECK-NEXT: 21_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.

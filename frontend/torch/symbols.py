@@ -1,0 +1,63 @@
+"""Sizes of torch that are only known at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from relex.dialects.sizes import Size, count, larger, smaller
+from relex.frontend.importing.graphs import size_name
+from relex.frontend.importing.values import refuse
+from relex.frontend.torch.library import torch
+
+
+def size_names(placeholders: Any) -> dict[Any, str]:
+    """Return names for the symbols in the sizes of inputs: those of `torch.export.Dim` where torch remembers them."""
+    symbols: dict[Any, str] = {}
+    for node in placeholders:
+        for size in getattr(node.meta.get("val"), "shape", ()):
+            if isinstance(size, torch.SymInt):
+                env = size.node.shape_env
+                for symbol in sorted(size.node.expr.free_symbols, key=str):
+                    symbols.setdefault(symbol, size_name(str(_given_name(env, symbol) or symbol)))
+    return symbols
+
+
+def _given_name(env: Any, symbol: Any) -> str | None:
+    names: Mapping[str, str] = getattr(env, "source_name_to_debug_name", {})
+    for source in getattr(env, "var_to_sources", {}).get(symbol, ()):
+        text = source.name if isinstance(source.name, str) else source.name()
+        if text in names:
+            return names[text]
+    return None
+
+
+def size_of(size: Any, names: Mapping[Any, Size]) -> Size:
+    """Return a size of torch: a number, or an expression of symbols."""
+    return _index(size.node.expr, names) if isinstance(size, torch.SymInt) else int(size)
+
+
+def _index(expr: Any, names: Mapping[Any, Size]) -> Size:
+    if expr.is_Integer:
+        return int(expr)
+    if expr in names:
+        return names[expr]
+    parts = [_index(part, names) for part in expr.args]
+    match type(expr).__name__:
+        case "Add":
+            return sum(parts[1:], parts[0])
+        case "Mul":
+            return count(parts)
+        case "FloorDiv" if isinstance(parts[1], int):
+            return parts[0] // parts[1]
+        case "Mod" | "PythonMod" if isinstance(parts[1], int):
+            return parts[0] % parts[1]
+        case "Pow" if isinstance(parts[1], int) and parts[1] > 0:
+            return count([parts[0]] * parts[1])
+        case "Max":
+            return reduce(larger, parts)
+        case "Min":
+            return reduce(smaller, parts)
+        case _:
+            refuse(f"the size {expr}; 'shapes' closes the sizes in it")
