@@ -75,7 +75,7 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
     // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
-    // annotate-fast-math,apply-schedule{existing=true},annotate-noalias,fold-init-blocks,interchange-loops,
+    // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
     // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
@@ -129,7 +129,7 @@ def pipeline(
         images.insert(1, WinogradConv2dPass())
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     flags, schedules = AnnotateFastMathPass(), ApplySchedulePass(existing=True)
-    by_hand = [flags, schedules, AnnotateNoaliasPass(), FoldInitBlocksPass(), InterchangeLoopsPass()]
+    by_hand = [flags, AnnotateNoaliasPass(), schedules, FoldInitBlocksPass(), InterchangeLoopsPass()]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]

@@ -28,10 +28,10 @@ class ApplySchedulePass(RelexPass):
     Applies every `schedule.sequence` to its function, step by step, and removes it. A step that would change what the
     function computes, or that does not fit it, is an error at that step.
 
-    The default compilation runs it twice: before fusion, with `existing`, for the functions that exist; right before
-    `schedule-cpu`, with `final`, for functions that were made meanwhile. Both mark the functions, so that `fuse-ops`
-    and the passes that choose schedules leave them as they are. Without `existing`, a schedule for a function that does
-    not exist is an error.
+    The default compilation runs it twice: before fusion, with `existing`, for the functions that exist, unless their
+    sequence is `final`; right before `schedule-cpu`, with `final`, for all that are left. Both mark the functions, so
+    that `fuse-ops` and the passes that choose schedules leave them as they are. Without `existing`, a schedule for a
+    function that does not exist is an error.
 
     With `explain`, a remark at each schedule says that it was applied.
 
@@ -74,7 +74,7 @@ class ApplySchedulePass(RelexPass):
     explain: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        sequences = [o for o in op.ops if isinstance(o, SequenceOp)]
+        sequences = [o for o in op.ops if isinstance(o, SequenceOp) and not (self.existing and o.final)]
         pairs = [(s, f) for s in sequences if (f := _function_of(s, op)) is not None]
         if not self.existing and len(pairs) < len(sequences):
             _fail_without_function(op, next(s for s in sequences if _function_of(s, op) is None))

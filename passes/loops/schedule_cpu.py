@@ -139,7 +139,7 @@ class Scheduled:
         if not self.steps:
             return decided
         name = self.function.sym_name.data
-        sequence = printed(SequenceOp(name, [op.clone() for op in self.steps]))
+        sequence = printed(SequenceOp(name, [op.clone() for op in self.steps], final=True))
         said = diagnose(self.function, f"@{name}: schedule of {len(self.steps)} step{'s' * (len(self.steps) != 1)}")
         return [*decided, replace(said, notes=(f"to change it, paste this into the program:\n{sequence}",))]
 

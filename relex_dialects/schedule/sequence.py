@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
@@ -34,12 +34,16 @@ def names_in(attr: ArrayAttr[SymbolRefAttr] | None) -> list[str]:
 class SequenceOp(IRDLOperation):
     """
     The primitives to apply to a loop function, in order. The function may be one that passes make of operators: it is
-    named as it is when the primitives are applied.
+    named as it is when the primitives are applied. In the default compilation, a `final` sequence takes the place of
+    the default schedule: it is for the loops that passes before it leave, also of functions that exist.
 
     ```mlir
     schedule.sequence for @relu {
       schedule.split @j by [?, 8]
       schedule.vectorize @j_1
+    }
+    schedule.sequence final for @fused_dense_relu {
+      schedule.parallel @i0
     }
     ```
     """
@@ -47,13 +51,16 @@ class SequenceOp(IRDLOperation):
     name = "schedule.sequence"
 
     function = prop_def(FlatSymbolRefAttrConstr)
+    final = opt_prop_def(UnitAttr)
     body = region_def("single_block")
 
     traits = traits_def(MemoryWriteEffect(), NoTerminator(), VerifiesCallee())
 
-    def __init__(self, function: str, body: Sequence[Operation] | Region = ()):
+    def __init__(self, function: str, body: Sequence[Operation] | Region = (), *, final: bool = False):
         region = body if isinstance(body, Region) else Region(Block(body))
-        super().__init__(properties={"function": SymbolRefAttr(function)}, regions=[region])
+        super().__init__(
+            properties={"function": SymbolRefAttr(function), "final": UnitAttr() if final else None}, regions=[region]
+        )
 
     def verify_callee(self) -> None:
         """Check that the sequence is for a loop function, which passes may make later, also of a group of operators."""
@@ -70,16 +77,17 @@ class SequenceOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> SequenceOp:
+        final = parser.parse_optional_keyword("final") is not None
         parser.parse_keyword("for")
         name = parser.parse_symbol_name().data
-        attributes = parser.parse_optional_attr_dict_with_keyword(("function",))
-        op = cls(name, parser.parse_region(()))
+        attributes = parser.parse_optional_attr_dict_with_keyword(("function", "final"))
+        op = cls(name, parser.parse_region(()), final=final)
         if attributes is not None:
             op.attributes |= attributes.data
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" for ")
+        printer.print_string(" final for " if self.final is not None else " for ")
         printer.print_attribute(self.function)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")

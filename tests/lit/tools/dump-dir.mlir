@@ -19,8 +19,8 @@
 // CHECK-NEXT: 14_remove-unused.mlir
 // CHECK-NEXT: 15_fuse-attention.mlir
 // CHECK-NEXT: 16_annotate-fast-math.mlir
-// CHECK-NEXT: 17_apply-schedule.mlir
-// CHECK-NEXT: 18_annotate-noalias.mlir
+// CHECK-NEXT: 17_annotate-noalias.mlir
+// CHECK-NEXT: 18_apply-schedule.mlir
 // CHECK-NEXT: 19_fold-init-blocks.mlir
 // CHECK-NEXT: 20_interchange-loops.mlir
 // CHECK-NEXT: 21_legalize-ops.mlir
