@@ -150,8 +150,8 @@ OPERATORS: dict[type[ast.AST], Function] = {
 _MATH = {op.name.removeprefix("math."): Scalar(op) for op in math.Math.operations}
 
 _SAME_NAMES = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor", "log"),
-    *("log1p", "log2", "log10"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2", "expm1"),
+    *("floor", "log", "log1p", "log2", "log10"),
     *("rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
 )
 """Functions that the math dialect and scripts call the same."""

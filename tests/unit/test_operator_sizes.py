@@ -28,5 +28,6 @@ def test_no_operator_is_forgotten() -> None:
 @pytest.mark.parametrize("growth", GROWTHS, ids=str)
 def test_code_stays_as_long(growth: Growth) -> None:
     large = code_size(growth.program(4096, f64), TARGET)
-    # With 256 elements, tiles may be others, as everything fits into the first-level cache.
-    assert large <= FEW or large <= 1.5 * code_size(growth.program(1024, f64), TARGET)
+    # With 256 elements, tiles may be others, as everything fits into the first-level cache; with 1024, nothing may be
+    # left over at the end of a row.
+    assert large <= FEW or large <= 1.5 * max(code_size(growth.program(n, f64), TARGET) for n in (256, 1024))

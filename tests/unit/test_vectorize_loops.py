@@ -269,9 +269,10 @@ CASES.update({f"fused_signed_{n}": fused(n, "floordivsi", "remsi") for n in (6, 
 def reduction(combine: str, start: str, element: str, *, exact: bool = True, guard: bool = False, n: int = 16) -> Case:
     """The rows of a matrix, combined by an op on %y and %x; with `guard`, the first 12 elements of them."""
     before, behind = ("scf.if %c {", "}") if guard else ("", "")
+    attribute = "relex.strict" if exact else ""
     return Case(
         f"""
-tir.prim_func @{{name}}(%X: memref<3x{n}x{element}>) outs(%Y: memref<3x{element}>) {{
+tir.prim_func @{{name}}(%X: memref<3x{n}x{element}>) outs(%Y: memref<3x{element}>) attributes {{{attribute}}} {{
   %start = arith.constant {start} : {element}
   %limit = arith.constant 11 : index
   tir.for %i, {{kind}} %k in (3, {n}) {{
