@@ -43,6 +43,9 @@ atexit.register(gc.freeze)
 class ToolError(RelexError):
     """An invalid request to a tool: a missing file, an unknown pass."""
 
+    status = 1
+    """The exit code of the tool."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -191,7 +194,8 @@ def compile_warnings(show: Callable[[Diagnostic], None]) -> Generator[None]:
 
 
 def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
-    """Run the body of a command-line tool and return its exit code, 0 or 1, or 130 after an interrupt.
+    """Run the body of a command-line tool and return its exit code: 0, 1, `status` of a `ToolError`, or 130 after an
+    interrupt.
 
     Errors are printed to stderr in one format; `debug` lets them propagate, so that Python prints its traceback.
     """
@@ -212,7 +216,7 @@ def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
         if debug:
             raise
         print_diagnostic(_explained(tool, e))
-        return 1
+        return e.status if isinstance(e, ToolError) else 1
     return 0
 
 

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from relex.reference.fuzzing.fuzz import Finding, FuzzError
 
 
+class NotTestedError(ToolError):
+    """Raised when a pass changes none of the programs that it is tried on."""
+
+    status = 2
+
+
 @dataclass(frozen=True)
 class FuzzOptions:
     """The options of `--fuzz`."""
@@ -54,7 +60,8 @@ class FuzzPass:
     """The tool's arguments that the pass depends on."""
 
     def run(self, program: ModuleOp | None) -> str:
-        """Return a report. Raises `FuzzError`, which names the file, for a mistake."""
+        """Return a report. Raises `FuzzError`, which names the file, for a mistake, and `NotTestedError` if no program
+        tests the pass."""
         # Imported here, as other uses of the tool do not need them.
         from relex.reference.fuzzing.fuzz import Finding, find_mistake
         from relex.reference.fuzzing.trials import Settings
@@ -66,6 +73,9 @@ class FuzzPass:
             raise ToolError(str(e)) from e
         if isinstance(found, Finding):
             raise self._error(found, program)
+        if not found.is_tested:
+            hint = "a larger number" if program is not None else "a program that it changes, or a larger number"
+            raise NotTestedError(f"pass '{self.p.name}' was not tested: {found}\nnote: try it on {hint} of programs")
         return f"pass '{self.p.name}': {found}\n"
 
     def _error(self, finding: Finding, program: ModuleOp | None) -> FuzzError:

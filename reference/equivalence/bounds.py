@@ -91,6 +91,14 @@ class BoundedNumbers(Numbers):
         """Return the function that bounds the result of an op."""
         return RULES.find(op) or known_if_operands_are
 
+    def of_loops(self) -> BoundedNumbers:
+        """Return the numbers for the loops that operators run as."""
+        return type(self)()
+
+    def result_of(self, op: Operator, result: Any) -> Any:
+        """Return a result of a graph operator with the spread that it has in a program."""
+        return result
+
     def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
         def run(*arrays: Array) -> None:
             count = len(arrays) - outputs
@@ -107,7 +115,7 @@ class BoundedNumbers(Numbers):
         types = [TensorType(element_type_of(value.dtype), value.shape) for value in values]
         key = (op, *types)
         if key not in self._loops:
-            self._loops[key] = as_loops(op, types, type(self)())
+            self._loops[key] = as_loops(op, types, self.of_loops())
         loops = self._loops[key]
         found = evaluate(*values)
         results = cast("tuple[Array, ...]", found) if isinstance(found, tuple) else (found,)
@@ -117,6 +125,7 @@ class BoundedNumbers(Numbers):
         else:
             outputs = tuple(self.fresh_array(r.shape, r.dtype, element_type_of(r.dtype)) for r in results)
             loops(*map(Buffer.read_only, map(np.asarray, arrays)), *map(Buffer, outputs))
+        outputs = tuple(self.result_of(op, output) for output in outputs)
         return outputs if isinstance(found, tuple) else outputs[0]
 
 

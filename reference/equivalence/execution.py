@@ -28,8 +28,9 @@ from relex.dialects.errors import (
 from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
+from relex.passes.numerics import Numerics, exact
+from relex.reference.equivalence.approximation import numbers_for
 from relex.reference.equivalence.bounded import Bounded, Undecided, bounded_dtype, plain, spread_of
-from relex.reference.equivalence.bounds import BoundedNumbers
 from relex.reference.equivalence.interface import Interface, NotComparable, Spec, find_function
 
 # The interpreter's tables are filled by its modules.
@@ -75,7 +76,7 @@ class Runner:
         self.module = module
         self._program = Program(module, numbers=Numbers(checked=True))
         self._code: LoadedCode | None = None
-        self._bounded: dict[type[BoundedNumbers], Program] = {}
+        self._bounded: dict[Numerics, Program] = {}
         self.symbolic: dict[object, Any] = {}
         """The results of functions on symbols, kept from one proof to the next."""
 
@@ -111,11 +112,11 @@ class Runner:
         interface: Interface,
         arguments: Sequence[Any],
         shapes: Shapes,
-        kind: type[BoundedNumbers] = BoundedNumbers,
+        numerics: Numerics = exact,
     ) -> list[Array]:
-        """Return how far apart two correct results of a call may lie, elementwise: as the ops say, or in the arithmetic
-        of numbers of that kind. Raises `NotComparable` if that is unknown."""
-        program = self._bounded.setdefault(kind, Program(self.module, numbers=kind()))
+        """Return how far apart two correct results of a call may lie, elementwise: as the ops say, and as a pass of
+        these numerics may change them. Raises `NotComparable` if that is unknown."""
+        program = self._bounded.setdefault(numerics, Program(self.module, numbers=numbers_for(numerics)))
         inputs = [
             value if spec.is_index else plain(_input(spec, value))
             for spec, value in zip(interface.inputs, arguments, strict=True)

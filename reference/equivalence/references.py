@@ -21,7 +21,6 @@ from relex.dialects.tir import PrimFuncOp
 from relex.passes.loops.annotate_fast_math import AnnotateFastMathPass
 from relex.passes.numerics import Numerics, reassociates
 from relex.reference.equivalence import sizes
-from relex.reference.equivalence.bounds import BoundedNumbers
 from relex.reference.equivalence.comparison import (
     Mismatch,
     find_mismatch,
@@ -32,7 +31,6 @@ from relex.reference.equivalence.comparison import (
 )
 from relex.reference.equivalence.execution import Fails, Outcome, Rounding, Runner, UnknownSizes
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
-from relex.reference.equivalence.reassociation import ReassociatedNumbers
 from relex.reference.equivalence.samples import KINDS, Sample, samples
 
 
@@ -191,8 +189,7 @@ class Reference:
         """
 
         def bounds(program: Reference) -> list[Array]:
-            kind = ReassociatedNumbers if numerics.reassociates else BoundedNumbers
-            return program.runner.spreads(self.name, program.interface, arguments, self.shapes(outcome), kind)
+            return program.runner.spreads(self.name, program.interface, arguments, self.shapes(outcome), numerics)
 
         def bounds_if_any(program: Reference) -> list[Array]:
             try:

@@ -30,6 +30,20 @@ class FuzzReport:
     """The reasons why changed programs could not be compared, and how often."""
     applied: Counter[str] = field(default_factory=Counter[str])
     """The number of applications of each rule or pattern."""
+    tried: Counter[str] = field(default_factory=Counter[str])
+    """The number of programs of each kind, such as `graph` and `loops`."""
+    changed_kinds: Counter[str] = field(default_factory=Counter[str])
+    """The number of programs of each kind that the pass changed."""
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether any program says something about the pass: one that it changed, and that was compared."""
+        return self.changed > 0
+
+    @property
+    def unchanged_kinds(self) -> list[str]:
+        """The kinds of programs of which the pass changed none: nothing is known about them."""
+        return [kind for kind in self.tried if not self.changed_kinds[kind]]
 
     @property
     def unused(self) -> list[str]:
@@ -37,11 +51,15 @@ class FuzzReport:
         return [rule for rule, count in self.applied.items() if not count]
 
     def __str__(self) -> str:
-        lines = [f"{self.programs} programs, {self.changed} of them changed: no mistake found"]
+        untested = "none of them changed and compared"
+        found = f"{self.changed} of them changed: no mistake found" if self.is_tested else untested
+        lines = [f"{self.programs} programs, {found}"]
         lines += [f"  {count:5} times {rule}" for rule, count in self.applied.items() if count]
         for what, reasons in (("refused", self.refused), ("not compared", self.skipped)):
             if reasons:
                 lines.append(f"  {reasons.total():5} programs {what}, as: {reasons.most_common(1)[0][0]}")
+        if self.is_tested and self.unchanged_kinds:
+            lines.append(f"  changed none of the kinds: {', '.join(self.unchanged_kinds)}")
         return "\n".join([*lines, *(f"  never applied: {rule}" for rule in self.unused)])
 
 
@@ -103,12 +121,14 @@ def fuzz_pass(
 
     Programs are those that the rules of a pass describe, and variants of them: other sizes, ranks, element types and
     properties, broadcasting, dynamic and empty sizes, values with further users, constants, operators around a match. A
-    pass without rules gets random graphs, mostly of the operators that its code names, at the level at which it works;
-    with `program`, any pass gets that one first, and then variants of it. Errors that the pass raises by `fail` refuse
-    a program and are no mistakes.
+    pass without rules gets random graphs, mostly of the operators that its code names, and loops in which an order
+    counts, at the level at which it works; with `program`, any pass gets that one first, and then variants of it.
+    Errors that the pass raises by `fail` refuse a program and are no mistakes.
 
     Equal arguments give equal programs. `samples` is how often each kind of numbers is drawn, as for `check_pass`; a
     run of the pass that takes more than `seconds` of processor time counts as endless.
+
+    A pass that changes no program is not tested: `is_tested` of the report says so.
 
     ```python
     def test_my_pass():
@@ -131,8 +151,8 @@ def find_mistake(
     for name, value, least in (("programs", programs, 1), ("samples", settings.samples, 1), ("seed", settings.seed, 0)):
         if value < least:
             raise RangeError(f"expected {name} to be {least} or more, found {value}")
-    source = Programs(p, program, settings.seed)
     report = FuzzReport(applied=Counter(dict.fromkeys(rule_names(p), 0)))
+    source = Programs(p, program, settings.seed, report.changed_kinds)
     for number in range(programs):
         made = source.make(number)
         if made is None:
@@ -144,6 +164,7 @@ def find_mistake(
             failure = blame(p, reduced, drawn, try_pass(p, reduced, drawn))
             return Finding(p, reduced, failure, number)
         report.programs += 1
+        report.tried[made.level] += 1
         report.applied.update(step.rule for step in trial.applied)
         if trial.refused is not None:
             report.refused[trial.refused] += 1
@@ -151,7 +172,7 @@ def find_mistake(
             report.skipped[trial.skipped] += 1
         elif trial.changed:
             report.changed += 1
-            source.changed[made.level] += 1
+            report.changed_kinds[made.level] += 1
     return report
 
 

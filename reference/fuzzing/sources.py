@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from relex.dialects.errors import RelexError
 from relex.dialects.relex import Operator
+from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass
 from relex.passes import AnnotateOpPatternPass, FuseOpsPass, RelexPass
 from relex.passes.support.outline import OutliningPass
@@ -21,6 +22,8 @@ from relex.passes.support.rules import Rule, RulesPass
 from relex.reference.fuzzing.examples import example_of
 from relex.reference.fuzzing.focus import ops_named
 from relex.reference.fuzzing.graphs import random_graph
+from relex.reference.fuzzing.loops import random_loops
+from relex.reference.fuzzing.ordered import carried_loops, ordered_loops
 from relex.reference.fuzzing.variants import has_unused_sizes, varied
 
 LEVELS: dict[str, Sequence[RelexPass]] = {
@@ -28,13 +31,33 @@ LEVELS: dict[str, Sequence[RelexPass]] = {
     "loops": (LegalizeOpsPass(),),
     "fused": (LegalizeOpsPass(), AnnotateOpPatternPass(), FuseOpsPass()),
     "core": (LegalizeOpsPass(), LowerCallTirPass(), ConvertTirToScfPass()),
+    "strict": (LegalizeOpsPass(strict=True),),
+    "written": (),
+    "converted": (ConvertTirToScfPass(),),
+    "carried": (),
 }
-"""The passes that take a graph to a level."""
+"""The passes that take a graph, or loops that are not those of operators, to a level."""
+
+
+def written_loops(random: Random) -> ModuleOp:
+    """Return a random loop function, most often one in which an order counts."""
+    return (ordered_loops if random.random() < 0.7 else random_loops)(random)
+
+
+LOOPS: dict[str, Callable[[Random], ModuleOp]] = {
+    "written": written_loops,
+    "converted": written_loops,
+    "carried": carried_loops,
+}
+"""Makes the loops of levels at which there are no operators."""
+
+FAMILIAR = 0.85
+"""The probability of a level at which the pass has changed something before."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program, and the graph that it was lowered from."""
+    """A program, and the graph or the loops that it was lowered from."""
 
     module: ModuleOp
     level: str
@@ -62,8 +85,10 @@ class Programs:
         self._patterns = patterns_of(self.p)
         named = ops_named(self.p)
         self._kinds = [kind for kind in named if issubclass(kind, Operator)]
-        # A pass about operators is one on graphs, until it changes something else.
-        self._levels = ["graph", "graph", "graph", *LEVELS] if self._kinds else list(LEVELS)
+        is_on_loops = any(issubclass(kind, PrimFuncOp | ForOp | BlockOp) for kind in named)
+        # A pass about operators is one on graphs, and a pass about loops one on loops, until it changes something else.
+        likely = ["graph"] if self._kinds else ["written"] if is_on_loops else []
+        self._levels = [*likely * 3, *LEVELS]
 
     def make(self, number: int) -> Program | None:
         """Return program number `number`; None if there is none."""
@@ -75,6 +100,8 @@ class Programs:
             pattern, rule = self._patterns[number % len(self._patterns)]
             graph = example_of(pattern, rule, random)
             graph = varied(graph, random, random.choice([0, 0, 1, 1, 2, 3])) if graph is not None else None
+        elif level in LOOPS:
+            graph = LOOPS[level](random)
         else:
             kinds = self._kinds if self._kinds and random.random() < 0.85 else ()
             graph = random_graph(random, kinds, dynamic=random.choice([0, 0, 0.3]))
@@ -84,11 +111,13 @@ class Programs:
         return Program.at(level, graph)
 
     def _level(self, random: Random, number: int) -> str:
-        """Return a level at which the pass has changed something, or now and then another."""
+        """Return each level once, then those at which the pass has changed something, and now and then another."""
         if self.given is not None or self._patterns:
             return "graph"
+        if number < len(self._levels):
+            return self._levels[number]
         known = [level for level in LEVELS if self.changed[level]]
-        return random.choice(known) if known and number % 8 else self._levels[number % len(self._levels)]
+        return random.choice(known if known and random.random() < FAMILIAR else self._levels)
 
 
 def lowered(module: ModuleOp, passes: Sequence[RelexPass]) -> ModuleOp | None:

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.arrays import Array
 from relex.dialects.context import make_context
-from relex.dialects.errors import CompileError, InternalError, describe
+from relex.dialects.errors import CompileError, InternalError, UnknownNameError, describe
 from relex.dialects.relex import CallDpsPackedOp
 from relex.passes.base import verify_after
 from relex.passes.tracing import observe
@@ -173,6 +173,9 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, s
         cause = _cause(e)
         if isinstance(cause, CompileError) and not isinstance(cause, InternalError):
             return Trial(_applied(trace), refused=cause.diagnostics[0].message)
+        if isinstance(cause, UnknownNameError):
+            # Options name what not every program has.
+            return Trial(_applied(trace), refused=str(cause))
         step, place = _place(cause, p)
         if trace.failed is not None:
             step = Step(trace.failed.rule, trace.failed.op)
@@ -214,11 +217,19 @@ def _changed_op(before: ModuleOp, after: ModuleOp) -> str:
             changed = old or new
             assert changed is not None
             return changed.name
-    for old, new in zip(_inner(before), _inner(after), strict=True):
+    kept = dict(zip(_inner(before), _inner(after), strict=True))
+    for old, new in kept.items():
         for a, b in zip(old.operands, new.operands, strict=False):
             if _origin(a) != _origin(b):
-                return a.owner.name if isinstance(a.owner, Operation) else old.name
+                owner = a.owner if isinstance(a.owner, Operation) else a.owner.parent_op()
+                if owner is None or owner not in kept or (a.owner is owner and _is_used(kept[owner])):
+                    return old.name
+                return owner.name
     return before.name
+
+
+def _is_used(op: Operation) -> bool:
+    return any(result.uses for result in op.results)
 
 
 def _inner(module: ModuleOp) -> Iterator[Operation]:
@@ -229,9 +240,14 @@ def _inner(module: ModuleOp) -> Iterator[Operation]:
 def _origin(value: Any) -> object:
     owner = value.owner
     if not isinstance(owner, Operation):
-        return value.index
+        return value.index, _depth(owner.parent_op())
     block = owner.parent
     return owner.name, list(block.ops).index(owner) if block is not None else None, value.index
+
+
+def _depth(op: Operation | None) -> int:
+    """Return the number of ops around an op."""
+    return 0 if op is None else 1 + _depth(op.parent_op())
 
 
 def blame(p: ModulePass, module: ModuleOp, settings: Settings, trial: Trial) -> Failure:

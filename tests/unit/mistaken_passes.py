@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, UnitAttr, f32, i64
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
+from xdsl.traits import IsTerminator
 
 from relex.dialects.relex import (
     AddOp,
@@ -37,6 +39,8 @@ from relex.dialects.tir import ForOp, InitOp, PrimFuncOp
 from relex.passes import RelexPass, reassociates
 from relex.passes.support.patterns import attribute, constant, each, values, wildcard
 from relex.passes.support.rules import OperatorFunction, RulesPass, operators, rule
+
+LoopT = TypeVar("LoopT", bound=Operation)
 
 o = operators
 astype = OperatorFunction(AstypeOp)
@@ -509,6 +513,55 @@ class Reciprocal(RewritePattern):
             one = arith.ConstantOp(FloatAttr(1.0, f32))
             inverse = arith.DivfOp(one, op.rhs)
             rewriter.replace(op, [one, inverse, arith.MulfOp(op.lhs, inverse)])
+
+
+def only(block: Block, kind: type[LoopT]) -> LoopT | None:
+    """The op that is all of the body of a loop."""
+    ops = [op for op in block.ops if not op.has_trait(IsTerminator)]
+    return ops[0] if len(ops) == 1 and isinstance(ops[0], kind) else None
+
+
+def interchange(outer: ForOp, inner: ForOp) -> None:
+    outer.static_extent, inner.static_extent = inner.static_extent, outer.static_extent
+    outer.label, inner.label = inner.label, outer.label
+    swap_uses(outer.body.block.args[0], inner.body.block.args[0])
+
+
+def swap_uses(a: SSAValue, b: SSAValue) -> None:
+    of_a, of_b = list(a.uses), list(b.uses)
+    for uses, new in ((of_a, b), (of_b, a)):
+        for use in uses:
+            use.operation.operands[use.index] = new
+
+
+@mistake(None, "tir.for")
+@dataclass(frozen=True)
+class LoopsInterchangedPass(RelexPass):
+    """Perfectly nested loops change places, whatever is in them."""
+
+    name = "loops-interchanged"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for outer in [inner for inner in op.walk() if isinstance(inner, ForOp)]:
+            inner = only(outer.body.block, ForOp)
+            if inner is not None and outer.static_extent and inner.static_extent:
+                interchange(outer, inner)
+
+
+@mistake(None, "scf.for")
+@dataclass(frozen=True)
+class CarriedLoopsInterchangedPass(RelexPass):
+    """Perfectly nested loops at the core level change places, whatever they carry."""
+
+    name = "carried-loops-interchanged"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for outer in [inner for inner in op.walk() if isinstance(inner, scf.ForOp)]:
+            inner = only(outer.body.block, scf.ForOp)
+            if inner is None or outer.body.block.args[0] in (*inner.operands,):
+                continue
+            outer.operands[1], inner.operands[1] = inner.ub, outer.ub
+            swap_uses(outer.body.block.args[0], inner.body.block.args[0])
 
 
 # Passes without a mistake.

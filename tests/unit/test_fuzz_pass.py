@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from mistaken_passes import MISTAKES, RIGHT
@@ -17,6 +18,7 @@ from relex.passes.support.patterns import wildcard
 from relex.passes.support.rules import RulesPass, operators, rule
 from relex.reference import FuzzError, fuzz_pass
 from relex.reference.fuzzing.sources import Programs
+from relex.tools import relex_opt
 
 
 def test_there_are_enough() -> None:
@@ -35,7 +37,7 @@ def test_a_mistake_is_found_and_named(name: str) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_pass_has_none(name: str) -> None:
     report = fuzz_pass(RIGHT[name], programs=20 if name != "annotate-loops" else 8)
-    assert report.changed > 4
+    assert report.changed >= 4
     assert not report.unused
 
 
@@ -45,6 +47,41 @@ GRAPH_PASSES = ["bind-params", "fold-constants", "fuse-dense-add", "fuse-ewise-f
 @pytest.mark.parametrize("name", GRAPH_PASSES)
 def test_passes_of_relex_have_none(name: str) -> None:
     assert fuzz_pass(PASSES[name](), programs=8).programs > 4
+
+
+LOOP_PASSES = ["annotate-fast-math", "annotate-noalias", "fold-init-blocks", "interchange-loops"]
+
+
+@pytest.mark.parametrize("name", LOOP_PASSES)
+def test_passes_on_loops_have_none(name: str) -> None:
+    assert fuzz_pass(PASSES[name](), programs=40).changed_kinds["written"] > 0
+
+
+def test_a_pass_that_changes_nothing_is_not_tested() -> None:
+    @dataclass(frozen=True)
+    class NoChangePass(RelexPass):
+        name = "no-change"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            pass
+
+    report = fuzz_pass(NoChangePass, programs=10)
+    assert not report.is_tested
+    assert "none of them changed" in str(report)
+    assert "no mistake" not in str(report)
+
+
+def test_the_tool_says_so_by_its_status(capsys: pytest.CaptureFixture[str]) -> None:
+    passes = Path(__file__).parents[1] / "lit/tools/Inputs/no_change.py"
+    arguments = ["--load-passes", str(passes), "--fuzz-pass", "no-change", "--fuzz", "programs:5"]
+    assert relex_opt.main(arguments) == 2
+    assert "pass 'no-change' was not tested" in capsys.readouterr().err
+
+
+def test_kinds_of_programs_without_a_change_are_named() -> None:
+    report = fuzz_pass(RIGHT["annotate-loops"], programs=10)
+    assert "core" in report.unchanged_kinds
+    assert f"changed none of the kinds: {', '.join(report.unchanged_kinds)}" in str(report)
 
 
 def test_equal_seeds_give_equal_programs() -> None:

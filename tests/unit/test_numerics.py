@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f16, f32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f16, f32
+from xdsl.dialects.math import ExpOp as ExpOfNumberOp
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects import parse_module
 from relex.dialects.errors import DTypeError, RangeError
 from relex.dialects.relex import AstypeOp, ExpOp
 from relex.lowering import PASSES as LOWERINGS
+from relex.lowering import LegalizeOpsPass
 from relex.passes import PASSES, RelexPass, approximate, exact, reassociates, relaxes
 from relex.passes.numerics import Numerics, numerics_of, together
 from relex.passes.support.patterns import wildcard
@@ -128,6 +132,43 @@ def test_what_approximates_is_held_to_its_tolerance(rtol: float, holds: bool) ->
     else:
         with pytest.raises(NotEquivalentError, match=r"declares what it does to numbers: approximate\(rtol=1e-06\)"):
             check_pass(p, program("exp %x; relu %0"))
+
+
+TURNED = {
+    "floor": "exp %x; floor %0",
+    "sign": "exp %x; round %0; subtract %0, %1; sign %2",
+    "cancellation": "exp %x; subtract %0, %y; multiply %1, %z",
+    "quotient": "exp %x; subtract %0, %y; divide %z, %1",
+    "maximum": "exp %x; floor %0; maximum %1, %y; subtract %2, %x",
+}
+"""Programs in which more than the tolerance may change."""
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_what_a_tolerance_may_turn_is_undecided(name: str) -> None:
+    p = a_pass(approximate(rtol=1e-3), HALF)
+    # Twenty samples have elements of each kind.
+    assert check_pass(p, program(TURNED[name], "20x20xf32"), samples=5).compared == [("some", "main")]
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_what_a_tolerance_does_not_turn_is_decided(name: str) -> None:
+    lost = rule(exp(x), lambda m: m.x)
+    with pytest.raises(NotEquivalentError, match="changes what @main computes"):
+        check_pass(a_pass(approximate(rtol=1e-3), lost), program(TURNED[name], "20x20xf32"))
+
+
+def test_functions_in_loops_may_be_approximated() -> None:
+    before = LegalizeOpsPass()(program(TURNED["floor"], "20x20xf32"))
+    after = before.clone()
+    for op in [op for op in after.walk() if isinstance(op, ExpOfNumberOp)]:
+        factor = arith.ConstantOp(FloatAttr(1 + 1e-4, f32))
+        more = arith.MulfOp(op.result, factor)
+        Rewriter.insert_op([factor, more], InsertPoint.after(op))
+        op.result.replace_uses_with_if(more.result, lambda use, more=more: use.operation is not more)
+    with pytest.raises(NotEquivalentError):
+        check_equivalent(before, after, numerics=approximate(rtol=1e-6))
+    check_equivalent(before, after, numerics=approximate(rtol=1e-3))
 
 
 def test_an_approximation_keeps_nan() -> None:
