@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 EXTENSION = "ml_dtypes"
 """The package with the types that NumPy lacks."""
 
+MAX_SIZE = 2**63 - 1
+"""The maximum size of a tensor, in each dimension and in bytes: the largest index."""
+
 
 @dataclass(frozen=True)
 class ElementType:

@@ -16,6 +16,7 @@ from relex.dialects.fast_math import PRODUCT_FLAGS, SUM_FLAGS
 from relex.dialects.names import Names, name_value
 from relex.dialects.tir import BlockOp, InitOp, IterKind
 from relex.frontend.script.attributes import read_attributes
+from relex.frontend.script.declarations import expect_extent
 from relex.frontend.script.regions import check_regions
 from relex.frontend.script.scope import arguments
 from relex.frontend.script.source import ScriptError, name_of, shown
@@ -176,9 +177,7 @@ class Blocks:
             extent = self._statements.difference(node, end, start)
         else:
             raise ScriptError(node, "expected an extent, or (begin, end)")
-        if isinstance(extent, int) and extent < 0:
-            raise ScriptError(node, f"expected an extent of 0 or more, found {extent}")
-        return start, extent
+        return start, expect_extent(node, extent)
 
     def _remap(self, call: ast.Call, names: Sequence[ast.expr]) -> Sequence[_Axis]:
         bound = arguments(call, "T.axis.remap", ("kinds", "bindings"), more=("dtype",))

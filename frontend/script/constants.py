@@ -11,6 +11,28 @@ from relex.dialects.dtypes import DTYPES
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import Vocabulary
 
+MAX_BITS = 128
+"""Larger integers fit no dtype, and may take long to compute."""
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, int) and exponent * base.bit_length() > 2 * MAX_BITS:
+        raise OverflowError(f"an integer of more than {MAX_BITS} bits")
+    return base**exponent
+
+
+def _shifted_left(value: int, bits: int) -> int:
+    if not 0 <= bits <= MAX_BITS:
+        raise OverflowError(f"a shift by {bits} bits")
+    return value << bits
+
+
+def _shifted_right(value: int, bits: int) -> int:
+    if bits < 0:
+        raise OverflowError(f"a shift by {bits} bits")
+    return value >> bits
+
+
 ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -18,6 +40,9 @@ ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: operator.mod,
     ast.Div: lambda a, b: a / b,
+    ast.Pow: _power,
+    ast.LShift: _shifted_left,
+    ast.RShift: _shifted_right,
 }
 """Python's operators on numbers that are known when a script is read."""
 
@@ -29,8 +54,9 @@ _UNKNOWN = object()
 
 _PLAIN = (bool, int, float, str, tuple)
 
-MAX_BITS = 128
-"""Larger integers fit no dtype, and may take long to compute."""
+
+class _NotConstantError(ScriptError):
+    """An expression that is not constant."""
 
 
 class Constants:
@@ -88,13 +114,13 @@ class Constants:
                 except ValueError as e:
                     raise ScriptError(node, f"expected a number, found '{text}'") from e
             case _:
-                raise ScriptError(node, f"expected a constant, found '{shown(node)}'")
+                raise _NotConstantError(node, f"expected a constant, found '{shown(node)}'")
 
     def is_constant(self, node: ast.expr) -> bool:
-        """Return whether `value` can evaluate an expression."""
+        """Return whether an expression is constant. Raises `ScriptError` if it is, but has no value, as `1 // 0`."""
         try:
             self.value(node)
-        except ScriptError:
+        except _NotConstantError:
             return False
         return True
 

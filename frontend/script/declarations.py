@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType, f32
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import buffer_of, is_unsigned
 from relex.dialects.relex.types import shape_str
+from relex.dialects.sizes import MAX_SIZE
 from relex.frontend.script.dtypes import NO_UNSIGNED, element_type_of, name_of_type
 from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
@@ -166,9 +167,16 @@ def _static_size(unit: Unit, node: ast.expr) -> int:
     if not unit.constants.is_constant(node):
         return DYNAMIC_INDEX
     size = unit.constants.integer(node, "a size")
-    if size < 0:
-        raise ScriptError(node, f"expected a size of 0 or more, found {size}")
+    if not 0 <= size <= MAX_SIZE:
+        raise ScriptError(node, f"expected a size from 0 to {MAX_SIZE}, found {size}")
     return size
+
+
+def expect_extent(node: ast.AST, extent: int | SSAValue) -> int | SSAValue:
+    """Return the extent of a loop or an axis. Raises `ScriptError` if it is negative or too large."""
+    if isinstance(extent, int) and not 0 <= extent <= MAX_SIZE:
+        raise ScriptError(node, f"expected an extent from 0 to {MAX_SIZE}, found {extent}")
+    return extent
 
 
 def _unquoted(node: ast.expr) -> ast.expr:

@@ -14,10 +14,10 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from relex.dialects.dtypes import DTYPES
 from relex.dialects.names import Names, name_value
 from relex.dialects.tir import AllocBufferOp, ForOp
-from relex.dialects.tir.loops import MAX_EXTENT, LoopKind
+from relex.dialects.tir.loops import LoopKind
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.blocks import Blocks
-from relex.frontend.script.declarations import read_allocation
+from relex.frontend.script.declarations import expect_extent, read_allocation
 from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.numbers import Literal, Scalarlike
@@ -165,7 +165,7 @@ class Statements:
     def _grid(self, head: ast.Call, variables: Sequence[ast.expr]) -> Sequence[_Head]:
         if head.keywords:
             raise ScriptError(head.keywords[0], "'T.grid' takes only extents")
-        extents = [_extent(extent, self.expressions.index_or_size(extent)) for extent in head.args]
+        extents = [expect_extent(extent, self.expressions.index_or_size(extent)) for extent in head.args]
         if len(extents) != len(variables):
             raise ScriptError(head, f"expected {len(variables)} extents, one for each variable, found {len(extents)}")
         return list(map(_Head, variables, extents))
@@ -181,10 +181,10 @@ class Statements:
             annotations = read_attributes(head, constants.dictionary(bound["annotations"]))
         first = self.expressions.index_or_size(bound["start"])
         if "stop" not in bound:
-            return _Head(variable, _extent(bound["start"], first), 0, LOOPS[meaning], annotations)
+            return _Head(variable, expect_extent(bound["start"], first), 0, LOOPS[meaning], annotations)
         extent = self.difference(head, self.expressions.index_or_size(bound["stop"]), first)
         extent = max(extent, 0) if isinstance(extent, int) else extent
-        return _Head(variable, extent, first, LOOPS[meaning], annotations)
+        return _Head(variable, expect_extent(head, extent), first, LOOPS[meaning], annotations)
 
     # Other statements.
 
@@ -261,12 +261,6 @@ class Statements:
             case _:
                 known = ("T.func_attr", "T.reads", "T.writes", "T.where", "T.sblock_attr")
                 raise unknown(node.func, meaning, known, "expected a store or a function that computes a value")
-
-
-def _extent(node: ast.AST, extent: int | SSAValue) -> int | SSAValue:
-    if isinstance(extent, int) and not 0 <= extent <= MAX_EXTENT:
-        raise ScriptError(node, f"expected an extent from 0 to {MAX_EXTENT}, found {extent}")
-    return extent
 
 
 def _literal(value: int | SSAValue) -> Scalarlike:

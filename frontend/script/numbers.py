@@ -56,7 +56,7 @@ class Numbers:
         function = OPERATORS[type(op)]
         if isinstance(op, ast.FloorDiv | ast.Mod) and isinstance(right, Literal) and right.value == 0:
             raise ScriptError(node, "expected a divisor other than 0")
-        return _fold(op, left, right) or self.apply(node, function, left, right)
+        return _fold(node, op, left, right) or self.apply(node, function, left, right)
 
     def apply(self, node: ast.AST, function: Function, *values: Scalarlike) -> SSAValue:
         """Apply a function to numbers converted to a common type."""
@@ -130,11 +130,14 @@ def rounded(node: ast.AST, value: float, type: AnyFloat) -> float:
         raise ScriptError(node, f"expected a number of {name_of_type(type)}, found {value}") from None
 
 
-def _fold(op: ast.operator, left: Scalarlike, right: Scalarlike) -> Literal | None:
+def _fold(node: ast.AST, op: ast.operator, left: Scalarlike, right: Scalarlike) -> Literal | None:
     """Return the result for two integer literals, which occur in sizes and indices, else None."""
     match left, right:
         case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if i1 not in (t, u):
-            result = ARITHMETIC[type(op)](a, b) if type(op) in ARITHMETIC else None
+            try:
+                result = ARITHMETIC[type(op)](a, b) if type(op) in ARITHMETIC else None
+            except ArithmeticError as e:
+                raise ScriptError(node, f"expected a number, found {e}") from e
             return Literal(result, t or u) if isinstance(result, int) else None
         case _:
             return None

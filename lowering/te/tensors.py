@@ -20,7 +20,8 @@ from xdsl.dialects.builtin import IndexType, f32
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import is_emulated
-from relex.dialects.sizes import Size, Sizes
+from relex.dialects.errors import DTypeError, RangeError
+from relex.dialects.sizes import MAX_SIZE, Size, Sizes
 from relex.dialects.tir import IterKind
 from relex.lowering.te.expressions import Axis, Element, Expr, Number, Procedure, Reduction, as_expr, cast, walk
 
@@ -91,8 +92,17 @@ def rounded(tensor: Tensor, type: Attribute) -> Tensor:
 
 
 def placeholder(name: str, shape: Sequence[Size], type: Attribute) -> Tensor:
-    """Declare an input."""
-    return Tensor(name, tuple(shape), type)
+    """Declare an input. Raises `RangeError` or `DTypeError` for a size that no tensor has."""
+    return Tensor(name, _checked(name, shape), type)
+
+
+def _checked(name: str, shape: Sequence[Size]) -> tuple[Size, ...]:
+    for size in shape:
+        if isinstance(size, bool | float | str):
+            raise DTypeError(f"expected sizes of '{name}' to be integers or expressions of sizes, found {size!r}")
+        if isinstance(size, int) and not 0 <= size <= MAX_SIZE:
+            raise RangeError(f"expected sizes of '{name}' from 0 to {MAX_SIZE}, found {size}")
+    return tuple(shape)
 
 
 @overload
@@ -109,6 +119,7 @@ def compute(
     The function's parameter names become the names of the axes, unless `axes` has some. A reduction must be the whole
     result: anything applied to the reduced value is a separate computation.
     """
+    shape = _checked(name, shape)
     names = axes or _axis_names(function, len(shape))
     if len(names) != len(shape):
         raise ValueError(f"expected a function of {len(shape)} indices for '{name}', found one of {len(names)}")
@@ -118,7 +129,7 @@ def compute(
         raise ValueError(f"expected an expression for '{name}', found {body}; write `Const(type, {body})`")
     if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
         raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
-    return Tensor(name, tuple(shape), body.type, variables, body)
+    return Tensor(name, shape, body.type, variables, body)
 
 
 def procedure(

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias
 
+from relex.dialects.element_types import MAX_SIZE as MAX_SIZE
 from relex.dialects.index.expr import Index, name_of_size
-
-MAX_SIZE = 2**63 - 1
-"""The maximum size of a tensor, in each dimension and in bytes: the largest index."""
 
 MAX_ARGUMENT_SIZE = 2**57
 """The maximum size of an argument, in each dimension and in bytes. No machine has more memory; only an empty one could

@@ -24,6 +24,7 @@ from xdsl.traits import NoTerminator, RecursivelySpeculatable, RecursiveMemoryEf
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from relex.dialects.element_types import MAX_SIZE
 from relex.dialects.index.domains import Counting
 from relex.dialects.upstream.attributes import INDEX, integer_attr
 from relex.dialects.upstream.parser import RelexParser
@@ -211,9 +212,6 @@ class _Head:
         return ForOp(extent, body, kind=self.kind, label=self.label)
 
 
-MAX_EXTENT = 2**63 - 1
-
-
 def parse_size(parser: Parser) -> int | UnresolvedOperand:
     """Parse a number or an `index` value."""
     operand = parser.parse_optional_unresolved_operand()
@@ -221,8 +219,8 @@ def parse_size(parser: Parser) -> int | UnresolvedOperand:
         return operand
     position = parser.pos
     size = parser.parse_integer(allow_boolean=False, allow_negative=False)
-    if size > MAX_EXTENT:
-        parser.raise_error(f"expected an extent of at most {MAX_EXTENT}, found {size}", position)
+    if size > MAX_SIZE:
+        parser.raise_error(f"expected an extent of at most {MAX_SIZE}, found {size}", position)
     return size
 
 

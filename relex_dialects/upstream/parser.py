@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
     FloatAttr,
+    IndexType,
     IntAttr,
     IntegerAttr,
     LocationAttr,
@@ -34,6 +36,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from relex.dialects.context import register_dialect_of_others
+from relex.dialects.element_types import MAX_SIZE
 from relex.dialects.errors import Diagnostic, one_line
 from relex.dialects.functions import argument_attrs, arguments, keep_argument_names
 from relex.dialects.upstream.custom_syntax import adapt_generic_form, reading_custom_form
@@ -91,7 +94,9 @@ class RelexParser(Parser):
         being parsed."""
         if isinstance(error, RecursionError):
             return Diagnostic("expected a program that nests less deeply", self._file.data, *self.line_and_column)
-        message = one_line(error)
+        # Lists of integers are packed into bytes as soon as they are read.
+        is_too_large = isinstance(error, struct.error)
+        message = "expected integers of 64 bits, found one out of range" if is_too_large else one_line(error)
         line, column = self.line_and_column
         if self._open_ops:
             op_name, location = self._open_ops[-1]
@@ -131,6 +136,13 @@ class RelexParser(Parser):
         if op.has_trait(SymbolOpInterface):
             self._keep_argument_names(op)
         return op
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        position = self.pos
+        size = super().parse_shape_dimension(allow_dynamic)
+        if size > MAX_SIZE:
+            self.raise_error(f"expected a size of at most {MAX_SIZE}, found {size}", position)
+        return size
 
     def resolve_operand(self, operand: UnresolvedOperand, type: AttributeT) -> SSAValue[AttributeT]:
         value = super().resolve_operand(operand, type)
@@ -272,6 +284,10 @@ class RelexParser(Parser):
             literal = Span(start, start + len(text.partition(":")[0].rstrip()), self.lexer.input)
             if not _is_hexadecimal(literal.text):
                 expect_in_range(self, number, literal)
+        if isinstance(number, IntegerAttr) and isinstance(number.type, IndexType):
+            value = number.value.data
+            if not -MAX_SIZE - 1 <= value <= MAX_SIZE:
+                self.raise_error(f"expected an index from {-MAX_SIZE - 1} to {MAX_SIZE}, found {value}", start)
         return number
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:

@@ -44,11 +44,3 @@ func.func @main(%x: tensor<4xf80>) -> tensor<4xf80> {
 func.func @main(%x: tensor<4xf128>) -> tensor<4xf128> {
   func.return %x : tensor<4xf128>
 }
-
-// -----
-
-// expected-error@+1:1 {{'func.func' op expected sizes of at most 9223372036854775807 in a public function, found tensor<1180591620717411303424xf32>}}
-func.func @main() -> tensor<1180591620717411303424xf32> {
-  %y = relex.alloc_tensor : tensor<1180591620717411303424xf32>
-  func.return %y : tensor<1180591620717411303424xf32>
-}

@@ -428,7 +428,7 @@ def f(X: T.Buffer((8,), "float32", scope="shared"), Y: T.Buffer((8,), "float32")
 # -----
 
 @T.prim_func
-# expected-error@+1:20 {{expected a size of 0 or more, found -8}}
+# expected-error@+1:20 {{expected a size from 0 to 9223372036854775807, found -8}}
 def f(X: T.Buffer((-8,), "float32"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
         Y[i] = X[i]
@@ -504,3 +504,45 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
 # expected-error@+1:16 {{expected a number of float32, found 100000000000000000000000000000000000000000000000000}}
         Y[i] = X[i] + 100000000000000000000000000000000000000000000000000
+
+# -----
+
+@T.prim_func
+# expected-error@+1:20 {{expected a size from 0 to 9223372036854775807, found 9223372036854775808}}
+def f(X: T.Buffer((2**63,), "float32"), Y: T.Buffer((8,), "float32")):
+    for i in range(8):
+        Y[i] = X[i]
+
+# -----
+
+@T.prim_func
+# expected-error@+1:20 {{expected a number, found an integer of more than 128 bits}}
+def f(X: T.Buffer((2**2000,), "float32"), Y: T.Buffer((8,), "float32")):
+    for i in range(8):
+        Y[i] = X[i]
+
+# -----
+
+@T.prim_func
+def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+# expected-error@+1:14 {{expected an extent from 0 to 9223372036854775807, found 1180591620717411303424}}
+    for i in T.serial(0, 1 << 70):
+        Y[i] = X[i]
+
+# -----
+
+@T.prim_func
+def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("Y"):
+# expected-error@+1:32 {{expected an extent from 0 to 9223372036854775807, found 9223372036854775808}}
+            v = T.axis.spatial(9223372036854775808, i)
+            Y[v] = X[v]
+
+# -----
+
+@T.prim_func
+def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+# expected-error@+1:20 {{expected a number, found a shift by -1 bits}}
+    for i in range(1 << -1):
+        Y[i] = X[i]

@@ -293,3 +293,33 @@ tir.prim_func @f(%x: memref<4xf32>) {
   tir.for %i in 4 {
   }
 }
+
+// -----
+
+// expected-error@+1:29 {{expected a size of at most 9223372036854775807, found 1180591620717411303424}}
+func.func @main() -> tensor<1180591620717411303424xf32> {
+  %y = relex.alloc_tensor : tensor<1180591620717411303424xf32>
+  func.return %y : tensor<1180591620717411303424xf32>
+}
+
+// -----
+
+// expected-error@+1:34 {{expected a size of at most 9223372036854775807, found 9223372036854775808}}
+tir.prim_func @main(%X: memref<4x9223372036854775808xf32>) {
+}
+
+// -----
+
+func.func @main() -> index {
+// expected-error@+1:23 {{expected an index from -9223372036854775808 to 9223372036854775807, found 9223372036854775808}}
+  %n = arith.constant 9223372036854775808 : index
+  func.return %n : index
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<?xf32> {
+// expected-error@+1:8 {{'relex.reshape' op expected integers of 64 bits, found one out of range}}
+  %y = relex.reshape %x shape = [9223372036854775808] : (tensor<4xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}

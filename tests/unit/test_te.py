@@ -14,7 +14,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from relex.dialects import CompileError, make_context, parse_module, verify_module
 from relex.dialects.dtypes import TensorConstr, numpy_dtype
-from relex.dialects.errors import ShapeError
+from relex.dialects.errors import DTypeError, RangeError, ShapeError
 from relex.dialects.relex import Operator
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Requirement, named
@@ -359,3 +359,14 @@ def test_procedures_on_any_size() -> None:
     for shape in ((2, 3), (1, 7), (0, 2)):
         array = np.random.default_rng(1).integers(-9, 9, shape, dtype=np.int32)
         np.testing.assert_array_equal(run(function.clone(), array), np.maximum.accumulate(array, axis=1))
+
+
+@pytest.mark.parametrize("size", [2**63, 2**200, -1])
+def test_sizes_that_no_tensor_has_are_errors(size: int) -> None:
+    expected = f"expected sizes of 'x' from 0 to 9223372036854775807, found {size}"
+    with pytest.raises(RangeError, match=expected):
+        placeholder("x", (4, size), f32)
+    with pytest.raises(RangeError, match=expected):
+        compute((size,), lambda i: placeholder("y", (1,), f32)[0], name="x")
+    with pytest.raises(DTypeError, match=r"expected sizes of 'x' to be integers or expressions of sizes, found 1\.5"):
+        placeholder("x", (1.5,), f32)  # pyright: ignore[reportArgumentType]
