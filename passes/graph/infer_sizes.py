@@ -9,15 +9,17 @@ from xdsl.dialects.func import FuncOp
 from relex.dialects.errors import Diagnostic, PassError
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import ModuleSizes, has_unknown_sizes
+from relex.dialects.tir import PrimFuncOp
 from relex.passes.base import RelexPass
 
 
 class InferSizesPass(RelexPass):
     """
     States the sizes of the arguments and results of graph functions, and the conditions on them that every correct call
-    satisfies. Every size follows from those of the arguments, so all of it can be checked before a run begins. Sizes
-    that must be equal share a name, in `relex.dims`; sizes of results are expressions of these names; `relex.requires`
-    has the other conditions. Sizes that can never fit are errors. Static functions are left unchanged.
+    satisfies: what all ops require that are there now, even if no result depends on them. Conditions of public loop
+    functions are stated, too. Every size follows from those of the arguments, so all of it can be checked before a run
+    begins. Sizes that must be equal share a name, in `relex.dims`; sizes of results are expressions of these names;
+    `relex.requires` has the other conditions. Sizes that can never fit are errors. Static functions are left unchanged.
 
     ```mlir
     func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
@@ -50,7 +52,8 @@ def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
         return None
     sizes, problems = ModuleSizes(), list[Diagnostic]()
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
-    for function in functions:
+    loops = [op for op in module.ops if isinstance(op, PrimFuncOp) and _is_public(op)]
+    for function in (*functions, *loops):
         try:
             sizes.of(function)
         except PassError as e:
@@ -59,4 +62,12 @@ def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
         raise PassError(problems)
     for function in functions:
         annotate(function, sizes.of(function))
+    for function in loops:
+        # Later passes may remove accesses, but not what they require of a caller.
+        if sizes.of(function).requirements:
+            annotate(function, sizes.of(function))
     return sizes
+
+
+def _is_public(function: PrimFuncOp) -> bool:
+    return function.sym_visibility is None or function.sym_visibility.data == "public"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, SymbolRefAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -144,15 +144,27 @@ class SizeAnalysis:
         for requirement in stated_requirements(self._function):
             self.require(requirement)
         results = self._results() if body else [sizes_in_type(t) for t in signature_of(self._function).outputs]
-        inputs = tuple(map(self._solver.solved, entered))
+        inputs, fixed = self._inputs(entered)
         given = list(zip(signature_of(self._function).inputs, inputs, strict=True))
         computed = [(value.type, sizes) for value, sizes in self.sizes_by_value().items()]
-        requirements = needed(list(dict.fromkeys([*self._solver.left, *limits(given, computed)])))
+        requirements = [*needed(list(dict.fromkeys([*self._solver.left, *limits(given, computed)]))), *fixed]
         outputs = tuple(map(self._solver.solved, results))
         memory = self._solver.solved(self._own_memory + size for size in self._memory_of_callees)
         found = FunctionSizes(inputs, outputs, tuple(requirements), tuple(dict.fromkeys(memory)))
         self._check_names(found)
         return found
+
+    def _inputs(self, entered: Sequence[Sizes]) -> tuple[tuple[Sizes, ...], list[Requirement]]:
+        """Return the sizes of the arguments, and the requirements that numbers among them are constants: their type
+        cannot say so, as that of a tensor can."""
+        inputs, fixed = list[Sizes](), list[Requirement]()
+        for t, sizes in zip(signature_of(self._function).inputs, entered, strict=True):
+            found = self._solver.solved(sizes)
+            if t == IndexType() and isinstance(found[0], int) and name_of_size(sizes[0]) is not None:
+                fixed.append(Requirement(sizes[0], "==", found[0]))
+                found = sizes
+            inputs.append(found)
+        return tuple(inputs), fixed
 
     def _check_names(self, found: FunctionSizes) -> None:
         """Check that every name is the size of an argument, which determines its value in a run."""
