@@ -12,8 +12,9 @@ from math import e, inf, log2, nan, sqrt
 from relex.lowering.math_approximations.coefficients import ERF, ERFC, ERFC_CENTRE, EXP, LN2, LOG, TANH
 from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats, rounder
 
-EXP_RANGE = {F32: (-104.0, 89.0), F64: (-746.0, 710.0)}
-"""Below the first, exp is 0; above the second, infinite."""
+EXP_RANGE = {F32: (-176.0, 89.0), F64: (-1418.0, 710.0)}
+"""At the first, and below, exp is 0 as both of its factors are 0: unlike a product that is too small for a float, this
+takes no longer than other numbers. Above the second, exp is infinite."""
 
 EXPM1_LOW = -40.0
 """Below, expm1 is -1."""

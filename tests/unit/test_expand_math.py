@@ -206,7 +206,25 @@ def wider(function: str, fmt: ElementType) -> type[np.floating[Any]]:
 def near_limits(fmt: ElementType) -> Array:
     """Where formulas change, and what stands next to it, with both signs."""
     info = np.finfo(fmt.dtype)
-    limits = [0.0, 0.6, 1.0, 4.0, 10.0, 20.0, 0.5**0.5, 2**0.5, math.log(2) / 2, 88.72284, 103.28, 709.782713, 745.1333]
+    limits = [
+        0.0,
+        0.6,
+        1.0,
+        4.0,
+        10.0,
+        20.0,
+        0.5**0.5,
+        2**0.5,
+        math.log(2) / 2,
+        88.72284,
+        103.28,
+        104.0,
+        176.0,
+        709.782713,
+        745.1333,
+        746.0,
+        1418.0,
+    ]
     # Multiples of a right angle, and the f32 that is next to one, relative to its size.
     limits += [math.pi / 4, math.pi / 2, math.pi, 22.0, 355.0, 2.0**24, 16367173 * 2.0**72, 2.0**120]
     values = np.array([*limits, info.tiny, info.smallest_subnormal, info.max, np.inf], fmt.dtype)

@@ -13,7 +13,7 @@
 // STRICT: float @"log1pf"(
 
 // CHECK-LABEL: func.func @scalar
-// CHECK-NEXT: [[LOW:%.+]] = arith.constant -1.040000e+02 : f32
+// CHECK-NEXT: [[LOW:%.+]] = arith.constant -1.760000e+02 : f32
 // CHECK-NEXT: [[A:%.+]] = arith.maximumf %x, [[LOW]] : f32
 // CHECK-NEXT: [[HIGH:%.+]] = arith.constant 8.900000e+01 : f32
 // CHECK-NEXT: [[B:%.+]] = arith.minimumf [[A]], [[HIGH]] : f32
