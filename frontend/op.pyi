@@ -684,10 +684,10 @@ def sin(operand: Operand) -> Call:
 def sinh(operand: Operand) -> Call:
     """The hyperbolic sine."""
 
-def softmax(data: Operand, axis: int = -1) -> Call:
+def softmax(data: Operand, axis: int = -1, safe: bool = False) -> Call:
     """
     `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)` to avoid overflow. All NaN if an element is NaN
-    or plus infinity, or all are minus infinity.
+    or plus infinity. Where all elements are minus infinity, as in a row that a mask hides, all NaN, or 0 if `safe`.
     """
 
 def sort(operand: Operand, axis: int = -1, descending: bool = False) -> Call:

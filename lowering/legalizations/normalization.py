@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from relex.dialects.relex import BatchNormOp, LayerNormOp, LogSoftmaxOp, SoftmaxOp
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
 from relex.lowering.legalizations.reductions import average, reduced
 from relex.lowering.legalizations.table import legalizes
-from relex.lowering.te import Axis, Expr, Tensor, call, compute, max, quotient, sum
+from relex.lowering.te import Axis, Expr, Tensor, call, compute, equal, max, quotient, select, sum
 
 
 @legalizes(SoftmaxOp)
@@ -14,9 +16,14 @@ def softmax(op: SoftmaxOp, x: Tensor) -> Tensor:
     """Legalize to `exp(x - max)` divided by its sum, so that nothing overflows."""
     axes = [op.normal_axis]
     largest = reduced(x, axes, max, "largest", keepdims=True)
-    powers = elementwise("powers", lambda *e: call("exp", e[0] - e[1]), x, largest)
+    powers = elementwise("powers", lambda *e: call("exp", e[0] - _unless(op, e[1], -inf, 0)), x, largest)
     total = reduced(powers, axes, sum, "total", keepdims=True)
-    return elementwise("softmax", lambda *e: quotient(*e), powers, total)
+    return elementwise("softmax", lambda *e: quotient(e[0], _unless(op, e[1], 0, 1)), powers, total)
+
+
+def _unless(op: SoftmaxOp, value: Expr, hidden: float, other: float) -> Expr:
+    """Return another number for the one that a row has where all of its elements are minus infinity."""
+    return select(equal(value, hidden), other, value) if op.safe else value
 
 
 @legalizes(LogSoftmaxOp)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.relex import DenseOp, MatmulOp, PermuteDimsOp, SoftmaxOp
+from relex.dialects.relex import DenseOp, MatmulOp, PermuteDimsOp, SoftmaxOp, WhereOp
 from relex.dialects.relex.elementwise import Elementwise
 from relex.dialects.relex.types import rank_of
 from relex.passes.support.outline import OutliningPass
@@ -17,7 +17,8 @@ from relex.passes.support.patterns import Examples, Match, Pattern, op, wildcard
 @dataclass(frozen=True)
 class _Scores(Pattern):
     """A product, or what elementwise operators make of it one after the other, such as a scale and a mask. Their other
-    operands may be anything; none of these values has other uses."""
+    operands may be anything, and numbers that a mask of booleans chooses are part of it; none of these values has other
+    uses."""
 
     product: Pattern
 
@@ -27,7 +28,7 @@ class _Scores(Pattern):
             return
         yield from self.product.extend(match)
         if isinstance(step, Elementwise):
-            found = replace(match, ops=(*match.ops, step))
+            found = replace(match, ops=(*match.ops, step, *_masks(step)))
             for operand in dict.fromkeys(step.operands):
                 if operand.type == match.value.type:
                     yield from (replace(m, value=match.value) for m in self.extend(replace(found, value=operand)))
@@ -37,6 +38,14 @@ class _Scores(Pattern):
 
     def __str__(self) -> str:
         return f"elementwise*({self.product})"
+
+
+def _masks(step: Operation) -> Iterator[Operation]:
+    """Yield the operands of a step that are a choice between two numbers, made for this step alone."""
+    for operand in dict.fromkeys(step.operands):
+        made = operand.owner
+        if isinstance(made, WhereOp) and operand.has_one_use() and rank_of(made.x) == rank_of(made.y) == 0:
+            yield made
 
 
 def _is_along_rows(match: Match) -> bool:

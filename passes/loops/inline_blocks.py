@@ -7,7 +7,7 @@ from contextlib import suppress
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -35,7 +35,8 @@ class InlineBlocksPass(RelexPass):
     Computes an element of a local buffer where it is read, if this does not compute anything more often, and drops the
     buffer, its block and its loops. The same operations are performed on the same numbers. A copy computes nothing: it
     is also dropped for a reduction whose terms are contiguous in its source, and for others if it keeps rows as they
-    are. Blocks whose results are not read are dropped as well.
+    are. A choice between two numbers is made where it is read as well, unless by a reduction: its mask takes a quarter
+    of the memory or less. Blocks whose results are not read are dropped.
 
     The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
     it reads may be written after it. Where all calls of a function are known, sizes that are equal in all of them count
@@ -116,7 +117,7 @@ def _is_worth_it(block: BlockOp) -> bool:
         return False
     if len(readers) == 1 and (_reads_an_element_once(readers[0]) or keeps_terms_together(block, readers[0])):
         return True
-    if _keeps_rows(block) and not any(map(_reduces, readers)):
+    if (_keeps_rows(block) or _chooses_a_number(block)) and not any(map(_reduces, readers)):
         return True
     now, then = _extents(block.iter_vars), list(map(_times, readers))
     if len(readers) == 1 and then[0] == now:
@@ -147,6 +148,16 @@ def _keeps_rows(block: BlockOp) -> bool:
         return False
     source, result = (_moving(op, block) for op in found)
     return bool(source and result) and None not in source and source[-1] is result[-1]
+
+
+def _chooses_a_number(block: BlockOp) -> bool:
+    """Return whether a block only chooses between two numbers, by conditions that it loads."""
+    ops = list(block.body.block.ops)
+    choice, store = ops[-2:] if len(ops) > 1 else (None, None)
+    loads = [op for op in ops if isinstance(op, memref.LoadOp)]
+    if not isinstance(choice, arith.SelectOp) or not isinstance(store, memref.StoreOp) or len(loads) + 2 != len(ops):
+        return False
+    return store.value is choice.result and all(op.res is choice.cond or not op.indices for op in loads)
 
 
 def _moving(op: memref.LoadOp | memref.StoreOp, block: BlockOp) -> list[SSAValue | None]:

@@ -139,23 +139,24 @@ def _place_in(row: Any, sign: int, last: bool) -> tuple[int, bool]:
 @FORMULAS.rule(relex.SoftmaxOp, relex.LogSoftmaxOp)
 def softmax(op: Operation, x: Reals) -> Value:
     """Shares along a dimension, or their logarithms."""
-    return _along(op, x, shares if isinstance(op, relex.SoftmaxOp) else logarithms_of_shares)
+    shared = partial(shares, safe=given(op, "safe", False))
+    return _along(op, x, shared if isinstance(op, relex.SoftmaxOp) else logarithms_of_shares)
 
 
-def shares(rows: Reals) -> Reals:
-    """Return exp(x - max(x)) / sum(exp(x - max(x)))."""
-    powers = real.exp(_shifted(rows))
-    return real.loosened(real.divide(powers, _column(real.total(powers))), 1)
+def shares(rows: Reals, safe: bool) -> Reals:
+    """Return exp(x - max(x)) / sum(exp(x - max(x))). Unless all elements are minus infinity, the sum is 1 or more."""
+    highest = real.extreme(rows, largest=True)
+    limited = real.larger(highest, real.number(rows, -rows.fmt.largest)) if safe else highest
+    powers = real.exp(real.subtract(rows, _column(limited)))
+    total = real.total(powers)
+    total = real.larger(total, real.number(rows, 1)) if safe else total
+    return real.loosened(real.divide(powers, _column(total)), 1)
 
 
 def logarithms_of_shares(rows: Reals) -> Reals:
     """Return x - max(x) - log(sum(exp(x - max(x))))."""
-    shifted = _shifted(rows)
+    shifted = real.subtract(rows, _column(real.extreme(rows, largest=True)))
     return real.subtract(shifted, _column(real.library(np.log, real.total(real.exp(shifted)))))
-
-
-def _shifted(rows: Reals) -> Reals:
-    return real.subtract(rows, _column(real.extreme(rows, largest=True)))
 
 
 def _column(x: Any) -> Any:

@@ -9,13 +9,14 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import AlongAxis, Operand, Operator, axis_of
 from relex.dialects.relex.properties import (
+    FlagConstr,
     Float64Constr,
     IntegerConstr,
     IntegersConstr,
@@ -46,9 +47,6 @@ class _Softmax(AlongAxis, ABC):
     data = tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(-1))
 
-    def __init__(self, data: Operand, axis: int = -1):
-        super().__init__(data, properties={"axis": axis})
-
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         (data,) = operands
@@ -61,20 +59,31 @@ class _Softmax(AlongAxis, ABC):
 class SoftmaxOp(_Softmax):
     """
     `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)` to avoid overflow. All NaN if an element is NaN
-    or plus infinity, or all are minus infinity.
+    or plus infinity. Where all elements are minus infinity, as in a row that a mask hides, all NaN, or 0 if `safe`.
 
     ```mlir
     %y = relex.softmax %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    %z = relex.softmax %x axis = 0 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    %z = relex.softmax %x axis = 0 safe : (tensor<3x4xf32>) -> tensor<3x4xf32>
     ```
     """
 
     name = "relex.softmax"
 
+    safe = opt_prop_def(FlagConstr)
+
+    def __init__(self, data: Operand, axis: int = -1, safe: bool = False):
+        super().__init__(data, properties={"axis": axis, "safe": safe})
+
     def evaluate(self, x: Array) -> Array:
         axis = self.normal_axis
-        powers = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
-        return powers / np.sum(powers, axis=axis, keepdims=True)
+        largest: Array = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+        if self.safe:
+            largest[largest == -np.inf] = 0
+        powers = np.exp(x - largest)
+        total: Array = np.sum(powers, axis=axis, keepdims=True)
+        if self.safe:
+            total[total == 0] = 1
+        return powers / total
 
 
 @irdl_op_definition
@@ -88,6 +97,9 @@ class LogSoftmaxOp(_Softmax):
     """
 
     name = "relex.log_softmax"
+
+    def __init__(self, data: Operand, axis: int = -1):
+        super().__init__(data, properties={"axis": axis})
 
     def evaluate(self, x: Array) -> Array:
         axis = self.normal_axis

@@ -178,6 +178,9 @@ COMPARISONS = (EqualOp, NotEqualOp, LessOp, LessEqualOp, GreaterOp, GreaterEqual
 _PLACES = np.array([[0, -1, 2], [0, 5, -4]], np.int64)
 """Among these indices of dimensions of 3 and 4 elements, some are equal, some count from the end, some are beyond."""
 
+_HIDDEN = np.array([[0] * 5, [1] * 5, [0, 0, 1, 0, 1]], bool)
+"""A mask that hides no element of a row, all of them, or some."""
+
 CASES: list[tuple[MakeOperator, list[Array]]] = [
     *((operator, [_floats(3, 5)]) for operator in UNARY),
     *((operator, [_floats(3, 1), _floats(5)]) for operator in (*BINARY, *COMPARISONS)),
@@ -309,6 +312,7 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(Conv1dPackedOp, padding=[2, 1], dilation=[2]), [_words(2, 3, 5), _words(2, 3, 3)]),
     (partial(Conv2dPackedOp, strides=[2, 1], padding=[1], groups=2), [_words(1, 4, 4, 5), _words(4, 2, 3, 2)]),
     (partial(Conv3dPackedOp, padding=[1, 0, 1]), [_words(1, 2, 3, 4, 3), _words(3, 2, 2, 2, 3)]),
+    (partial(SoftmaxOp, safe=True), [np.where(_HIDDEN, -np.float32(np.inf), _images(3, 5))]),
 ]
 
 NARROW: list[tuple[MakeOperator, list[Array]]] = [

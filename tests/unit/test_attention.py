@@ -18,15 +18,19 @@ TARGETS = {
 }
 
 
-def attention(n: int | str, m: int | str, mask: str = "", target: str = "") -> str:
-    """Attention of 2 heads of 8, for `n` queries and `m` keys; `mask` is "where", "add" or nothing."""
+def attention(n: int | str, m: int | str, mask: str = "", target: str = "", safe: str = "") -> str:
+    """Attention of 2 heads of 8, for `n` queries and `m` keys; `mask` is "where", "add", "add chosen" or nothing."""
     queries, keys, scores = f"tensor<2x{n}x8xf32>", f"tensor<2x{m}x8xf32>", f"tensor<2x{n}x{m}xf32>"
-    kinds = {"where": f"tensor<{n}x{m}xi1>", "add": f"tensor<{n}x{m}xf32>"}
+    kinds = {"where": f"tensor<{n}x{m}xi1>", "add": f"tensor<{n}x{m}xf32>", "add chosen": f"tensor<{n}x{m}xi1>"}
     parameter = f', %mask: {kinds[mask]} {{relex.dims = ["n", "m"]}}' if mask else ""
     masked = {
         "": f"%u = relex.multiply %t, %one : ({scores}, tensor<f32>) -> {scores}",
         "add": f"%u = relex.add %t, %mask : ({scores}, {kinds['add']}) -> {scores}",
         "where": f"%u = relex.where %mask, %t, %never : ({kinds['where']}, {scores}, tensor<f32>) -> {scores}",
+        "add chosen": (
+            f"%c = relex.where %mask, %zero, %never : ({kinds['where']}, tensor<f32>, tensor<f32>) -> {kinds['add']}\n"
+            f"%u = relex.add %t, %c : ({scores}, {kinds['add']}) -> {scores}"
+        ),
     }[mask]
     return f"""
     module attributes {{{target}}} {{
@@ -34,12 +38,13 @@ def attention(n: int | str, m: int | str, mask: str = "", target: str = "") -> s
                       %v: {keys} {{relex.dims = ["", "m", ""]}}{parameter}) -> {queries} {{
         %scale = relex.constant dense<0.25> : tensor<f32>
         %one = relex.constant dense<1.0> : tensor<f32>
+        %zero = relex.constant dense<0.0> : tensor<f32>
         %never = relex.constant dense<0xFF800000> : tensor<f32>
         %kt = relex.permute_dims %k axes = [0, 2, 1] : ({keys}) -> tensor<2x8x{m}xf32>
         %s = relex.matmul %q, %kt : ({queries}, tensor<2x8x{m}xf32>) -> {scores}
         %t = relex.multiply %s, %scale : ({scores}, tensor<f32>) -> {scores}
         {masked}
-        %p = relex.softmax %u : ({scores}) -> {scores}
+        %p = relex.softmax %u {safe} : ({scores}) -> {scores}
         %o = relex.matmul %p, %v : ({scores}, {keys}) -> {queries}
         func.return %o : {queries}
       }}
@@ -50,8 +55,9 @@ def attention(n: int | str, m: int | str, mask: str = "", target: str = "") -> s
 def operands(n: int, m: int, mask: str, seed: int = 0) -> list[Any]:
     random = np.random.default_rng(seed)
     q, k, v = (random.normal(size=(2, size, 8)).astype(np.float32) for size in (n, m, m))
-    masks = {"": [], "add": [random.normal(size=(n, m)).astype(np.float32)], "where": [random.random((n, m)) < 0.7]}
-    return [q, k, v, *masks[mask]]
+    if not mask:
+        return [q, k, v]
+    return [q, k, v, random.normal(size=(n, m)).astype(np.float32) if mask == "add" else random.random((n, m)) < 0.7]
 
 
 def expected(q: Any, k: Any, v: Any, *mask: Any) -> Any:
@@ -136,14 +142,31 @@ def test_special_numbers() -> None:
     np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
 
 
+@pytest.mark.parametrize("mask", ["where", "add chosen"])
+def test_rows_that_are_hidden(mask: str) -> None:
+    """The safe softmax gives 0 for a row that is masked as a whole. NaN is only hidden where it is not added to."""
+    arguments = operands(80, 24, mask)
+    arguments[3][:, 0] = True
+    arguments[3][[5, 79]] = False
+    arguments[0][0, 79, 3] = np.nan
+    arguments[0][1, 9, 3] = np.nan
+    found = build(attention(80, 24, mask, safe="safe"))["main"](*arguments)
+    wanted = expected(*arguments)
+    wanted[:, [5, 79]] = 0
+    wanted[0, 79] = 0 if mask == "where" else np.nan
+    assert np.isnan(wanted[1, 9]).all()
+    np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
+
+
 def elements_of_buffers(text: str) -> list[int]:
     module = RelexPipelinePass("loops")(parse_module(text))
     return [int(np.prod(op.buffer.type.get_shape())) for op in module.walk() if isinstance(op, AllocBufferOp)]
 
 
+@pytest.mark.parametrize("mask", ["where", "add chosen"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_scores_are_never_complete(target: str) -> None:
-    largest = max(elements_of_buffers(attention(2048, 1024, "where", TARGETS[target])))
+def test_scores_and_masks_are_never_complete(target: str, mask: str) -> None:
+    largest = max(elements_of_buffers(attention(2048, 1024, mask, TARGETS[target], "safe")))
     assert largest <= 64 * 1024
 
 

@@ -55,6 +55,21 @@ def test_softmax_neither_overflows_nor_hides_nan(make: type[Operator]) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float16", *FLOATS])
+def test_softmax_of_rows_that_are_hidden(dtype: str) -> None:
+    info, inf = np.finfo(dtype), np.inf
+    rows = [[-inf] * 3, [0, -inf, 1], [np.nan, -inf, -inf], [inf, -inf, -inf], [-inf, inf, inf], [float(info.min)] * 3]
+    x = np.array(rows, dtype)
+    for axis, data in ((1, x), (0, x.T.copy())):
+        safe, plain = (native(partial(SoftmaxOp, axis=axis, safe=safe), data) for safe in (True, False))
+        np.testing.assert_allclose(safe, expected(partial(SoftmaxOp, axis=axis, safe=True), data), rtol=float(info.eps))
+        hidden, others = (np.moveaxis(found, axis, -1) for found in (safe, plain))
+        assert not hidden[0].any()
+        np.testing.assert_array_equal(hidden[1:], others[1:])
+    empty = np.zeros((2, 0), dtype)
+    assert native(partial(SoftmaxOp, safe=True), empty).shape == (2, 0)
+
+
 @pytest.mark.parametrize(
     ("shape", "axes"),
     [

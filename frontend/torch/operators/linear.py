@@ -70,8 +70,15 @@ def attention(
         allowed = diagonal_mask(rows, columns, 0, op.less_equal)
         scores = op.where(allowed, scores, -np.inf)
     if mask is not None:
-        scores = op.where(mask, scores, -np.inf) if mask.element_type == i1 else op.add(scores, mask)
-    return op.matmul(op.softmax(scores, -1), value)
+        scores = op.add(scores, _added(node, mask, scores))
+    return op.matmul(op.softmax(scores, -1, safe=True), value)
+
+
+def _added(node: Node, mask: Tensor, scores: Operand) -> Operand:
+    """Return the numbers that a mask adds to scores, so that NaN stays NaN where it is hidden."""
+    if mask.element_type != i1:
+        return mask
+    return op.where(mask, node.like(0.0, scores), node.like(-np.inf, scores))
 
 
 def _repeated_heads(node: Node, x: Tensor, query: Tensor) -> Tensor:

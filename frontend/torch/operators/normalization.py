@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import numpy_dtype
@@ -14,6 +14,7 @@ from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel, standardized
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch.table import IMPORTS
 
 
 def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:
@@ -136,8 +137,23 @@ def rms_norm(node: Node, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, 
     return y if scale is None else op.multiply(y, scale)
 
 
-@imports("aten.softmax.int", "aten._softmax", "aten._safe_softmax", "aten.log_softmax.int", "aten._log_softmax")
-def softmax(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
-    """Softmax along a dimension, or its logarithm."""
-    function, of_one = (op.log_softmax, 0.0) if "log" in node.name else (op.softmax, 1.0)
-    return function(node.typed(x), axis) if node.rank(x) else node.full([], of_one, f32)
+_SOFTMAX: dict[str, Callable[[Operand, int], Operand]] = {
+    "aten.softmax.int": op.softmax,
+    "aten._softmax": op.softmax,
+    "aten._safe_softmax": partial(op.softmax, safe=True),
+    "aten.log_softmax.int": op.log_softmax,
+    "aten._log_softmax": op.log_softmax,
+}
+"""Softmax along a dimension, and its logarithm; the one called safe is 0 where all elements are minus infinity."""
+
+
+def _softmax(function: Callable[[Operand, int], Operand]) -> Callable[..., Operand]:
+    def imported(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
+        y = node.typed(x)
+        return function(y, axis) if node.rank(x) else op.squeeze(function(op.expand_dims(y, 0), 0), 0)
+
+    return imported
+
+
+for _name, _function in _SOFTMAX.items():
+    IMPORTS.add(_softmax(_function), _name)

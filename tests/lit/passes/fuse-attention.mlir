@@ -46,6 +46,37 @@ func.func @where(%q: tensor<?x4xf32> {relex.dims = ["n", ""]}, %k: tensor<?x4xf3
 
 // -----
 
+// A mask of booleans that chooses what is added; one that others use stays outside.
+// CHECK-LABEL: func.func @chosen(
+// CHECK:         relex.call @attention0(%q, %kt, %allowed, %zero, %never, %v)
+// CHECK:         %a = relex.where
+// CHECK:         relex.call @attention1(%q, %kt, %a, %v)
+// CHECK-LABEL: func.func private @attention0(
+// CHECK-NEXT:    relex.matmul
+// CHECK-NEXT:    relex.where
+// CHECK-NEXT:    relex.add
+// CHECK-NEXT:    relex.softmax {{.*}} safe
+// CHECK-NEXT:    relex.matmul
+// CHECK-LABEL: func.func private @attention1(
+// CHECK-NOT:     relex.where
+func.func @chosen(%q: tensor<2x8x4xf32>, %kt: tensor<2x4x6xf32>, %v: tensor<2x6x5xf32>, %allowed: tensor<8x6xi1>) -> (tensor<2x8x5xf32>, tensor<2x8x5xf32>, tensor<8x6xf32>) {
+  %zero = relex.constant dense<0.0> : tensor<f32>
+  %never = relex.constant dense<0xFF800000> : tensor<f32>
+  %s = relex.matmul %q, %kt : (tensor<2x8x4xf32>, tensor<2x4x6xf32>) -> tensor<2x8x6xf32>
+  %m = relex.where %allowed, %zero, %never : (tensor<8x6xi1>, tensor<f32>, tensor<f32>) -> tensor<8x6xf32>
+  %t = relex.add %s, %m : (tensor<2x8x6xf32>, tensor<8x6xf32>) -> tensor<2x8x6xf32>
+  %p = relex.softmax %t safe : (tensor<2x8x6xf32>) -> tensor<2x8x6xf32>
+  %o = relex.matmul %p, %v : (tensor<2x8x6xf32>, tensor<2x6x5xf32>) -> tensor<2x8x5xf32>
+  %a = relex.where %allowed, %zero, %never : (tensor<8x6xi1>, tensor<f32>, tensor<f32>) -> tensor<8x6xf32>
+  %s1 = relex.matmul %q, %kt : (tensor<2x8x4xf32>, tensor<2x4x6xf32>) -> tensor<2x8x6xf32>
+  %t1 = relex.add %s1, %a : (tensor<2x8x6xf32>, tensor<8x6xf32>) -> tensor<2x8x6xf32>
+  %p1 = relex.softmax %t1 : (tensor<2x8x6xf32>) -> tensor<2x8x6xf32>
+  %o1 = relex.matmul %p1, %v : (tensor<2x8x6xf32>, tensor<2x6x5xf32>) -> tensor<2x8x5xf32>
+  func.return %o, %o1, %a : tensor<2x8x5xf32>, tensor<2x8x5xf32>, tensor<8x6xf32>
+}
+
+// -----
+
 // The number of keys may be unknown: a query reads them as they are.
 // CHECK-LABEL: func.func @open(
 // CHECK-NEXT:    relex.call @attention0(%k, %q, %v)

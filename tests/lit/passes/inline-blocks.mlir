@@ -44,6 +44,50 @@ tir.prim_func @chain(%X: memref<3x4xf32>, %B: memref<4xf32>) outs(%Y: memref<3x4
 
 // -----
 
+// A choice between two numbers is made where it is read, however often; others are not.
+// CHECK-LABEL: tir.prim_func @choices(
+// CHECK-NOT:     tir.block @M (
+// CHECK:         tir.block @N (
+// CHECK:         tir.block @Y (
+// CHECK:           [[C:%.+]] = memref.load %C[%w2] : memref<4xi1>
+// CHECK:           [[M:%.+]] = arith.select [[C]]
+// CHECK:           memref.load %N[%w2]
+// CHECK:           arith.addf %x, [[M]]
+tir.prim_func @choices(%X: memref<3x4xf32>, %C: memref<4xi1>, %A: memref<f32>, %B: memref<f32>, %V: memref<4xf32>) outs(%Y: memref<3x4xf32>) attributes {tir.noalias} {
+  %M = tir.alloc_buffer : memref<4xf32>
+  %N = tir.alloc_buffer : memref<4xf32>
+  tir.for %j0 in (4) {
+    tir.block @M (%w0: spatial<4> = %j0) {
+      %c = memref.load %C[%w0] : memref<4xi1>
+      %a = memref.load %A[] : memref<f32>
+      %b = memref.load %B[] : memref<f32>
+      %m = arith.select %c, %a, %b : f32
+      memref.store %m, %M[%w0] : memref<4xf32>
+    }
+  }
+  tir.for %j1 in (4) {
+    tir.block @N (%w1: spatial<4> = %j1) {
+      %c = memref.load %C[%w1] : memref<4xi1>
+      %a = memref.load %A[] : memref<f32>
+      %b = memref.load %V[%w1] : memref<4xf32>
+      %n = arith.select %c, %a, %b : f32
+      memref.store %n, %N[%w1] : memref<4xf32>
+    }
+  }
+  tir.for %i2, %j2 in (3, 4) {
+    tir.block @Y (%v2: spatial<3> = %i2, %w2: spatial<4> = %j2) {
+      %x = memref.load %X[%v2, %w2] : memref<3x4xf32>
+      %m = memref.load %M[%w2] : memref<4xf32>
+      %n = memref.load %N[%w2] : memref<4xf32>
+      %s = arith.addf %x, %m : f32
+      %y = arith.addf %s, %n : f32
+      memref.store %y, %Y[%v2, %w2] : memref<3x4xf32>
+    }
+  }
+}
+
+// -----
+
 // Other places, other loops, a reduction, one dimension that is left out and a condition.
 // CHECK-LABEL: tir.prim_func @transposed_sum(
 // CHECK-NEXT:    %zero
