@@ -102,6 +102,7 @@ class Session:
     def execute(self, code: str, name: str) -> None:
         """Run a part of the program of the page. Scripts in it find their source by the name of the file."""
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+        self.names["__file__"] = name
         try:
             exec(compile(code, name, "exec"), self.names)
         except ModuleNotFoundError as e:
