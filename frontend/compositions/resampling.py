@@ -8,8 +8,11 @@ from functools import partial, reduce
 from math import ceil, floor
 
 import numpy as np
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array
+from relex.dialects.dtypes import INTEGERS, NUMBERS, record_of
 from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, along
@@ -101,7 +104,29 @@ def _cubic(a: float, distance: float) -> float:
 def resized(
     site: Site, x: Operand, axes: Sequence[int], sizes: Sequence[Size], scales: Sequence[float], settings: Settings
 ) -> Operand:
-    """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor."""
+    """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor. Integers are
+    interpolated as f64, and rounded: those halfway to even ones, those beyond the type to its ends. Floats of 16 bits
+    are interpolated as f32."""
+    given = site.element_type(x)
+    if settings.mode == "nearest":
+        return _resized(site, x, axes, sizes, scales, settings)
+    if given not in NUMBERS:
+        refuse(f"elements of type {given} resized by the mode {settings.mode}", "mode")
+    wide = f64 if given in INTEGERS else f32 if record_of(given).bits < 32 else given
+    if wide == given:
+        return _resized(site, x, axes, sizes, scales, settings)
+    return _rounded(_resized(site, op.astype(x, wide), axes, sizes, scales, settings), given)
+
+
+def _rounded(x: Operand, element_type: Attribute) -> Operand:
+    """Return floats as numbers of another type."""
+    return op.astype(op.round(x) if element_type in INTEGERS else x, element_type)
+
+
+def _resized(
+    site: Site, x: Operand, axes: Sequence[int], sizes: Sequence[Size], scales: Sequence[float], settings: Settings
+) -> Operand:
+    """Resize, by the element type's own arithmetic."""
     shape, region = site.shape(x), settings.region
     outside: list[Array] = []
     for i, (axis, new, scale) in enumerate(zip(axes, sizes, scales, strict=True)):
@@ -119,7 +144,8 @@ def resized(
     if settings.transformation != "tf_crop_and_resize":
         return x
     mask = reduce(np.logical_or, outside, np.zeros([1] * len(shape), bool))
-    return op.where(Known(mask), site.like(settings.outside, x), x)
+    number = site.tensor(_rounded(Known(np.array(settings.outside, np.float64)), site.element_type(x)))
+    return op.where(Known(mask), number, x)
 
 
 def scaled(size: Size, factor: float) -> Size:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
-from relex.frontend.torch import Node, Operand, Tensor
+from relex.frontend.torch import Node, Operand, Tensor, refuse
 from relex.frontend.torch.table import IMPORTS
 
 KINDS = {
@@ -29,6 +29,8 @@ def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callab
         scales = factors
         if aligned or not factors:
             scales = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
+        if mode != "nearest" and not node.is_float(x):
+            refuse(f"elements of type {x.element_type} resized by the mode {mode}; convert them to floats first")
         settings = Settings(mode, "align_corners" if aligned else transformation, nearest)
         return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings)
 
