@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relex.frontend import op
 from relex.frontend.compositions import activations
+from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.onnx import Node, Operand, Tensor, imports
 
 
@@ -61,8 +62,12 @@ def thresholded_relu(node: Node, x: Tensor) -> Operand:
 def shrink(node: Node, x: Tensor) -> Operand:
     """`x` moved towards zero by a bias, and 0 near zero."""
     limit, bias = node.number("lambd"), node.number("bias")
-    small = op.where(op.greater(x, node.like(limit, x)), op.subtract(x, node.like(bias, x)), node.like(0, x))
-    return op.where(op.less(x, node.like(-limit, x)), op.add(x, node.like(bias, x)), small)
+
+    def shrunk(x: Operand) -> Operand:
+        small = op.where(op.greater(x, node.like(limit, x)), op.subtract(x, node.like(bias, x)), node.like(0, x))
+        return op.where(op.less(x, node.like(-limit, x)), op.add(x, node.like(bias, x)), small)
+
+    return by_floats(node, shrunk, x)
 
 
 @imports("Gelu")

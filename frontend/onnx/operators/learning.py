@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import f32, i64
 
 from relex.dialects.arrays import Array
 from relex.frontend import op
+from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 ML = "ai.onnx.ml"
@@ -88,7 +89,12 @@ def scaler(node: Node, x: Tensor) -> Operand:
 @imports("Binarizer", domain=ML)
 def binarizer(node: Node, x: Tensor) -> Operand:
     """1 above a threshold, else 0."""
-    return op.astype(op.greater(x, node.like(node.number("threshold"), x)), x.element_type)
+    threshold = node.number("threshold")
+
+    def above(x: Operand) -> Operand:
+        return op.astype(op.greater(x, node.like(threshold, x)), node.element_type(x))
+
+    return by_floats(node, above, x)
 
 
 @imports("ArrayFeatureExtractor", domain=ML)

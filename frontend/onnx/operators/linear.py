@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from relex.dialects.sizes import count
 from relex.frontend import op
+from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.einsum import einsum
 from relex.frontend.compositions.indexing import LAST, part_at
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
@@ -22,8 +25,13 @@ def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Operand:
     """`alpha * a @ b + beta * c`, of transposed matrices if the attributes say so."""
     left: Operand = op.permute_dims(a, [1, 0]) if node.flag("transA") else a
     product: Operand = op.dense(left, b) if node.flag("transB") else op.matmul(left, b)
-    product = _scaled(node, product, node.number("alpha"))
-    return product if c is None else op.add(product, _scaled(node, c, node.number("beta")))
+    terms = [product] if c is None else [product, c]
+    factors = [node.number(name) for name, _ in zip(("alpha", "beta"), terms, strict=False)]
+
+    def total(*terms: Operand) -> Operand:
+        return reduce(op.add, (_scaled(node, *term) for term in zip(terms, factors, strict=True)))
+
+    return total(*terms) if all(factor % 1 == 0 for factor in factors) else by_floats(node, total, *terms)
 
 
 def _scaled(node: Node, x: Operand, factor: float) -> Operand:

@@ -10,6 +10,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
 from relex.dialects.sizes import count
 from relex.frontend import op
+from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.normalization import log_sum_exp
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import IMPORTS
@@ -35,20 +36,27 @@ OVER_NONE: dict[str, float] = {"ReduceMax": -np.inf, "ReduceMin": np.inf, "Reduc
 
 
 def _by(name: str, reduce: Reduce) -> Callable[..., Operand]:
+    def reduced(node: Node, x: Operand, axes: list[int], keepdims: bool) -> Operand:
+        def along(x: Operand) -> Operand:
+            return reduce(x, axes, keepdims)
+
+        return by_floats(node, along, x) if name in _OF_FLOATS else along(x)
+
     def imported(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
         chosen = _axes(node, x, axes)
         if chosen is None:
-            return reduce(op.expand_dims(x, 0), [0], False) if name not in _UNCHANGED else x
+            return x if name in _UNCHANGED else reduced(node, op.expand_dims(x, 0), [0], False)
         if isinstance(x, Known) and x.array.dtype == object:
             return _of_sizes(name, x.array, chosen, node.flag("keepdims"))
         shape = node.shape(x)
         if name in OVER_NONE and count([shape[axis] for axis in chosen]) == 0:
             return _empty(node, x, chosen, OVER_NONE[name])
-        return reduce(x, chosen, node.flag("keepdims"))
+        return reduced(node, x, chosen, node.flag("keepdims"))
 
     return imported
 
 
+_OF_FLOATS = ("ReduceMean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 _UNCHANGED = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 
 

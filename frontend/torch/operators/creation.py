@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.dtypes import INTEGERS, numpy_dtype
 from relex.dialects.sizes import IndexExpr, Size, larger
 from relex.frontend import op
 from relex.frontend.compositions.indexing import diagonal_mask, numbers_below
@@ -39,12 +39,17 @@ def scalar(node: Node, value: Value, *options: Any) -> Operand:
 
 @imports("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
 def arange(node: Node, *arguments: Any) -> Operand:
-    """The numbers from 0 on, or from one to another, which may be in steps."""
+    """The numbers from 0 on, or from one to another, which may be in steps. Floats become integers before numbers are
+    computed of them; the length, except for i64, is what it is for floats."""
     overload = node.fx.target._overloadname
     start, end = (0, arguments[0]) if overload == "default" else arguments[:2]
     step = arguments[2] if overload == "start_step" else 1
     if not any(isinstance(number, IndexExpr) for number in (start, end, step)):
+        if node.result_type == i64:
+            start, end, step = int(start), int(end), int(step)
         length = max(ceil((end - start) / step), 0)
+        if node.result_type in INTEGERS:
+            start, step = int(start), int(step)
         if length <= 1 << 16:
             return node.like_result(start + np.arange(length) * step)
     elif not isinstance(step, int) or step < 1 or isinstance(start, float):

@@ -29,12 +29,12 @@ def linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
 
 @imports("aten.addmm", "aten.baddbmm", "aten.addmv")
 def addmm(node: Node, bias: Tensor, x: Tensor, y: Tensor, beta: float, alpha: float) -> Operand:
-    """A matrix product and another tensor, both scaled."""
+    """A matrix product and another tensor, both scaled; integers by what is before the point of the factors."""
     product = op.matmul(x, y)
-    scaled = product if alpha == 1 else op.multiply(product, float(alpha))
+    scaled = product if alpha == 1 else op.multiply(product, node.like(alpha, x))
     if beta == 0:
         return scaled
-    return op.add(scaled, bias if beta == 1 else op.multiply(bias, float(beta)))
+    return op.add(scaled, bias if beta == 1 else op.multiply(bias, node.like(beta, bias)))
 
 
 @imports("aten.einsum")

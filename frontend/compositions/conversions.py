@@ -1,0 +1,21 @@
+"""Functions of floats for tensors of other types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import f64
+
+from relex.dialects.dtypes import INTEGERS
+from relex.frontend import op
+from relex.frontend.expressions import Operand
+from relex.frontend.importing.site import Site
+
+
+def by_floats(site: Site, function: Callable[..., Operand], *operands: Operand) -> Operand:
+    """Apply a function of floats to operands of one type. Integers are converted to f64, and the result back, which is
+    rounded towards zero."""
+    given = site.element_type(operands[0])
+    if given not in INTEGERS:
+        return function(*operands)
+    return op.astype(function(*(op.astype(operand, f64) for operand in operands)), given)
