@@ -1,7 +1,9 @@
 """Settings for all tests with PyTorch."""
 
+from collections.abc import Generator
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -18,3 +20,14 @@ def seeded() -> None:
     """Draw the same numbers in every run: of all weights, some make a network that multiplies an error of rounding."""
     if find_spec("torch") is not None:
         import_module("torch").manual_seed(0)
+
+
+@pytest.fixture
+def fresh() -> Generator[None]:
+    """Compile each function anew, without gradients."""
+    torch, dynamo = import_module("torch"), import_module("torch._dynamo")
+    dynamo.reset()
+    no_grad: Any = torch.no_grad()
+    with no_grad:
+        yield
+    dynamo.reset()

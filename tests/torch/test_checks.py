@@ -17,16 +17,10 @@ torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make
 asserting: Any = import_module("asserting")
 nn: Any = torch.nn
 F: Any = nn.functional
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Generator[None]:
-    dynamo: Any = import_module("torch._dynamo")
-    dynamo.reset()
-    with torch.no_grad():
-        yield
-    dynamo.reset()
+pytestmark = [
+    pytest.mark.usefixtures("fresh"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

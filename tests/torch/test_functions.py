@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
-from importlib import import_module
+from collections.abc import Callable
 from math import inf, nan
 from typing import Any
 
@@ -13,16 +12,10 @@ import pytest
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 functional: Any = torch.nn.functional
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Generator[None]:
-    dynamo: Any = import_module("torch._dynamo")
-    dynamo.reset()
-    with torch.no_grad():
-        yield
-    dynamo.reset()
+pytestmark = [
+    pytest.mark.usefixtures("fresh"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Generator[None]:
-    dynamo: Any = import_module("torch._dynamo")
-    dynamo.reset()
-    with torch.no_grad():
-        yield
-    dynamo.reset()
+pytestmark = [
+    pytest.mark.usefixtures("fresh"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 
 def check(function: Callable[[Any], Any], *sizes: int) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,13 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 pytest.importorskip("ml_dtypes")
 nn: Any = torch.nn
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+pytestmark = [
+    pytest.mark.usefixtures("fresh"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 SMALL = [getattr(torch, f"float8_{name}") for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")]
 HALF = [torch.bfloat16, torch.float16]
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Generator[None]:
-    dynamo: Any = import_module("torch._dynamo")
-    dynamo.reset()
-    with torch.no_grad():
-        yield
-    dynamo.reset()
 
 
 def compiled(function: Callable[..., Any], **settings: Any) -> Any:

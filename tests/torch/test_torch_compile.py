@@ -6,8 +6,6 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Generator
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -18,16 +16,10 @@ from relex.frontend.torch.table import IMPORTS
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 nn: Any = torch.nn
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Generator[None]:
-    dynamo: Any = import_module("torch._dynamo")
-    dynamo.reset()
-    with torch.no_grad():
-        yield
-    dynamo.reset()
+pytestmark = [
+    pytest.mark.usefixtures("fresh"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
+]
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
