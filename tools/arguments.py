@@ -173,7 +173,7 @@ _CHECKING: Options = {
     "--check-each": value(
         "proof,seed:0,samples:3",
         "run every function before and after each pass on generated arguments, and compare the results; with "
-        "'proof', first prove that they are equal for all values",
+        "'proof', first prove that they are equal for all values; with 'proof,terms', print terms that differ in full",
     ),
     "--certificate": value(
         "FILE.json",

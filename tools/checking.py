@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 PROOF = "proof"
 """The option of `--check-each` that asks for proofs."""
 
+TERMS = "terms"
+"""The option of `--check-each` that prints terms that differ in full."""
+
 
 @dataclass(frozen=True)
 class CheckOptions:
@@ -44,15 +47,21 @@ class CheckOptions:
     seed: int = 0
     samples: int = 3
     proof: bool = False
+    terms: bool = False
+    """Whether terms that differ in a proof are printed in full."""
 
     @classmethod
     def parse(cls, text: str) -> CheckOptions:
-        """Read `proof,seed:0,samples:3`, any of which may be missing. Raises `ToolError`."""
+        """Read `proof,terms,seed:0,samples:3`, any of which may be missing. Raises `ToolError`."""
         parts = text.split(",")
-        numbers = parse_numbers("--check-each", ",".join(p for p in parts if p != PROOF), ("seed", "samples"))
+        numbers = parse_numbers(
+            "--check-each", ",".join(p for p in parts if p not in (PROOF, TERMS)), ("seed", "samples")
+        )
         if numbers.get("samples") == 0:
             raise ToolError("expected --check-each with one sample or more, found 0")
-        return cls(**numbers, proof=PROOF in parts)
+        if TERMS in parts and PROOF not in parts:
+            raise ToolError(f"expected --check-each={PROOF},{TERMS}, found '{TERMS}' alone: only proofs have terms")
+        return cls(**numbers, proof=PROOF in parts, terms=TERMS in parts)
 
     def checker(self, module: ModuleOp, *, proof: bool = False) -> Checker:
         """Return what follows a program from pass to pass, which starts with this one."""
@@ -63,7 +72,8 @@ class CheckOptions:
         return checker
 
     def __str__(self) -> str:
-        return f"{'proof,' if self.proof else ''}seed:{self.seed},samples:{self.samples}"
+        words = [word for word, given in ((PROOF, self.proof), (TERMS, self.terms)) if given]
+        return f"{''.join(f'{word},' for word in words)}seed:{self.seed},samples:{self.samples}"
 
 
 @dataclass
@@ -110,7 +120,7 @@ class CheckEach(Instrumentation):
         difference = self._checker.after(p, module)
         self._tell()
         if difference is not None:
-            raise self._checker.error(difference, self._reduce(difference))
+            raise self._checker.error(difference, self._reduce(difference), terms_in_full=self.options.terms)
         self._certify(p, module)
 
     def _certify(self, p: ModulePass, module: ModuleOp) -> None:

@@ -111,11 +111,13 @@ class Checker:
             are_right = any(f.verdict.sizes for f in findings) and _has_right_indices(step.after)
             self.report.findings += [f.with_indices(are_right) for f in findings]
 
-    def error(self, difference: Difference, notes: Sequence[str] = ()) -> NotEquivalentError:
-        """Return the error for a difference, located at the function."""
+    def error(
+        self, difference: Difference, notes: Sequence[str] = (), *, terms_in_full: bool = False
+    ) -> NotEquivalentError:
+        """Return the error for a difference, located at the function; with `terms_in_full`, the terms of a proof."""
         function = find_function(self.module_before(difference.function), difference.function)
         assert function is not None
-        return NotEquivalentError(difference, function, notes)
+        return NotEquivalentError(difference, function, notes, terms_in_full=terms_in_full)
 
     def module_before(self, name: str) -> ModuleOp:
         """Return the program as it was when the function was last run."""

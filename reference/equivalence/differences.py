@@ -90,14 +90,17 @@ def title_of(p: ModulePass) -> str:
 class NotEquivalentError(CompileError):
     """Raised when a pass changes what a function computes. `difference` has the details."""
 
-    def __init__(self, difference: Difference, function: Operation, notes: Sequence[str] = ()):
+    def __init__(
+        self, difference: Difference, function: Operation, notes: Sequence[str] = (), *, terms_in_full: bool = False
+    ):
         self.difference = difference
-        details = (*explain(difference), *notes)
+        details = (*explain(difference, terms_in_full=terms_in_full), *notes)
         super().__init__(replace(diagnose(function, difference.message), notes=details))
 
 
-def explain(difference: Difference) -> Iterator[str]:
-    """Yield notes on a difference: where it was seen, and simple arguments that show it."""
+def explain(difference: Difference, *, terms_in_full: bool = False) -> Iterator[str]:
+    """Yield notes on a difference: where it was seen, simple arguments that show it, and, if a proof found it, the
+    first difference of the terms, or both terms in full."""
     if len(difference.passes) > 1:
         names = ", ".join(f"'{p.name}'" for p in difference.passes[:-1])
         yield f"it may as well be one of the passes before, which could not be checked: {names}"
@@ -107,6 +110,10 @@ def explain(difference: Difference) -> Iterator[str]:
         yield "another order of sums or products may give this: if that is meant, declare 'numerics = reassociates'"
     if difference.terms is not None:
         yield f"for any arguments, {difference.terms}"
+        if terms_in_full:
+            yield from difference.terms.in_full
+        elif not difference.terms.first.is_whole:
+            yield "for both terms in full: --check-each=proof,terms; in Python, 'difference.terms.in_full' of the error"
     if difference.sample is None:
         return
     yield f"seen in {difference.sample}" + (", with numbers chosen by these terms" if difference.is_directed else "")

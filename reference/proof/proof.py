@@ -16,6 +16,7 @@ from relex.reference.equivalence.interface import Interface
 from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
 from relex.reference.interpreter.program import Program
 from relex.reference.proof.field import Residues
+from relex.reference.proof.first_difference import FirstDifference, first_difference, in_full, short_text
 from relex.reference.proof.identities import identities
 from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
 from relex.reference.proof.order import ExtremeOfIntegers
@@ -44,18 +45,16 @@ class TermDifference:
     """An element for which the two sides have different terms."""
 
     place: str
-    before: str
-    after: str
-    smallest: tuple[str, str]
-    """The smallest terms that differ inside of these."""
+    first: FirstDifference
+    in_full: tuple[str, ...]
+    """The lines of a text that has both terms."""
     elements: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Elements of arguments in the smallest terms, by name and index."""
     numbers: tuple[Any, ...] = ()
     """Numbers in the smallest terms."""
 
     def __str__(self) -> str:
-        inner = "" if self.smallest == (self.before, self.after) else f"; {self.smallest[0]} became {self.smallest[1]}"
-        return f"{self.place} is {self.before} before and {self.after} after{inner}"
+        return f"{self.place} {self.first}"
 
 
 class TooManySteps(Unproved):
@@ -259,21 +258,20 @@ def _compare(terms: Terms, interface: Interface, expected: Results, found: Resul
                 continue
             place = [int(n) for n in np.unravel_index(index, before.shape)] if before.ndim else []
             inner = refinement.difference(old, new)
-            texts = terms.text(inner.before), terms.text(inner.after)
             function = terms.heads[inner.before].name
             # Of several terms in a sum, nobody knows which became which.
             lost = {function} & LIBRARY or (terms.names(inner.before) - terms.names(inner.after)) & LIBRARY
             if lost:
                 names = ", ".join(sorted(lost))
-                raise Unproved(f"{names} may come from any library, and is computed in another way: {texts[1]}")
+                other = short_text(terms, inner.after)
+                raise Unproved(f"{names} may come from any library, and is computed in another way: {other}")
             leaves = list(terms.leaves(inner.before, inner.after))
             elements = [terms.arguments[leaf] for leaf in leaves if terms.heads[leaf].name == ELEMENT]
             numbers = [terms.value(leaf) for leaf in leaves if terms.heads[leaf].name == CONSTANT]
             whole = TermDifference(
                 f"{name}{place or ''}",
-                terms.text(old),
-                terms.text(new),
-                texts,
+                first_difference(refinement, old, new),
+                in_full(terms, old, new),
                 tuple((argument, tuple(index)) for argument, *index in elements),
                 tuple(numbers),
             )

@@ -33,12 +33,12 @@ class Refinement:
     """Decides whether terms after a pass are among those that the terms before it allow."""
 
     def __init__(self, terms: Terms):
-        self._terms = terms
+        self.terms = terms
         self._known: dict[tuple[int, int], bool] = {}
 
     def holds(self, before: int, after: int) -> bool:
         """Return whether `before` may become `after`."""
-        before, after = self._terms.settle(before), self._terms.settle(after)
+        before, after = self.terms.settle(before), self.terms.settle(after)
         # What was never written may become anything.
         if before in (after, UNDEFINED):
             return True
@@ -50,7 +50,7 @@ class Refinement:
 
     def difference(self, before: int, after: int) -> Difference:
         """Return the smallest terms that differ in two that do."""
-        terms = self._terms
+        terms = self.terms
         before, after = terms.settle(before), terms.settle(after)
         while True:
             old, new = terms.arguments[before], terms.arguments[after]
@@ -70,7 +70,7 @@ class Refinement:
             before, after = map(terms.settle, inner)
 
     def _refines(self, before: int, after: int) -> bool:
-        terms = self._terms
+        terms = self.terms
         old, new = terms.heads[before], terms.heads[after]
         if old.name == SUM:
             return self._is_sum_of(terms.arguments[before], after)
@@ -111,25 +111,25 @@ class Refinement:
         left = Counter(parts)
         pending, others = [after], list[int]()
         while pending:
-            term = self._terms.settle(pending.pop())
+            term = self.terms.settle(pending.pop())
             if left[term] > 0:
                 left[term] -= 1
             elif (addition := self._addition_among(left, term)) is not None:
                 left[addition] -= 1
             elif (inner := self._addends(term)) is not None:
                 pending.extend(inner)
-            elif self._terms.value(term) is None or self._terms.value(term) != 0:
+            elif self.terms.value(term) is None or self.terms.value(term) != 0:
                 others.append(term)
         return self._match(list(left.elements()), others)
 
     def _addition_among(self, left: Counter[int], term: int) -> int | None:
         """Return which of the terms that a sum adds up is an addition itself, and became this one."""
-        terms = self._terms
+        terms = self.terms
         additions = [n for n in left if left[n] > 0 and terms.heads[n].name in _ADDITIONS]
         return next((n for n in additions if self.holds(n, term)), None)
 
     def _addends(self, term: int) -> Sequence[int] | None:
-        terms = self._terms
+        terms = self.terms
         name, args = terms.heads[term].name, terms.arguments[term]
         if name in (SUM, "arith.addf"):
             return args
@@ -139,7 +139,7 @@ class Refinement:
 
     def _is_reciprocal_product(self, before: int, after: int) -> bool:
         """Return whether a quotient became the product with a reciprocal."""
-        terms = self._terms
+        terms = self.terms
         dividend, divisor = terms.arguments[before]
         if terms.heads[after].name != "arith.mulf":
             return False
@@ -151,7 +151,7 @@ class Refinement:
         return False
 
     def _is_fused(self, before: int, after: int) -> bool:
-        terms = self._terms
+        terms = self.terms
         a, b, c = terms.arguments[after]
         left, right = map(terms.settle, terms.arguments[before])
         return any(

@@ -348,8 +348,9 @@ class Terms:
                 yield term
                 pending.extend(() if self.heads[term].name in LEAVES else self.arguments[term])
 
-    def text(self, term: int, depth: int = 4) -> str:
-        """Format a term: what lies deeper than `depth` is left out."""
+    def text(self, term: int, depth: int = 4, shown: int = 4, first: Sequence[int] = ()) -> str:
+        """Format a term: what lies deeper than `depth` is left out, and arguments from the number `shown` on. The
+        arguments in `first`, of an op whose arguments have no order, come first."""
         term = self.settle(term)
         head, args = self.heads[term], self.arguments[term]
         if head.name == CONSTANT:
@@ -361,10 +362,8 @@ class Terms:
             return str(head)
         if depth == 0:
             return "..."
-        shown = [self.text(a, depth - 1) for a in args[:SHOWN]]
-        shown += [f"{len(args) - SHOWN} more"] if len(args) > SHOWN else []
-        return f"{head}({', '.join(shown)})"
-
-
-SHOWN = 4
-"""The number of arguments of a term that messages show."""
+        if first:
+            args = (*first, *(Counter(args) - Counter(first)).elements())
+        texts = [self.text(a, depth - 1, shown) for a in args[:shown]]
+        texts += [f"{len(args) - shown} more"] if len(args) > shown else []
+        return f"{head}({', '.join(texts)})"
