@@ -1,4 +1,4 @@
-"""Passes that replace calls one by one: of a call, they make an expression of the builder."""
+"""Passes that replace ops one by one, mostly calls: of an op, they make an expression of the builder."""
 
 from __future__ import annotations
 
@@ -18,21 +18,18 @@ from xdsl.traits import is_side_effect_free
 from relex.dialects.errors import fail
 from relex.dialects.functions import stated_dims
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, CallDpsPackedOp, CallOp, CallTirOp, Operator
+from relex.dialects.relex import PRIMITIVE_ATTR
 from relex.dialects.walks import ancestors
 from relex.frontend.block_builder import BlockBuilder
 from relex.frontend.expressions import Tensor
 from relex.frontend.function_body import FunctionBody
 from relex.passes.base import Level, RelexPass
 
-AnyCall = Operator | CallOp | CallTirOp | CallDpsPackedOp
-"""A call in a graph function: of an operator, a fused group, a loop function or a library function."""
-
 
 class CallRewriter(RelexPass, ABC):
     """
-    A pass that replaces calls in graph functions. Its method `rewrite` gets each call once, in the order of the
-    program, after the calls that compute its operands:
+    A pass that replaces ops in functions of the graph level. Its method `rewrite` gets each op once, of whatever
+    dialect, in the order of the program, after the ops that compute its operands, and before those in its regions:
 
         class FuseMultiplyAdd(CallRewriter):
             name = "fuse-multiply-add"
@@ -42,18 +39,19 @@ class CallRewriter(RelexPass, ABC):
                     case AddOp(lhs=OpResult(op=MultiplyOp(lhs=x, rhs=y)), rhs=z):
                         return op.ewise_fma(x, y, z)
 
-    It returns what takes the place of the call, an expression or a value of the same type, or None. `bb` is a
-    `BlockBuilder` at the call: it emits ops before it, and adds functions to the module. What is added is not visited,
-    so a rewriter ends; calls that nothing uses any more are removed. With `in_groups = False`, fused groups are left
-    alone.
+    It returns what takes the place of the op, an expression or a value of the same type; None, or the op's own result,
+    leaves it as it is. `bb` is a `BlockBuilder` at the op: it emits ops before it, and adds functions to the module.
+    What is added is not visited, so a rewriter ends; ops that nothing uses any more are removed. With
+    `in_groups = False`, fused groups are left alone. An op without results, such as `func.return`, can only be looked
+    at, and loop functions (`tir.prim_func`) are not visited: both are for a `RewritePattern`.
     """
 
     in_groups: ClassVar[bool] = True
     works_on: ClassVar[Level | None] = "graph"
 
     @abstractmethod
-    def rewrite(self, bb: BlockBuilder, call: AnyCall) -> Tensor | None:
-        """Return what takes the place of a call, or None."""
+    def rewrite(self, bb: BlockBuilder, call: Operation) -> Tensor | None:
+        """Return what takes the place of an op, or None."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pattern = _RewriteCalls(self.rewrite, op, BlockBuilder(ModuleOp([])), type(self).__name__)
@@ -64,20 +62,26 @@ class CallRewriter(RelexPass, ABC):
 
 @dataclass
 class _RewriteCalls(RewritePattern):
-    function: Callable[[BlockBuilder, AnyCall], Tensor | None]
+    function: Callable[[BlockBuilder, Operation], Tensor | None]
     module: ModuleOp
     builder: BlockBuilder
     rule_name: str
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, AnyCall):
-            return
         body = _Place(self.module, op, rewriter)
         with self.builder.continuing(self.module, body):
             expression = self.function(self.builder, op)
             if expression is None:
                 return
+            if not op.results:
+                fail(
+                    op,
+                    f"expected '{self.rule_name}' to replace an op with results, found '{op.name}' without; "
+                    "a RewritePattern can replace it",
+                )
             values = [binding.value for binding in body.bind(expression, op.results[0].name_hint or "lv")]
+        if values == [*op.results]:
+            return
         if [value.type for value in values] != [*op.result_types]:
             expected, found = (", ".join(map(str, types)) for types in (op.result_types, [v.type for v in values]))
             fail(op, f"expected '{self.rule_name}' to replace {expected}, found {found}")
@@ -87,22 +91,24 @@ class _RewriteCalls(RewritePattern):
 
 
 class _Place(FunctionBody):
-    """A function that exists, at a call in it: ops are added before the call, with its location."""
+    """A function that exists, at an op in it: ops are added before this op, with its location."""
 
     exists: ClassVar[bool] = True
 
-    def __init__(self, module: ModuleOp, call: AnyCall, rewriter: PatternRewriter):
-        function = next(around for around in ancestors(call) if isinstance(around, FuncOp))
+    def __init__(self, module: ModuleOp, op: Operation, rewriter: PatternRewriter):
+        function = next(around for around in ancestors(op) if isinstance(around, FuncOp))
         super().__init__(module, Names(), function)
-        self._call = call
+        self._at = op
         self._rewriter = rewriter
         for i, argument in enumerate(function.args):
             if dims := stated_dims(function, i):
                 self._declare_sizes(argument, [size if size.isidentifier() else None for size in dims])
 
     def insert(self, op: Operation, place: FileLineColLoc) -> None:
-        op.location = self._call.location
-        self._rewriter.insert(op, InsertPoint.before(self._call))
+        if any(operand.owner is self._at for operand in op.operands):
+            fail(self._at, f"expected a replacement computed from other values, found '{op.name}' of its own result")
+        op.location = self._at.location
+        self._rewriter.insert(op, InsertPoint.before(self._at))
 
 
 def _erase_unused(values: list[SSAValue], rewriter: PatternRewriter) -> None:

@@ -70,7 +70,8 @@ def _unequal_operands(refinement: Refinement, before: int, after: int) -> tuple[
         return [], []
     if head.name not in (SUM, *CHAINS, *COMMUTATIVE):
         pairs = zip(old, new, strict=True) if len(old) == len(new) else ()
-        return next((([a], [b]) for a, b in pairs if not refinement.holds(a, b)), ([], []))
+        unequal = [(a, b) for a, b in pairs if not refinement.holds(a, b)]
+        return [a for a, _ in unequal[:1]], [b for _, b in unequal[:1]]
     lost, gained = list((Counter(old) - Counter(new)).elements()), list((Counter(new) - Counter(old)).elements())
     a = next((a for a in lost if not any(refinement.holds(a, b) for b in gained)), None)
     b = next((b for b in gained if not any(refinement.holds(a, b) for a in lost)), None)

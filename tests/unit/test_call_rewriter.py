@@ -8,15 +8,27 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from programs import Array
+from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult
+from xdsl.ir import Operation, OpResult
 
 from relex.dialects import CompileError, parse_module, verify_module
 from relex.dialects.errors import DTypeError, UnknownNameError
 from relex.dialects.functions import find_function
-from relex.dialects.relex import AddOp, CallDpsPackedOp, CallOp, DenseOp, MultiplyOp, ReluOp, SoftmaxOp
+from relex.dialects.relex import (
+    AddOp,
+    CallDpsPackedOp,
+    CallOp,
+    CallTirOp,
+    ConstantOp,
+    DenseOp,
+    ExpOp,
+    MultiplyOp,
+    Operator,
+    ReluOp,
+    SoftmaxOp,
+)
 from relex.frontend import BlockBuilder, CallRewriter, Var, const, op, topi
-from relex.frontend.call_rewriter import AnyCall
 from relex.frontend.expressions import Tensor
 from relex.lowering import LegalizeOpsPass, te
 from relex.passes import FuseTirPass, observe
@@ -41,7 +53,7 @@ class EwiseFMA(CallRewriter):
 
     name = "my-ewise-fma"
 
-    def rewrite(self, bb: BlockBuilder, call: AnyCall) -> Tensor | None:
+    def rewrite(self, bb: BlockBuilder, call: Operation) -> Tensor | None:
         match call:
             case AddOp(lhs=OpResult(op=MultiplyOp(lhs=x, rhs=y)), rhs=z):
                 return op.ewise_fma(x, y, z)
@@ -55,7 +67,7 @@ class DenseAddFusor(CallRewriter):
     name = "my-dense-add-fusor"
     in_groups = False
 
-    def rewrite(self, bb: BlockBuilder, call: AnyCall) -> Tensor | None:
+    def rewrite(self, bb: BlockBuilder, call: Operation) -> Tensor | None:
         match call:
             case AddOp(lhs=OpResult(op=DenseOp(data=x, weight=w)), rhs=b):
                 params = [Var("x", x.type), Var("w", w.type), Var("b", b.type)]
@@ -76,7 +88,7 @@ class LowerToLoops(CallRewriter):
         ReluOp: topi.nn.relu,
     }
 
-    def rewrite(self, bb: BlockBuilder, call: AnyCall) -> Tensor | None:
+    def rewrite(self, bb: BlockBuilder, call: Operation) -> Tensor | None:
         return bb.call_te(self.op_map[type(call)], *call.operands) if type(call) in self.op_map else None
 
 
@@ -97,8 +109,12 @@ def network(rows: int | str) -> ModuleOp:
     return bb.get()
 
 
+def is_call(op: Operation) -> bool:
+    return isinstance(op, Operator | CallOp | CallTirOp | CallDpsPackedOp)
+
+
 def names_of(module: ModuleOp) -> list[str]:
-    return [call.name for call in find_function(module, "main").walk() if isinstance(call, AnyCall)]
+    return [call.name for call in find_function(module, "main").walk() if is_call(call)]
 
 
 def test_one_operator_for_two() -> None:
@@ -109,7 +125,7 @@ def test_one_operator_for_two() -> None:
     assert str(module) == before
     assert "%lv1 = relex.ewise_fma %x, %y, %y :" in str(after)
     assert names_of(after) == ["relex.ewise_fma"]
-    (fma,) = (call for call in after.walk() if isinstance(call, AnyCall))
+    (fma,) = (call for call in after.walk() if is_call(call))
     assert fma.location == next(call for call in module.walk() if isinstance(call, AddOp)).location
     x, y = RNG.standard_normal((2, 3, 4)).astype(np.float32)
     np.testing.assert_array_equal(interpret(after)["main"](x, y), x * y + y)
@@ -143,7 +159,7 @@ class Again(CallRewriter):
 
     name = "again"
 
-    def rewrite(self, bb: BlockBuilder, call: AnyCall) -> Tensor | None:
+    def rewrite(self, bb: BlockBuilder, call: Operation) -> Tensor | None:
         if not isinstance(call, AddOp):
             return None
         with bb.function(
@@ -169,7 +185,7 @@ class Wrong(CallRewriter):
     def __init__(self, make: Callable[[BlockBuilder, AddOp], Any]):
         self.make = make
 
-    def rewrite(self, bb: BlockBuilder, call: AnyCall) -> Tensor | None:
+    def rewrite(self, bb: BlockBuilder, call: Operation) -> Tensor | None:
         return self.make(bb, call) if isinstance(call, AddOp) else None
 
 
@@ -193,6 +209,125 @@ WRONG: list[tuple[Callable[[BlockBuilder, AddOp], Any], str]] = [
 def test_wrong_replacements(make: Callable[[BlockBuilder, AddOp], Any], message: str) -> None:
     with pytest.raises(CompileError, match=message):
         Wrong(make)(parse_module(PRODUCT))
+
+
+OTHER_OPS = """
+func.func @main(%x: tensor<?x4xf32>, %p: i1) -> tensor<?x4xf32> {
+  %c = arith.constant 0 : index
+  %n = tensor.dim %x, %c : tensor<?x4xf32>
+  %0 = func.call @half(%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %1 = relex.call_tir @copy(%0) sizes(%n) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %2 = scf.if %p -> (tensor<?x4xf32>) {
+    %3 = relex.exp %1 : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    scf.yield %3 : tensor<?x4xf32>
+  } else {
+    scf.yield %1 : tensor<?x4xf32>
+  }
+  func.return %2 : tensor<?x4xf32>
+}
+func.func private @half(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = relex.constant dense<0.5> : tensor<f32>
+  %1 = relex.multiply %x, %0 : (tensor<?x4xf32>, tensor<f32>) -> tensor<?x4xf32>
+  func.return %1 : tensor<?x4xf32>
+}
+tir.prim_func @copy(%x: memref<?x4xf32> {relex.dims = ["n", ""]}) outs(%y: memref<?x4xf32> {relex.dims = ["n", ""]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  tir.for %i, %j in (%n, 4) {
+    tir.block @y (%vi: spatial<%n> = %i, %vj: spatial<4> = %j) {
+      %0 = memref.load %x[%vi, %vj] : memref<?x4xf32>
+      memref.store %0, %y[%vi, %vj] : memref<?x4xf32>
+    }
+  }
+}
+"""
+
+
+FIXED = OTHER_OPS.replace("?", "3").replace(" sizes(%n)", "").replace("<%n>", "<3>").replace("(%n, 4)", "(3, 4)")
+
+
+class Replace(CallRewriter):
+    """Replaces ops of a class."""
+
+    name = "replace"
+
+    def __init__(self, kind: type[Operation], make: Callable[[Any], Any]):
+        self.kind, self.make, self.seen = kind, make, list[str]()
+
+    def rewrite(self, bb: BlockBuilder, call: Operation) -> Tensor | None:
+        self.seen.append(call.name)
+        return self.make(call) if isinstance(call, self.kind) else None
+
+
+def test_ops_of_all_dialects_are_visited_once() -> None:
+    p = Replace(ModuleOp, lambda call: None)
+    module = parse_module(OTHER_OPS)
+    assert str(p(module)) == str(module)
+    assert p.seen == [
+        *("arith.constant", "tensor.dim", "func.call", "relex.call_tir"),
+        *("scf.if", "relex.exp", "scf.yield", "scf.yield", "func.return"),
+        *("relex.constant", "relex.multiply", "func.return"),
+    ]
+
+
+REPLACED: list[tuple[type[Operation], Callable[[Any], Any]]] = [
+    (func.CallOp, lambda call: op.multiply(call.operands[0], const(np.float32(0.5)))),
+    (CallTirOp, lambda call: call.operands[0]),
+    (ExpOp, lambda call: op.negative(op.negative(op.exp(call.operands[0])))),
+    (ConstantOp, lambda call: const(np.float32(0.5))),
+    (tensor.DimOp, lambda call: call.results[0]),
+]
+
+
+@pytest.mark.parametrize(("kind", "make"), REPLACED)
+def test_ops_of_all_dialects_are_replaced(kind: type[Operation], make: Callable[[Any], Any]) -> None:
+    module = parse_module(FIXED)
+    after = Replace(kind, make)(module)
+    verify_module(after)
+    count = sum(isinstance(inner, kind) for inner in module.walk())
+    assert sum(isinstance(inner, kind) for inner in after.walk()) == (count if kind in KEPT else 0)
+    x = RNG.standard_normal((3, 4)).astype(np.float32)
+    for flag in (np.True_, np.False_):
+        np.testing.assert_array_equal(interpret(after)["main"](x, flag), interpret(module)["main"](x, flag))
+
+
+KEPT = (ConstantOp, ExpOp, tensor.DimOp)
+
+
+def negate_previous(call: Operation) -> Tensor:
+    assert call.prev_op is not None
+    return op.negative(call.prev_op.results[0])
+
+
+def test_an_op_with_regions_is_replaced_with_them() -> None:
+    p = Replace(scf.IfOp, negate_previous)
+    after = p(parse_module(FIXED))
+    verify_module(after)
+    assert "relex.exp" not in p.seen
+    x = RNG.standard_normal((3, 4)).astype(np.float32)
+    np.testing.assert_array_equal(interpret(after)["main"](x, np.True_), x * -0.5)
+
+
+WRONG_FOR_OTHERS: list[tuple[type[Operation], Callable[[Any], Any], str]] = [
+    (func.CallOp, lambda call: op.sum(call.operands[0]), r"to replace tensor<\?x4xf32>, found tensor<f32>"),
+    (
+        CallTirOp,
+        lambda call: op.relu(call.results[0]),
+        "expected a replacement computed from other values, found 'relex.relu' of its own result",
+    ),
+    (tensor.DimOp, lambda call: call.operands[0], r"to replace index, found tensor<\?x4xf32>"),
+    (
+        func.ReturnOp,
+        lambda call: call.operands[0],
+        "expected 'Replace' to replace an op with results, found 'func.return' without; a RewritePattern can",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "make", "message"), WRONG_FOR_OTHERS)
+def test_wrong_replacements_of_other_ops(kind: type[Operation], make: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        Replace(kind, make)(parse_module(OTHER_OPS))
 
 
 def test_a_builder_goes_on_with_a_module() -> None:
