@@ -67,6 +67,7 @@ class LoopAccess:
 
     access: Access
     element: Element
+    """The indices of the element, as expressions of the variables of the loops around the access."""
 
     @classmethod
     def of(cls, access: Access) -> LoopAccess:
