@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, ModuleOp, NameLoc, UnregisteredOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    CallSiteLoc,
+    DenseArrayBase,
+    FileLineColLoc,
+    FusedLoc,
+    IntegerType,
+    ModuleOp,
+    NameLoc,
+    ShapedType,
+    UnregisteredOp,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.hints import isa
@@ -219,6 +231,31 @@ def name_of(value: SSAValue) -> str:
 def types_str(types: Iterable[Attribute]) -> str:
     """Format types as `(f32, i64)`."""
     return f"({', '.join(map(str, types))})"
+
+
+def size_str(size: object) -> str:
+    """Format a size, stride or offset in a type or in a static list of an op: a dynamic one, which is `DYNAMIC_INDEX`
+    there and an expression in type inference, as `?`."""
+    return str(size) if isinstance(size, int) and size != DYNAMIC_INDEX else "?"
+
+
+def with_dynamic_sizes(message: str, op: Operation) -> str:
+    """Return the message of a verifier of `op` with `?` in place of `DYNAMIC_INDEX`, as xDSL's print it, if the op has
+    a dynamic size, stride or offset."""
+    return _DYNAMIC.sub(size_str(DYNAMIC_INDEX), message) if any(map(_is_dynamic, _attributes_of(op))) else message
+
+
+_DYNAMIC = re.compile(rf"(?<![\w.]){DYNAMIC_INDEX}(?![\w.])")
+
+
+def _attributes_of(op: Operation) -> Iterable[Attribute]:
+    return *op.operand_types, *op.result_types, *op.properties.values(), *op.attributes.values()
+
+
+def _is_dynamic(attribute: Attribute) -> bool:
+    if isa(attribute, DenseArrayBase[IntegerType]):
+        return DYNAMIC_INDEX in attribute.get_values()
+    return "?" in str(attribute) if isinstance(attribute, ShapedType) else False
 
 
 def in_line(op: Operation) -> str:

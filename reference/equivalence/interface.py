@@ -15,7 +15,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import INTEGERS, is_unsigned, numpy_dtype
-from relex.dialects.errors import DTypeError
+from relex.dialects.errors import DTypeError, size_str
 from relex.dialects.functions import FINITE_ATTR, argument_attr, argument_names, stated_dims
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.interpreter.failures import failures_of
@@ -51,7 +51,7 @@ class Spec:
         dtype = "index" if self.is_index and self.shape is None else f"{'u' * self.is_unsigned}{self.dtype.name}"
         if self.shape is None:
             return f"{self.name}: {dtype}"
-        sizes = "x".join("?" if size < 0 else str(size) for size in self.shape)
+        sizes = "x".join(map(size_str, self.shape))
         return f"{self.name}: {dtype}[{sizes}]"
 
 

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def, var_tensor_operand_def
-from relex.dialects.errors import InferenceError
+from relex.dialects.errors import InferenceError, size_str
 from relex.dialects.relex.operator import Movement, Operand
 from relex.dialects.relex.properties import IntegersConstr, TextsConstr, as_integers, as_list
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, quotient, shape_for
@@ -183,7 +183,7 @@ class SqueezeOp(Movement):
             return SizedType(operand.element_type, [size for size in shape if size != 1])
         axes = normalize_axes(as_integers(axis), len(shape))
         if not all([equal(shape[place], 1) for place in axes]):
-            sizes = ", ".join(str(shape[place]) for place in axes)
+            sizes = ", ".join(size_str(shape[place]) for place in axes)
             raise InferenceError(f"expected dimensions of size 1 to remove, found {sizes}")
         return SizedType(operand.element_type, [size for place, size in enumerate(shape) if place not in axes])
 

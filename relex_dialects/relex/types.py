@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import InferenceError
+from relex.dialects.errors import InferenceError, size_str
 from relex.dialects.sizes import Size, Sizes, equal, named
 
 Shape = tuple[int, ...]
@@ -106,7 +106,7 @@ def expect_equal(lhs: Size, rhs: Size, what: str) -> None:
 
 def shape_str(shape: Sequence[Size]) -> str:
     """Format `(1, 784)` as `1x784`, a scalar's shape as `scalar`, and dynamic sizes as `?`."""
-    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in without_names(shape)) or "scalar"
+    return "x".join(map(size_str, shape)) or "scalar"
 
 
 def normalize_axis(axis: int, rank: int) -> int:

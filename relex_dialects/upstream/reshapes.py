@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefT
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from relex.dialects.errors import size_str
+
 Collapse = tensor.CollapseShapeOp | memref.CollapseShapeOp
 Expand = tensor.ExpandShapeOp | memref.ExpandShapeOp
 
@@ -36,5 +38,6 @@ def verify_groups(op: Collapse | Expand) -> None:
         sizes = [large_shape[i] for i in group]
         expected = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else prod(sizes)
         if size != expected:
-            found, wanted = ("?" if n == DYNAMIC_INDEX else n for n in (size, expected))
-            raise VerifyException(f"expected size {wanted} of dimension {d} of {small}, found {found}")
+            raise VerifyException(
+                f"expected size {size_str(expected)} of dimension {d} of {small}, found {size_str(size)}"
+            )

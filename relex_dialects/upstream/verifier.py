@@ -13,6 +13,7 @@ from relex.dialects.errors import (
     CompileError,
     Diagnostic,
     InternalError,
+    RelexError,
     WrongOp,
     add_source,
     describe,
@@ -20,6 +21,7 @@ from relex.dialects.errors import (
     expect_module,
     name_of,
     one_line,
+    with_dynamic_sizes,
 )
 from relex.dialects.symbols import verify_unique
 from relex.dialects.upstream.dominance import Dominance
@@ -42,11 +44,12 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
             _verify_op(op)
             check_upstream(op)
         except VerifyException as e:
-            diagnostics.append(diagnose(e.op if isinstance(e, WrongOp) else op, one_line(e)))
+            wrong = e.op if isinstance(e, WrongOp) else op
+            diagnostics.append(diagnose(wrong, _message(e, wrong)))
         except Exception as e:
             # Some of xDSL's verifiers raise a plain Exception.
             if type(e) is Exception:
-                diagnostics.append(diagnose(op, one_line(e)))
+                diagnostics.append(diagnose(op, _message(e, op)))
             else:
                 crashes.append((diagnose(op, f"internal error in its verifier: {describe(e)}"), e))
 
@@ -58,6 +61,11 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
         raise CompileError(located(diagnostics))
     if crashes:
         raise InternalError(located(d for d, _ in crashes)) from crashes[0][1]
+
+
+def _message(error: Exception, op: Operation) -> str:
+    # A number in an error of relex is one of the program.
+    return one_line(error) if isinstance(error, RelexError) else with_dynamic_sizes(one_line(error), op)
 
 
 def _verify_op(op: Operation) -> None:

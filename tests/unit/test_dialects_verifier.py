@@ -132,3 +132,51 @@ def test_verification_takes_little_time_for_shared_index_arithmetic() -> None:
           }}
         }}
     """)
+
+
+DYNAMIC_SIZES = {
+    "a size that is known": (
+        "%0 = memref.reinterpret_cast %m to offset: [0], sizes: [3, 4], strides: [4, 1] : "
+        "memref<4x?xf32> to memref<?x4xf32>",
+        "'memref.reinterpret_cast' op expected result type with size = 3 instead of ? in dim = 0",
+    ),
+    "sizes of a shape": (
+        "%0 = tensor.concat dim(0) %t, %t : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<7x?xf32>",
+        "'tensor.concat' op result type tensor<7x?xf32> does not match inferred shape (8, ?) static sizes",
+    ),
+    "a size of a view": (
+        "%0 = memref.collapse_shape %m [[0, 1]] : memref<4x?xf32> into memref<8xf32>",
+        "'memref.collapse_shape' op expected size ? of dimension 0 of memref<8xf32>, found 8",
+    ),
+    "another size of a view": (
+        "%0 = tensor.expand_shape %t [[0, 1], [2]] output_shape [2, 2, 3] : tensor<4x?xf32> into tensor<2x2x3xf32>",
+        "'tensor.expand_shape' op expected dimension 1 of collapsed type to be static value of 3",
+    ),
+    "static sizes of an op": (
+        '%0 = "tensor.extract_slice"(%t) <{static_offsets = array<i64: 0, 0>, static_sizes = array<i64: 4, '
+        "-9223372036854775808>, static_strides = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> "
+        ": (tensor<4x?xf32>) -> tensor<4x?xf32>",
+        "'tensor.extract_slice' op the number of dynamic positions passed as values (0) does not match the number of "
+        "dynamic position markers (1) in the size arguments",
+    ),
+    "shapes of an operator": (
+        "%0 = relex.add %t, %u : (tensor<4x?xf32>, tensor<3x?xf32>) -> tensor<4x?xf32>",
+        "'relex.add' op expected shapes that broadcast, found 4x? and 3x?",
+    ),
+    "sizes to remove": (
+        "%0 = relex.squeeze %t axis = [0, 1] : (tensor<4x?xf32>) -> tensor<f32>",
+        "'relex.squeeze' op expected dimensions of size 1 to remove, found 4, ?",
+    ),
+    "a number that is no size": (
+        "%0 = relex.softmax %t axis = -9223372036854775808 : (tensor<4x?xf32>) -> tensor<4x?xf32>",
+        "'relex.softmax' op expected an axis in -2..1 for rank 2, found -9223372036854775808",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DYNAMIC_SIZES)
+def test_dynamic_sizes_are_question_marks(case: str) -> None:
+    body, expected = DYNAMIC_SIZES[case]
+    arguments = "%t: tensor<4x?xf32>, %u: tensor<3x?xf32>, %m: memref<4x?xf32>"
+    (message,) = mistakes(f"func.func @f({arguments}) {{\n{body}\nfunc.return\n}}")
+    assert message == expected

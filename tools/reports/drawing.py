@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import locate
+from relex.dialects.errors import locate, size_str
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.tir import BlockOp
 from relex.tools.reports.layout import GAP, Arrow, Node, lay_out
@@ -129,4 +129,4 @@ def _number(value: SSAValue, numbers: Mapping[SSAValue, int]) -> int | None:
 
 
 def _shape(t: Attribute) -> str:
-    return "x".join("?" if size < 0 else str(size) for size in t.get_shape()) if isa(t, TensorType) else ""
+    return "x".join(map(size_str, t.get_shape())) if isa(t, TensorType) else ""
