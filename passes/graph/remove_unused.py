@@ -8,11 +8,12 @@ from typing import overload
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriterListener, PatternRewriteWalker
 
 from relex.dialects.symbols import erase_unused
 from relex.passes.base import ModuleT, RelexPass
 from relex.passes.graph.canonicalization.dataflow import RemoveUnusedOutputs
+from relex.passes.support.lost_sizes import LostSizes
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class RemoveUnusedPass(RelexPass):
     """
     Removes ops whose results are unused, unused results of dataflow blocks and blocks that are left without any, and
     private functions that no public one needs. Ops with effects stay: allocations, `func.call`, library calls with
-    `side_effects`.
+    `side_effects`. Conditions on dynamic sizes that only removed ops have are stated at the public functions, as
+    `infer-sizes` states them.
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -73,5 +75,7 @@ class RemoveUnusedPass(RelexPass):
 
 def _remove_unused_ops(module: ModuleOp) -> None:
     # The applier erases unused ops by itself. Users are visited before their operands, so one walk does nearly all.
-    applier = GreedyRewritePatternApplier([RemoveUnusedOutputs()])
-    PatternRewriteWalker(applier, walk_reverse=True).rewrite_module(module)
+    applier, lost = GreedyRewritePatternApplier([RemoveUnusedOutputs()]), LostSizes(module)
+    listener = PatternRewriterListener(operation_removal_handler=[lost.note_removal])
+    PatternRewriteWalker(applier, walk_reverse=True, listener=listener).rewrite_module(module)
+    lost.state()

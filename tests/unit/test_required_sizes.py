@@ -13,7 +13,8 @@ from relex.dialects import parse_module
 from relex.dialects.errors import ShapeError
 from relex.lowering import RelexPipelinePass
 from relex.passes import InferSizesPass, RelexPass, RemoveUnusedPass
-from relex.reference import NotEquivalentError, check_pass, interpret
+from relex.passes.support import lost_sizes
+from relex.reference import check_pass, interpret
 from relex.runtime import build
 
 GRAPH = """
@@ -74,19 +75,117 @@ def test_what_is_unused_is_required(name: str, first: str, run: str) -> None:
 
 
 @pytest.mark.parametrize("run", RUN)
-@pytest.mark.parametrize("name", UNUSED)
-def test_what_is_removed_before_is_not_required(name: str, run: str) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_removed_is_required(name: str, run: str) -> None:
+    """What only removed ops require is stated before."""
     module = RemoveUnusedPass()(parse_module(PROGRAMS[name]))
-    found = RUN[run](module)["main"](np.zeros(3, np.float32), np.ones(4, np.float32), 3)
-    np.testing.assert_array_equal(found, np.ones(3, np.float32))
+    assert "relex.add" not in str(module)
+    assert "unused" not in str(module)
+    main = RUN[run](module)["main"]
+    numbers = (3,) if name != "load" else ()
+    with pytest.raises(ShapeError, match=r"expected|4"):
+        main(np.ones(3, np.float32), np.ones(4, np.float32), *numbers)
+    numbers = (4,) if name != "load" else ()
+    assert main(np.ones(4, np.float32), np.ones(4, np.float32), *numbers).shape == (4,)
 
 
-@pytest.mark.parametrize("name", UNUSED)
-def test_it_is_kept_where_it_is_stated_first(name: str) -> None:
-    module = InferSizesPass()(parse_module(PROGRAMS[name]))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_removal_keeps_what_programs_take(name: str) -> None:
+    """The text changes where something is lost only; what is stated is not stated again."""
+    module = parse_module(PROGRAMS[name])
     check_pass(RemoveUnusedPass(), module)
-    with pytest.raises(NotEquivalentError, match="expected that it is refused for a call with"):
-        check_pass(RemoveUnusedPass(), parse_module(PROGRAMS[name]))
+    once = RemoveUnusedPass()(module)
+    assert str(RemoveUnusedPass()(once)) == str(once) != str(module)
+    inferred = InferSizesPass()(module)
+    check_pass(RemoveUnusedPass(), inferred)
+    assert str(InferSizesPass()(RemoveUnusedPass()(inferred))) == str(InferSizesPass()(once))
+
+
+NOTHING_LOST = {
+    "no dynamic size": ("", "%0 = relex.exp %y : (tensor<4xf32>) -> tensor<4xf32>"),
+    "any size": ("", "%0 = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>"),
+    "required by another op": (
+        "%1 = relex.add %x, %y : (tensor<?xf32>, tensor<4xf32>) -> tensor<4xf32>",
+        "%0 = relex.multiply %x, %y : (tensor<?xf32>, tensor<4xf32>) -> tensor<4xf32>",
+    ),
+    "a size": ("", "%c = arith.constant 0 : index\n%0 = tensor.dim %x, %c : tensor<?xf32>"),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING_LOST)
+def test_the_text_stays_where_nothing_is_lost(case: str) -> None:
+    used, unused = NOTHING_LOST[case]
+    text = """
+    func.func @main(%x: tensor<?xf32>, %y: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>) {{
+      {used}
+      {unused}
+      func.return %x, {result} : tensor<?xf32>, tensor<4xf32>
+    }}
+    """
+    result = "%1" if used else "%y"
+    after = RemoveUnusedPass()(parse_module(text.format(used=used, unused=unused, result=result)))
+    assert str(after) == str(parse_module(text.format(used=used, unused="", result=result)))
+
+
+@pytest.mark.parametrize("unused", UNUSED.values())
+def test_sizes_are_inferred_if_they_have_to_be(unused: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    inferred: list[ModuleOp] = []
+    infer = lost_sizes.sizes_of_public_functions
+
+    def counted(module: ModuleOp) -> Any:
+        inferred.append(module)
+        return infer(module)
+
+    monkeypatch.setattr(lost_sizes, "sizes_of_public_functions", counted)
+    RemoveUnusedPass()(parse_module(GRAPH.format(unused=unused)))
+    assert len(inferred) == 2
+    inferred.clear()
+    RemoveUnusedPass()(parse_module(GRAPH.format(unused="%0 = relex.exp %y : (tensor<4xf32>) -> tensor<4xf32>")))
+    assert inferred == []
+
+
+IN_CALLEES = """
+func.func @main(%x: tensor<?xf32>, %y: tensor<4xf32>) -> tensor<?xf32> {
+  %r:2 = relex.dataflow -> tensor<?xf32>, tensor<?xf32> {
+    %0 = relex.call @group(%x, %y) : (tensor<?xf32>, tensor<4xf32>) -> tensor<?xf32>
+    %1 = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+    relex.output %0, %1 : tensor<?xf32>, tensor<?xf32>
+  }
+  func.return %r#1 : tensor<?xf32>
+}
+func.func @other(%x: tensor<?xf32>, %y: tensor<4xf32>) -> tensor<?xf32> {
+  %0 = relex.call @group(%x, %y) : (tensor<?xf32>, tensor<4xf32>) -> tensor<?xf32>
+  func.return %0 : tensor<?xf32>
+}
+func.func private @group(%x: tensor<?xf32>, %y: tensor<4xf32>) -> tensor<?xf32> attributes {relex.primitive} {
+  %0 = relex.add %x, %y : (tensor<?xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %1 : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["main", "other"])
+def test_what_called_functions_require_is_stated_by_public_ones(name: str) -> None:
+    after = RemoveUnusedPass()(parse_module(IN_CALLEES))
+    assert "relex.add" not in str(after)
+    assert str(after).count("relex.call") == 1
+    for run in RUN.values():
+        with pytest.raises(ShapeError):
+            run(after)[name](np.ones(3, np.float32), np.ones(4, np.float32))
+        assert run(after)[name](np.ones(4, np.float32), np.ones(4, np.float32)).shape == (4,)
+
+
+def test_sizes_that_do_not_follow_from_arguments_are_no_hindrance() -> None:
+    """The removal itself is right, and other passes say what is wrong."""
+    text = """
+    func.func @main(%x: tensor<?xf32>, %y: tensor<4xf32>) {
+      %0 = "test.op"() : () -> tensor<?xf32>
+      %1 = relex.add %0, %y : (tensor<?xf32>, tensor<4xf32>) -> tensor<4xf32>
+      func.return
+    }
+    """
+    assert "relex.add" not in str(RemoveUnusedPass()(parse_module(text)))
 
 
 def test_a_number_that_a_live_op_requires_is_checked() -> None:

@@ -114,3 +114,13 @@ func.func @names_it() attributes {like = [{callee = @is_named}]} {
 }
 tir.prim_func @public_loops(%x: memref<4xf32>) outs(%y: memref<4xf32>) {
 }
+
+// What only a removed op requires of the sizes is stated.
+// CHECK-LABEL: func.func @sizes(
+// CHECK-SAME: %x: tensor<?xf32> {relex.dims = ["x_d0"]}) -> (tensor<?xf32> {relex.dims = ["x_d0"]})
+// CHECK-SAME: attributes {relex.requires = ["1 <= x_d0"]}
+func.func @sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // CHECK-NEXT: func.return %x
+  %0 = relex.max %x axis = [0] : (tensor<?xf32>) -> tensor<f32>
+  func.return %x : tensor<?xf32>
+}
