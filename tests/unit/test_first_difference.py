@@ -183,6 +183,36 @@ def test_the_note_of_a_long_product_is_short(size: int):
     assert more not in notes
 
 
+NEWLINE = "\n"
+
+
+def test_terms_that_nest_deeply_are_compared_by_residues():
+    """Each difference is an operand of the next one."""
+    steps = [
+        f"%{n + 1} = relex.subtract %{n}, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>" for n in range(400)
+    ]
+    text = f"""
+    func.func @main(%y: tensor<2xf32>, %x: tensor<2xf32>, %w: tensor<2xf32>) -> tensor<2xf32> {{
+      %0 = relex.add %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      {NEWLINE.join(steps)}
+      func.return %400 : tensor<2xf32>
+    }}
+    """
+    with pytest.raises(NotEquivalentError, match="changes what @main computes"):
+        check_pass(WrongAddendPass(), parse_module(text), proof=True)
+
+
+@dataclass(frozen=True)
+class WrongAddendPass(RelexPass):
+    """Adds the first argument."""
+
+    name = "wrong-addend"
+
+    def apply(self, ctx: Context, op: ModuleOp):
+        for add in [inner for inner in op.walk() if inner.name == "relex.add"]:
+            add.operands = [add.operands[0], first_argument(add)]
+
+
 def test_the_tool_prints_terms_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     program = tmp_path / "program.mlir"
     program.write_text(PRODUCT.replace("{size}", "40"))
