@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,8 +21,8 @@ from relex.frontend.torch.graphs import Importer, Value
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
-from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
+from relex.frontend.torch.tracing import trace
 from relex.frontend.torch.views import View, order_in_memory, sizes_at, viewed, views_of
 from relex.passes import RemoveIndexChecksPass
 from relex.passes.layouts.permutations import inverse
@@ -88,39 +87,9 @@ def _weights(graph: Any, inputs: Sequence[Any]) -> dict[int, Any]:
     }
 
 
-def trace(graph: Any) -> Any:
-    """Return a graph of ATen operators that changes nothing in place, for a graph of torch's functions."""
-    proxy_tensor: Any = import_module("torch.fx.experimental.proxy_tensor")
-    rules: Mapping[Any, Any] = import_module("torch._decomp").core_aten_decompositions()
-    table = {overload: rule for overload, rule in rules.items() if not find_import(str(overload))}
-    _fix_floats(graph.graph)
-    fakes = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"]
-
-    def run(*arguments: Any) -> Any:
-        return torch.fx.Interpreter(graph).run(*arguments)
-
-    functional = torch.func.functionalize(run, remove="mutations")
-    plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
-    with torch.no_grad(), torch.fx.traceback.preserve_node_meta(), plain_attention:
-        traced = proxy_tensor.make_fx(functional, table, tracing_mode="symbolic")(*fakes)
-    return traced
-
-
 def _has_effect(node: Any) -> bool:
     """Return whether a node stays although nothing uses it. Torch forgets one of its assertions."""
     return node.is_impure() or node.target is torch.ops.aten._assert_async.default
-
-
-def _fix_floats(graph: Any) -> None:
-    """Turn Python numbers that torch keeps symbolic, such as the epsilon of a layer, into constants; torch compiles
-    again for other numbers."""
-    guard_scalar = import_module("torch.fx.experimental.symbolic_shapes").guard_scalar
-    for node in list(graph.nodes):
-        if node.op == "call_method" and node.target == "item":
-            number = getattr(node.args[0].meta.get("example_value"), "item_memo", None)
-            if number is not None:
-                node.replace_all_uses_with(guard_scalar(number))
-                graph.erase_node(node)
 
 
 Make = Callable[[Sequence[Any], Sequence[Any], Mapping[str, int]], Any]

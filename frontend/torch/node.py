@@ -87,6 +87,10 @@ class Node(Site):
         computes what takes several steps."""
         return self.typed(x, f32 if is_emulated(self.result_type) else self.result_type)
 
+    def typed_results(self, *values: Value) -> list[Operand]:
+        """Return several results with elements of their types."""
+        return [self.typed(x, element_type_for(r.dtype)) for x, r in zip(values, self.results, strict=True)]
+
     def like_result(self, array: Any) -> Known:
         """Return an array with the element type of the result."""
         return Known(np.asarray(array).astype(numpy_dtype(self.result_type)))

@@ -92,7 +92,7 @@ def main(x: R.Tensor((3, 4), "float32")):
 
 @R.function
 def main(x: R.Tensor((3, 4), "float32")):
-# expected-error@+1:28 {{expected data, axis for 'R.nn.softmax', found 'dim'}}
+# expected-error@+1:28 {{expected data, axis, safe for 'R.nn.softmax', found 'dim'}}
     return R.nn.softmax(x, dim=1)
 
 

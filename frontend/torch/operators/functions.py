@@ -150,9 +150,9 @@ def scaled_softplus(node: Node, x: Tensor, beta: float, threshold: float) -> Ope
 def prelu(node: Node, x: Tensor, slope: Tensor) -> Operand:
     """A line with a knee at zero, whose slope is a parameter, for all elements or for each channel."""
     rank = node.rank(x)
-    if node.rank(slope) == 1 and rank > 1:
-        slope = node.tensor(op.expand_dims(slope, list(range(1, rank - 1)))) if rank > 2 else slope
-    return leaky_relu(x, slope)
+    if node.rank(slope) == 1 and rank > 2:
+        slope = node.tensor(op.expand_dims(slope, list(range(1, rank - 1))))
+    return op.where(op.greater(x, node.like(0, x)), x, op.multiply(slope, x))
 
 
 @imports("aten.logit")

@@ -135,19 +135,20 @@ def embedding_bag(
     if include_last_offset:
         offsets = node.tensor(op.strided_slice(offsets, [0], [0], [-1]))
     bags = node.shape(offsets)[0]
-    place = numbers_below(length)
     begins = op.expand_dims(node.typed(offsets, i64), 1)
-    # Bag b has the indices from its offset on that are not in bag b + 1.
-    started = node.typed(op.less_equal(begins, op.expand_dims(place, 0)), weight.element_type)
-    shifted = op.pad(op.strided_slice(started, [0], [1], [LAST]), [0, 1, 0, 0])
-    members = op.subtract(started, shifted)
-    if sample_weights is not None:
-        members = op.multiply(members, op.expand_dims(sample_weights, 0))
+    # An index is in the last bag that begins at it or before.
+    begun = node.typed(op.less_equal(begins, op.expand_dims(numbers_below(length), 0)), i64)
+    bag = op.expand_dims(op.subtract(op.sum(begun, 0), Known(np.array(1, np.int64))), 1)
     _expect_indices(node, weight, 0, indices)
-    y = op.matmul(members, op.take(weight, indices, 0))
+    rows = op.take(weight, indices, 0)
+    if sample_weights is not None:
+        rows = op.multiply(rows, op.expand_dims(sample_weights, 1))
+    zeros = node.full([bags, node.shape(weight)[1]], 0, weight.element_type)
+    y = op.scatter_nd(zeros, bag, rows, "add")
     if mode == 1:
-        sizes = op.maximum(op.sum(members, 1, True), 1.0)
-        y = op.divide(y, sizes)
+        ones = node.full([length, 1], 1, weight.element_type)
+        sizes = op.scatter_nd(node.full([bags, 1], 0, weight.element_type), bag, ones, "add")
+        y = op.divide(y, op.maximum(sizes, 1.0))
     nothing = node.full([bags], 0, i64)
     return [y, nothing, nothing, nothing]
 

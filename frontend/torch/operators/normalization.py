@@ -34,8 +34,8 @@ def _by_channel(
     size = node.shape(x)[1]
     if of_batch or not statistics or None in statistics:
         axes = [axis for axis in range(node.rank(x)) if axis != 1]
-        normal, _, _ = standardized(x, axes, epsilon)
-        return _scaled(node, normal, scale, bias)
+        normal, _, _ = standardized(node.widened(x), axes, epsilon)
+        return node.typed(_scaled(node, normal, scale, bias))
     defaults = zip(parameters, (1.0, 0.0, 0.0, 1.0), strict=True)
     vectors = [_vector(node, given, size, x.element_type, default) for given, default in defaults]
     return op.batch_norm(x, *vectors, axis=1, epsilon=epsilon)
@@ -70,14 +70,14 @@ def instance_norm(node: Node, x: Tensor, *arguments: Any) -> Operand:
     *parameters, use_input_stats, _, epsilon, _ = arguments
     if not use_input_stats:
         return _by_channel(node, x, parameters, epsilon)
-    normal, _, _ = standardized(x, list(range(2, node.rank(x))), epsilon)
-    return _scaled(node, normal, *parameters[:2])
+    normal, _, _ = standardized(node.widened(x), list(range(2, node.rank(x))), epsilon)
+    return node.typed(_scaled(node, normal, *parameters[:2]))
 
 
 def _scaled(node: Node, x: Operand, scale: Tensor | None, bias: Tensor | None) -> Operand:
-    rank = node.rank(x)
-    y = x if scale is None else op.multiply(x, per_channel(scale, rank))
-    return y if bias is None else op.add(y, per_channel(bias, rank))
+    rank, wide = node.rank(x), node.element_type(x)
+    y = x if scale is None else op.multiply(x, per_channel(node.typed(scale, wide), rank))
+    return y if bias is None else op.add(y, per_channel(node.typed(bias, wide), rank))
 
 
 @imports("aten.layer_norm", "aten.native_layer_norm")
@@ -93,15 +93,15 @@ def layer_norm(
     """Normalization along the last dimensions."""
     axes = list(range(-len(sizes), 0))
     whole = [*node.shape(x)[-len(sizes) :]]
+    normal, mean, inverse = standardized(node.widened(x), axes, epsilon)
     if any(isinstance(size, IndexExpr) for size in whole) and (scale is None or bias is None):
-        normal, _, _ = standardized(x, axes, epsilon)
-        y: Operand = normal if scale is None else op.multiply(normal, scale)
-        y = y if bias is None else op.add(y, bias)
+        y: Operand = normal if scale is None else op.multiply(normal, node.widened(scale))
+        y = y if bias is None else op.add(y, node.widened(bias))
     else:
         gamma = Known(np.ones(node.static_shape(x, first=-len(sizes)), x.dtype)) if scale is None else scale
         beta = Known(np.zeros(node.static_shape(gamma), x.dtype)) if bias is None else bias
         y = op.layer_norm(x, gamma, beta, axes, epsilon)
-    return [y] if node.name.startswith("native") else y
+    return node.typed_results(y, mean, inverse) if node.name.startswith("native") else node.typed(y)
 
 
 @imports("aten.group_norm")
@@ -115,17 +115,25 @@ def group_norm(
     cudnn_enabled: bool = False,
 ) -> Operand:
     """Normalization of each group of channels."""
-    n, c, *pixels = node.shape(x)
-    parts = node.reshape(x, [n, groups, c // groups, *pixels])
-    normal, _, _ = standardized(parts, list(range(2, len(pixels) + 3)), epsilon)
-    return _scaled(node, node.reshape(normal, [n, c, *pixels]), scale, bias)
+    return node.typed(_by_group(node, x, groups, scale, bias, epsilon)[0])
 
 
 @imports("aten.native_group_norm")
 def native_group_norm(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
-    """Normalization of each group of channels."""
+    """Normalization of each group of channels, with the means and the reciprocals of the deviations."""
     scale, bias, _, _, _, groups, epsilon = arguments
-    return [group_norm(node, x, groups, scale, bias, epsilon)]
+    return node.typed_results(*_by_group(node, x, groups, scale, bias, epsilon))
+
+
+def _by_group(
+    node: Node, x: Tensor, groups: int, scale: Tensor | None, bias: Tensor | None, epsilon: float
+) -> Sequence[Operand]:
+    n, c, *pixels = node.shape(x)
+    parts = node.reshape(node.widened(x), [n, groups, c // groups, *pixels])
+    axes = list(range(2, len(pixels) + 3))
+    normal, *statistics = standardized(parts, axes, epsilon)
+    y = _scaled(node, node.reshape(normal, [n, c, *pixels]), scale, bias)
+    return [y, *(op.squeeze(value, axes) for value in statistics)]
 
 
 @imports("aten.rms_norm")
@@ -133,8 +141,9 @@ def rms_norm(node: Node, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, 
     """Division by the root of the mean of the squares along the last dimensions."""
     axes = list(range(-len(sizes), 0))
     epsilon = float(np.finfo(x.dtype).eps) if epsilon is None else epsilon
-    y = op.multiply(x, op.rsqrt(op.mean(op.multiply(x, x), axes, True) + epsilon))
-    return y if scale is None else op.multiply(y, scale)
+    wide = node.widened(x)
+    y = op.multiply(wide, op.rsqrt(op.mean(op.multiply(wide, wide), axes, True) + epsilon))
+    return node.typed(y if scale is None else op.multiply(y, node.widened(scale)))
 
 
 _SOFTMAX: dict[str, Callable[[Operand, int], Operand]] = {

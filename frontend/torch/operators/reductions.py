@@ -93,7 +93,7 @@ def vector_norm(
     node: Node, x: Tensor, order: float, axes: Axes = None, keepdim: bool = False, dtype: Any = None
 ) -> Operand:
     """The norm of vectors."""
-    return _norm(node, node.typed(x), order, axes, keepdim)
+    return node.typed(_norm(node, node.widened(x), order, axes, keepdim))
 
 
 @imports("aten.cdist", "aten._cdist_forward")

@@ -43,6 +43,8 @@ def _factors(options: Sequence[Any]) -> list[float]:
     return [*cast("list[float]", given[0])] if given and isinstance(given[0], list) else given
 
 
-for _prefix, (_ranks, *_modes) in KINDS.items():
-    for _suffix in _ranks:
-        IMPORTS.add(_upsample(int(_suffix[0]), *_modes), f"aten.{_prefix}{_suffix}")
+RESAMPLING = {f"{prefix}{suffix}": (suffix, modes) for prefix, (ranks, *modes) in KINDS.items() for suffix in ranks}
+"""The names of the operators."""
+
+for _name, (_suffix, _modes) in RESAMPLING.items():
+    IMPORTS.add(_upsample(int(_suffix[0]), *_modes), f"aten.{_name}")

@@ -65,6 +65,8 @@ def choice(node: Node, condition: Any, x: Any, y: Any) -> Any:
 @imports("operator.getitem")
 def item(node: Node, values: list[Any], place: int) -> Any:
     """One result of several."""
+    if place >= len(values):
+        refuse(f"result {place} of the operator")
     return values[place]
 
 

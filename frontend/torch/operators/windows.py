@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from relex.dialects.sizes import IndexExpr
+from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
+from relex.frontend.compositions.indexing import expect_in_range
 from relex.frontend.compositions.padding import padded
 from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, maxima_and_places, spread
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
@@ -99,6 +100,18 @@ def max_pool(
     return [_as_given(node, y, x, rank) for y in found]
 
 
+@imports("aten.max_unpool2d", "aten.max_unpool3d")
+def max_unpool(node: Node, x: Tensor, places: Tensor, sizes: Sequence[Any], *windows: Any) -> Operand:
+    """Zeros, but for elements at given places in the pixels of their channel."""
+    rank = len(sizes)
+    outer, total = [*node.shape(x)[:-rank]], count(sizes)
+    expect_in_range(node, places, total, from_end=False)
+    given = [*outer, count(node.shape(x)[-rank:])]
+    zeros = node.full([*outer, total], 0, x.element_type)
+    stored = op.scatter_elements(zeros, node.reshape(places, given), node.reshape(x, given), -1)
+    return node.reshape(stored, [*outer, *sizes])
+
+
 def _rank(node: Node) -> int:
     """Return the number of dimensions that windows slide over, by the name of the operator."""
     return next(int(letter) for letter in node.name if letter.isdecimal())
@@ -143,8 +156,8 @@ def _adaptive(reduce: Callable[..., Operand], pool: Callable[..., Operand]) -> C
             size = [size // count for size, count in zip(sizes, wanted, strict=True)]
             return _as_given(node, pool(node, _batched(node, x, rank), _windows(size, size, 0, 1)), x, rank)
         y: Operand = x
-        for axis, (size, count) in enumerate(zip(sizes, wanted, strict=True), node.rank(x) - rank):
-            ends = [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+        for axis, (size, number) in enumerate(zip(sizes, wanted, strict=True), node.rank(x) - rank):
+            ends = [(i * size // number, -(-(i + 1) * size // number)) for i in range(number)]
             parts = [reduce(op.strided_slice(y, [axis], [start], [end]), axis, True) for start, end in ends]
             y = op.concat(*parts, axis=axis)
         return y

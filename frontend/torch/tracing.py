@@ -1,0 +1,92 @@
+"""Graphs of torch's functions as graphs of ATen operators."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from relex.frontend.torch.library import torch
+from relex.frontend.torch.operators.resampling import RESAMPLING
+from relex.frontend.torch.table import find_import
+
+
+def trace(graph: Any) -> Any:
+    """Return a graph of ATen operators that changes nothing in place, for a graph of torch's functions."""
+    proxy_tensor: Any = import_module("torch.fx.experimental.proxy_tensor")
+    rules: Mapping[Any, Any] = import_module("torch._decomp").core_aten_decompositions()
+    table = {overload: rule for overload, rule in rules.items() if not find_import(str(overload))}
+    _fix_numbers(graph.graph)
+    fakes = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"]
+
+    def run(*arguments: Any) -> Any:
+        return torch.fx.Interpreter(graph).run(*arguments)
+
+    functional = torch.func.functionalize(run, remove="mutations")
+    plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+    with torch.no_grad(), torch.fx.traceback.preserve_node_meta(), plain_attention, _resampling_kept():
+        traced = proxy_tensor.make_fx(functional, table, tracing_mode="symbolic")(*fakes)
+        if any(map(_changes_in_place, traced.graph.nodes)):
+            # Some of torch's rules do so.
+            again = torch.func.functionalize(traced, remove="mutations")
+            traced = proxy_tensor.make_fx(again, tracing_mode="symbolic")(*fakes)
+    return traced
+
+
+def _changes_in_place(node: Any) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.is_mutable and node.target is not torch.ops.aten.copy_.default
+
+
+def _fix_numbers(graph: Any) -> None:
+    """Turn Python numbers that torch keeps symbolic into constants, such as the epsilon of a layer or the size of a
+    window, unless they are sizes of tensors; torch compiles again for other numbers."""
+    guard_scalar = import_module("torch.fx.experimental.symbolic_shapes").guard_scalar
+    values = [node.meta.get("example_value") for node in graph.nodes if node.op == "placeholder"]
+    sizes = [size for value in values if isinstance(value, torch.Tensor) for size in value.shape]
+    symbols = {symbol for size in sizes if isinstance(size, torch.SymInt) for symbol in size.node.expr.free_symbols}
+    for value in values:
+        if isinstance(value, torch.SymInt) and not value.node.expr.free_symbols <= symbols:
+            guard_scalar(value)
+    for node in list(graph.nodes):
+        if node.op == "call_method" and node.target == "item":
+            number = getattr(node.args[0].meta.get("example_value"), "item_memo", None)
+            if number is not None:
+                node.replace_all_uses_with(guard_scalar(number))
+                graph.erase_node(node)
+
+
+@contextmanager
+def _resampling_kept() -> Generator[None]:
+    """Keep operators that resize images. What torch makes of them gives other results than its kernels for infinities,
+    and for bytes."""
+    key = torch._C.DispatchKey
+    kinds = [getattr(torch.ops.aten, name) for name in RESAMPLING]
+    overloads = [overload for kind in kinds for overload in (kind.default, kind.vec)]
+    rules = [dict(overload.py_kernels) for overload in overloads]
+    for overload in overloads:
+        for name in (key.Autograd, key.CompositeImplicitAutograd):
+            overload.py_kernels.pop(name, None)
+        overload._dispatch_cache.clear()
+    for kind in kinds:
+        kind.vec.py_impl(key.CompositeImplicitAutograd)(partial(_resized, kind.default))
+    try:
+        yield
+    finally:
+        for overload, kept in zip(overloads, rules, strict=True):
+            overload.py_kernels.clear()
+            overload.py_kernels.update(kept)
+            overload._dispatch_cache.clear()
+
+
+def _resized(kind: Any, x: Any, sizes: Sequence[Any] | None, *options: Any) -> Any:
+    *aligned, factors = options
+    factors = factors or [None] * (x.dim() - 2)
+    sizes = sizes or [_scaled(size, factor) for size, factor in zip(x.shape[2:], factors, strict=True)]
+    return kind(x, sizes, *aligned, *factors)
+
+
+def _scaled(size: Any, factor: float) -> Any:
+    return size * int(factor) if factor == int(factor) else torch.sym_int(size * factor)

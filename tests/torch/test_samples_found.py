@@ -1,0 +1,120 @@
+"""Differences that PyTorch's own samples of its operators have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
+functional: Any = torch.nn.functional
+pytestmark = [
+    pytest.mark.usefixtures("fresh"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
+]
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile a function, without a graph that torch runs itself."""
+    backend: Any = import_module("relex.frontend.torch.dynamo")
+
+    def compile_graph(graph: Any, inputs: Any) -> Any:
+        return backend.compile_graph(graph, inputs)
+
+    return torch.compile(function, backend=compile_graph, **options)
+
+
+def special(*sizes: int, dtype: Any = torch.float32) -> Any:
+    numbers = torch.tensor([nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 3.0])
+    return numbers.repeat(torch.Size(sizes).numel() // 11 + 1)[: torch.Size(sizes).numel()].reshape(sizes).to(dtype)
+
+
+INDICES, OFFSETS = torch.tensor([4, 2, 2, 0, 1, 3, 0]), torch.tensor([0, 2, 2, 5])
+
+EQUAL: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "slopes that are not finite": (lambda xs: functional.prelu(*xs), [special(2, 11, 3), special(11)]),
+    "rows of other bags": (
+        lambda x: [functional.embedding_bag(INDICES, x, OFFSETS, mode=mode) for mode in ("sum", "mean")],
+        special(5, 3),
+    ),
+    "weights of bags": (
+        lambda xs: functional.embedding_bag(INDICES, xs[0], OFFSETS, mode="sum", per_sample_weights=xs[1]),
+        [torch.randn(5, 3), torch.randn(7)],
+    ),
+    "infinite neighbors": (
+        lambda x: [functional.interpolate(x, scale_factor=1.7, mode="linear"), functional.interpolate(x, size=9)],
+        torch.tensor([[[1.0, 2.0, inf, 3.0], [5.0, -1.0, 4.0, -inf]]]),
+    ),
+    "norms of f16": (lambda x: torch.linalg.vector_norm(x, dim=-1), special(4, 3, dtype=torch.float16) * 300),
+    "groups of f16": (lambda x: functional.group_norm(x, 2), torch.randn(2, 6, 5).half()),
+    "roots of mean squares": (lambda x: functional.rms_norm(x, [7]), torch.randn(3, 7)),
+    "statistics of layers": (lambda x: torch.native_layer_norm(x, [4, 5], None, None, 1e-5), torch.randn(3, 4, 5)),
+    "statistics of groups": (
+        lambda x: torch.native_group_norm(x, None, None, 2, 6, 5, 3, 1e-5),
+        torch.randn(2, 6, 5),
+    ),
+    "probabilities": (
+        lambda xs: [functional.binary_cross_entropy(*xs, reduction=how) for how in ("none", "mean", "sum")],
+        [torch.tensor([0.0, 1.0, 0.25, 1e-30, 1 - 1e-7]), torch.tensor([1.0, 0.0, 0.5, 1.0, 1.0])],
+    ),
+    "rules that change in place": (
+        lambda xs: functional.margin_ranking_loss(*xs),
+        [*torch.randn(2, 9), torch.ones(9)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_results_are_equal(name: str) -> None:
+    function, inputs = EQUAL[name]
+    torch.testing.assert_close(compiled(function)(inputs), function(inputs), equal_nan=True)
+
+
+def test_images_are_resized_by_one_operator() -> None:
+    """By their size or a factor, fixed or dynamic."""
+    rules = dict(torch.ops.aten.upsample_bilinear2d.vec.py_kernels)
+    for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):
+
+        def resize(x: Any, mode: str = mode) -> Any:
+            return functional.interpolate(x, scale_factor=2, mode=mode)
+
+        function = compiled(resize, dynamic=True)
+        for image in (torch.randn(1, 2, 6, 5), torch.randn(1, 2, 3, 9)):
+            torch.testing.assert_close(function(image), resize(image))
+    assert torch.ops.aten.upsample_bilinear2d.vec.py_kernels == rules
+
+
+def test_arguments_that_are_checked() -> None:
+    entropy = compiled(functional.binary_cross_entropy)
+    assert entropy(torch.tensor([0.5]), torch.tensor([1.0])) > 0
+    for number in (1.5, -0.1, nan):
+        with pytest.raises(RuntimeError, match="expected elements from 0 to 1"):
+            entropy(torch.tensor([number]), torch.tensor([1.0]))
+
+
+def test_pools_are_undone() -> None:
+    pooled, places = functional.max_pool2d(torch.randn(2, 3, 4, 6), 2, return_indices=True)
+
+    def unpooled(x: Any, places: Any) -> Any:
+        return functional.max_unpool2d(x, places, 2)
+
+    undo = compiled(unpooled)
+    torch.testing.assert_close(undo(pooled, places), functional.max_unpool2d(pooled, places, 2))
+    for place in (-1, 24):
+        with pytest.raises(IndexError, match=f"expected indices from 0 to 23, found {place}"):
+            undo(pooled, torch.full_like(places, place))
+
+
+def test_numbers_that_are_no_sizes() -> None:
+    """They are constants; for others, torch compiles again."""
+
+    def shifted(x: Any, steps: int) -> Any:
+        return torch.nn.functional.pad(x, (steps, 1)) * steps
+
+    function = compiled(shifted, dynamic=True)
+    for size, steps in ((5, 2), (5, 3), (8, 3), (8, 5)):
+        x = torch.randn(size)
+        torch.testing.assert_close(function(x, steps), shifted(x, steps))
