@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite fuzz mutants nnsmith lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,11 @@ MODELS ?= 500
 nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NNSmith makes, beside ONNX Runtime
 	$(BIN)/python -W ignore tests/onnx/nnsmith_models.py --models $(MODELS) --output build/nnsmith $(NNSMITH)
 
+# How many of each operator: `make torch-samples SAMPLES=all`. What was tried is kept, and not tried again.
+SAMPLES ?= 3
+torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch's own samples of its operators with PyTorch
+	$(BIN)/python -W ignore tests/torch/torch_samples.py --samples $(SAMPLES)
+
 lint: $(STAMPS)/dev ## check style and format
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -138,6 +143,7 @@ TORCH := 2.13.0
 $(STAMPS)/torch: pyproject.toml | $(STAMPS)/venv
 	$(PIP) torch==$(TORCH)+cpu || { test "$$(uname -s)" != Linux && $(PIP) torch==$(TORCH); } || { \
 	  echo "pip finds no PyTorch $(TORCH) for processors alone; it has to be told where they are" >&2; exit 1; }
+	$(PIP) expecttest
 	@touch $@
 
 $(STAMPS)/pyodide: | $(STAMPS)/venv
