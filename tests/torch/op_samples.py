@@ -146,12 +146,14 @@ def _problem(info: Any, draw: Draw) -> str:
     if isinstance(first, BaseException):
         raise Skipped(f"torch: {first_line(first)}")
     run = compiled(call.function, dynamic=draw.dynamic)
-    changes: list[Callable[[Any], Any]] = [torch.clone]
+    changes: list[Callable[[Any, int], Any]] = [own]
     if draw.entry not in ONLY_SAMPLES:
         changes += [special, other_integers, *([extreme] if is_elementwise(info) else [])]
     for change in changes:
-        if problem := difference(call, run, lambda c=change: [kept(c(tensor), draw.form) for tensor in call.tensors]):
-            return problem if change is torch.clone else f"numbers of another kind ({change.__name__}): {problem}"
+        if problem := difference(
+            call, run, lambda c=change: [kept(c(t, i), draw.form) for i, t in enumerate(call.tensors)]
+        ):
+            return problem if change is own else f"numbers of another kind ({change.__name__}): {problem}"
     return ""
 
 
@@ -205,31 +207,35 @@ def kept(tensor: Any, form: str) -> Any:
             return tensor
 
 
-def special(tensor: Any) -> Any:
+def own(tensor: Any, place: int) -> Any:
+    """Return the numbers of the sample."""
+    return tensor.clone()
+
+
+def special(tensor: Any, place: int) -> Any:
     """Return a tensor of NaN, infinities, zeros and other numbers in place of floats."""
-    return _filled(tensor, NUMBERS) if tensor.dtype.is_floating_point else tensor.clone()
+    return _filled(tensor, NUMBERS, place) if tensor.dtype.is_floating_point else tensor.clone()
 
 
-def extreme(tensor: Any) -> Any:
+def extreme(tensor: Any, place: int) -> Any:
     """Return a tensor of the largest and smallest numbers in place of floats."""
     if not tensor.dtype.is_floating_point:
         return tensor.clone()
     limits = torch.finfo(tensor.dtype)
-    return _filled(tensor, [limits.max, limits.min, limits.tiny, -limits.smallest_normal / 2, limits.eps])
+    return _filled(tensor, [limits.max, limits.min, limits.tiny, -limits.smallest_normal / 2, limits.eps], place)
 
 
-def other_integers(tensor: Any) -> Any:
+def other_integers(tensor: Any, place: int) -> Any:
     """Return a tensor of other numbers in place of integers, which may be no indices, or divisors."""
-    is_integer = not tensor.dtype.is_floating_point and tensor.dtype != torch.bool
-    return (
-        _filled(tensor, [abs(n) for n in INTEGERS] if tensor.dtype == torch.uint8 else INTEGERS)
-        if is_integer
-        else tensor.clone()
-    )
+    if tensor.dtype.is_floating_point or tensor.dtype == torch.bool:
+        return tensor.clone()
+    numbers = [abs(n) for n in INTEGERS] if tensor.dtype == torch.uint8 else INTEGERS
+    return _filled(tensor, numbers, place)
 
 
-def _filled(tensor: Any, numbers: Sequence[Any]) -> Any:
-    flat = torch.tensor([*islice(cycle(numbers), tensor.numel())])
+def _filled(tensor: Any, numbers: Sequence[Any], place: int) -> Any:
+    """Fill a tensor with numbers, those of the second operand of a call, and others, in another order."""
+    flat = torch.tensor([*islice(cycle(numbers), 3 * place, 3 * place + tensor.numel())])
     return flat.to(tensor.dtype).reshape(tensor.shape)
 
 
