@@ -393,8 +393,8 @@ def gather_nd(data: Operand, indices: Operand, batch_dims: int = 0) -> Call:
 
 def gelu(operand: Operand) -> Call:
     """
-    `x` times the cumulative normal distribution at `x`, in the exact form `x / 2 * (1 + erf(x / sqrt(2)))`; NaN for
-    minus infinity.
+    `x` times the cumulative normal distribution at `x`, the exact form `x / 2 * (1 + erf(x / sqrt(2)))`, with all its
+    digits where the distribution is small; NaN for minus infinity.
     """
 
 def greater(lhs: Operand, rhs: Operand) -> Call:
@@ -670,13 +670,16 @@ def scatter_nd(data: Operand, indices: Operand, updates: Operand, reduction: str
     """
 
 def sigmoid(operand: Operand) -> Call:
-    """The logistic function `1 / (1 + exp(-x))`."""
+    """The logistic function `1 / (1 + exp(-x))`, computed as `exp(x) / (1 + exp(x))` below zero."""
 
 def sign(operand: Operand) -> Call:
     """1 for positive elements, -1 for negative ones. Zeros and NaN stay as they are."""
 
 def silu(operand: Operand) -> Call:
-    """`x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity."""
+    """
+    `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity. Far below zero it is `x * exp(x)`, with
+    the exponential as the square of one that is not too small for a float.
+    """
 
 def sin(operand: Operand) -> Call:
     """The sine of an angle in radians; NaN for infinity."""

@@ -100,10 +100,12 @@ def _is_unsigned(lhs: SSAValue, rhs: SSAValue) -> bool:
 
 
 def _sigmoid(emit: Emit, values: Sequence[SSAValue]) -> SSAValue:
+    """Return `1 / (1 + exp(-x))`, below zero as `exp(x) / (1 + exp(x))`, as `relex.sigmoid` does."""
     (x,) = _floats(values)
-    one = emit(build_constant(1, x.type))
-    power = emit(build_scalar("exp", [emit(build_scalar("negative", [x]))]))
-    return emit(build_scalar("divide", [one, emit(build_scalar("add", [one, power]))]))
+    one, zero = (emit(build_constant(number, x.type)) for number in (1, 0))
+    power = emit(build_scalar("exp", [emit(build_scalar("negative", [emit(build_scalar("abs", [x]))]))]))
+    above = emit(build_scalar("select", [emit(build_scalar("less", [x, zero])), power, one]))
+    return emit(build_scalar("divide", [above, emit(build_scalar("add", [one, power]))]))
 
 
 def _is_nan(emit: Emit, values: Sequence[SSAValue]) -> SSAValue:

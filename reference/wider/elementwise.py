@@ -77,9 +77,10 @@ def silu(x: Reals) -> Reals:
 
 
 def gelu(x: Reals) -> Reals:
-    """Return x / 2 * (1 + erf(x / sqrt(2)))."""
+    """Return x / 2 * (1 + erf(x / sqrt(2))), which the operator computes in another form."""
     share = real.erf(real.loosened(real.multiply(x, real.number(x, sqrt(0.5))), 1))
-    return real.multiply(real.multiply(x, real.number(x, 0.5)), real.add(real.number(x, 1), share))
+    product = real.multiply(real.multiply(x, real.number(x, 0.5)), real.add(real.number(x, 1), share))
+    return real.loosened(product, 4)
 
 
 def whole_power(x: int, y: int) -> int:

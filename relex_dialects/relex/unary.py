@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from math import sqrt
 from typing import ClassVar
 
 from xdsl.ir import Attribute
@@ -13,7 +12,8 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from relex.dialects.dtypes import NUMBERS, ElementConstr, record_of
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.elementwise import Element, FloatFunction, Functions, UnaryFunction
-from relex.dialects.relex.operator import Exactness, Operand
+from relex.dialects.relex.gaussian import weighted
+from relex.dialects.relex.operator import Exactness, Operand, tensor_type
 from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number
 from relex.dialects.relex.types import SizedType
 
@@ -199,7 +199,7 @@ class ErfOp(FloatFunction):
 @irdl_op_definition
 class SigmoidOp(FloatFunction):
     """
-    The logistic function `1 / (1 + exp(-x))`.
+    The logistic function `1 / (1 + exp(-x))`, computed as `exp(x) / (1 + exp(x))` below zero.
 
     ```mlir
     %y = relex.sigmoid %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -209,13 +209,15 @@ class SigmoidOp(FloatFunction):
     name = "relex.sigmoid"
 
     def formula(self, f: Functions, x: Element) -> Element:
-        return 1 / (1 + f.exp(-x))
+        power = f.exp(-f.abs(x))
+        return f.select(x < 0, power, 1) / (1 + power)
 
 
 @irdl_op_definition
 class SiluOp(FloatFunction):
     """
-    `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity.
+    `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity. Far below zero it is `x * exp(x)`, with
+    the exponential as the square of one that is not too small for a float.
 
     ```mlir
     %y = relex.silu %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -226,14 +228,17 @@ class SiluOp(FloatFunction):
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
     def formula(self, f: Functions, x: Element) -> Element:
-        return x / (1 + f.exp(-x))
+        is_tail = x < -80
+        power = f.exp(f.select(is_tail, x * 0.5, -x))
+        factor = f.select(is_tail, power, 1)
+        return x / (1 + power) * factor * factor
 
 
 @irdl_op_definition
 class GeluOp(FloatFunction):
     """
-    `x` times the cumulative normal distribution at `x`, in the exact form `x / 2 * (1 + erf(x / sqrt(2)))`; NaN for
-    minus infinity.
+    `x` times the cumulative normal distribution at `x`, the exact form `x / 2 * (1 + erf(x / sqrt(2)))`, with all its
+    digits where the distribution is small; NaN for minus infinity.
 
     ```mlir
     %y = relex.gelu %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -244,7 +249,7 @@ class GeluOp(FloatFunction):
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
     def formula(self, f: Functions, x: Element) -> Element:
-        return x * 0.5 * (1 + f.erf(x * sqrt(0.5)))
+        return weighted(f, x, tensor_type(self.operand.type).element_type)
 
 
 class _ToType(UnaryFunction, ABC):
