@@ -1,12 +1,12 @@
-"""Functions of floats for tensors of other types."""
+"""Functions of floats for tensors of other types, and of smaller ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import f64
+from xdsl.dialects.builtin import f32, f64
 
-from relex.dialects.dtypes import INTEGERS
+from relex.dialects.dtypes import INTEGERS, is_emulated
 from relex.frontend import op
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.site import Site
@@ -19,3 +19,12 @@ def by_floats(site: Site, function: Callable[..., Operand], *operands: Operand) 
     if given not in INTEGERS:
         return function(*operands)
     return op.astype(function(*(op.astype(operand, f64) for operand in operands)), given)
+
+
+def rounded_once(site: Site, function: Callable[..., Operand], x: Operand, *options: float) -> Operand:
+    """Apply a function that takes several steps. Floats smaller than f32 are converted to it, so that only the result
+    is rounded."""
+    given = site.element_type(x)
+    if not is_emulated(given):
+        return function(x, *options)
+    return op.astype(function(op.astype(x, f32), *options), given)

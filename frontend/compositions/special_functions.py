@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import inf
 
 from xdsl.dialects.builtin import f64
+from xdsl.ir import Attribute
 
 from relex.frontend import op
 from relex.frontend.expressions import Operand
-from relex.frontend.importing.site import Site
 
 ERFC_END = 28.0
 """From here on, erfc is 0 in f64."""
@@ -46,24 +46,33 @@ ERFC = (
 -1 to 1. Error: 2**-54."""
 
 
-def erfc(site: Site, x: Operand) -> Operand:
-    """Return `1 - erf(x)`, computed in f64, with all its digits where it is small.
+def erfc(x: Operand, kind: Attribute) -> Operand:
+    """Return `1 - erf(x)` of floats of a type, computed in f64, with all its digits where it is small.
 
     The square of `|x|` in the exponent is that of a number near it, which is exact, and a small rest.
     """
-    kind = site.element_type(x)
-    y = x if kind == f64 else site.tensor(op.astype(x, f64))
-    z = site.tensor(op.clip(op.abs(y), 0.0, ERFC_END))
-    t = op.divide(2.0, z + 2.0)
-    place = op.divide(t - ERFC_MIDDLE, 1 - ERFC_MIDDLE)
+    y = x if kind == f64 else op.astype(x, f64)
+    z = op.clip(op.abs(y), 0.0, ERFC_END)
+    t = op.divide(2.0, op.add(z, 2.0))
+    place = op.divide(op.subtract(t, ERFC_MIDDLE), 1 - ERFC_MIDDLE)
     sum_of_powers: Operand = ERFC[-1]
     for coefficient in reversed(ERFC[:-1]):
         sum_of_powers = op.add(op.multiply(place, sum_of_powers), coefficient)
     near = op.divide(op.round(op.multiply(z, 1024.0)), 1024.0)
     rest = op.multiply(op.subtract(near, z), op.add(near, z))
-    tail = t * op.exp(op.negative(op.multiply(near, near))) * op.exp(op.add(rest, sum_of_powers))
+    powers = op.multiply(op.exp(op.negative(op.multiply(near, near))), op.exp(op.add(rest, sum_of_powers)))
+    tail = op.multiply(t, powers)
     result = op.where(op.less(y, 0.0), op.subtract(2.0, tail), tail)
     return result if kind == f64 else op.astype(result, kind)
+
+
+def logit(x: Operand) -> Operand:
+    """Return `log(x / (1 - x))`, the inverse of the logistic function. Near a half, it is
+    `log(1 + 2 (x - 1/2) / (1 - x))`, where the difference in the numerator is exact."""
+    rest, offset = op.subtract(1.0, x), op.subtract(x, 0.5)
+    far = op.log(op.divide(x, rest))
+    near = op.log1p(op.divide(op.multiply(offset, 2.0), rest))
+    return op.where(op.less(op.abs(offset), 0.25), near, far)
 
 
 def hypot(x: Operand, y: Operand) -> Operand:
@@ -73,3 +82,14 @@ def hypot(x: Operand, y: Operand) -> Operand:
     ratio = op.divide(small, op.where(op.equal(large, 0.0), 1.0, large))
     length = op.multiply(large, op.sqrt(op.multiply(ratio, ratio) + 1.0))
     return op.where(op.logical_or(op.isinf(x), op.isinf(y)), inf, length)
+
+
+def floor_quotient(x: Operand, y: Operand) -> Operand:
+    """Return a quotient rounded down, without the error of the division: of 1 by 0.1 it is 9. A zero has the sign of
+    the quotient."""
+    rest = op.mod(x, y)
+    is_between = op.logical_and(op.not_equal(rest, 0.0), op.not_equal(op.less(y, 0.0), op.less(rest, 0.0)))
+    whole, quotient = op.round(op.divide(op.subtract(x, rest), y)), op.divide(x, y)
+    down = op.where(is_between, op.subtract(whole, 1.0), whole)
+    signed = op.where(op.equal(down, 0.0), op.multiply(quotient, 0.0), down)
+    return op.where(op.equal(y, 0.0), quotient, signed)

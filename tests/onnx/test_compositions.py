@@ -135,3 +135,30 @@ def test_local_response_norm(channels: int, beta: float) -> None:
     sums = sum(before[:, i : i + channels] for i in range(5))
     with np.errstate(all="ignore"):
         compare(m, [x], [x / np.power(np.float32(0.1 / 5) * sums, np.float32(beta))])
+
+
+ACTIVATIONS: dict[str, dict[str, Any]] = {
+    "Celu": {"alpha": 1.25},
+    "Elu": {"alpha": 0.75},
+    "Gelu": {"approximate": "tanh"},
+    "HardSigmoid": {},
+    "HardSwish": {},
+    "Mish": {},
+    "Selu": {},
+    "Softplus": {},
+    "Softsign": {},
+    "Swish": {"alpha": 1.5},
+}
+
+
+@pytest.mark.parametrize("operator", ACTIVATIONS)
+def test_activations_of_small_floats_are_rounded_once(operator: str) -> None:
+    def main(elem_type: int) -> Any:
+        activation = node(operator, "x", "y", **ACTIVATIONS[operator])
+        return interpret(from_onnx(model([activation], [value("x", elem_type, ["n"])], ["y"], version=24)))["main"]
+
+    x = np.array([0.0, *np.logspace(-4, 1.2, 200), np.inf]).astype(np.float16)
+    x = np.concatenate([x, -x])
+    with np.errstate(over="ignore"):
+        wanted = main(FLOAT)(x.astype(np.float32)).astype(np.float16)
+    np.testing.assert_array_equal(main(int(onnx.TensorProto.FLOAT16))(x), wanted)

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from relex.frontend import op
 from relex.frontend.compositions import activations
-from relex.frontend.compositions.conversions import by_floats
+from relex.frontend.compositions.conversions import by_floats, rounded_once
 from relex.frontend.onnx import Node, Operand, Tensor, imports
+from relex.frontend.onnx.table import IMPORTS
+
+IN_STEPS: dict[str, Callable[[Operand], Operand]] = {
+    "HardSwish": activations.hard_swish,
+    "Mish": activations.mish,
+    "Softplus": activations.softplus,
+    "Softsign": activations.softsign,
+}
+"""Functions of a tensor in several steps."""
+
+
+def _in_steps(function: Callable[[Operand], Operand]) -> Callable[..., Operand]:
+    def imported(node: Node, x: Tensor) -> Operand:
+        return rounded_once(node, function, x)
+
+    return imported
+
+
+for _name, _function in IN_STEPS.items():
+    IMPORTS.add(_in_steps(_function), ("", _name, 1))
 
 
 @imports("LeakyRelu")
@@ -23,33 +45,31 @@ def prelu(node: Node, x: Tensor, slope: Tensor) -> Operand:
 @imports("Elu")
 def elu(node: Node, x: Tensor) -> Operand:
     """Exponential below zero."""
-    return activations.elu(x, node.number("alpha"))
+    return rounded_once(node, activations.elu, x, node.number("alpha"))
 
 
 @imports("Celu")
 def celu(node: Node, x: Tensor) -> Operand:
     """Exponential below zero, scaled."""
-    alpha = node.number("alpha")
-    return activations.elu(x, alpha, 1.0, 1 / alpha)
+    return rounded_once(node, activations.celu, x, node.number("alpha"))
 
 
 @imports("Selu")
 def selu(node: Node, x: Tensor) -> Operand:
     """Exponential below zero, all of it scaled."""
     alpha, gamma = node.number("alpha"), node.number("gamma")
-    return activations.elu(x, alpha, gamma)
+    return rounded_once(node, activations.elu, x, alpha, gamma)
 
 
 @imports("HardSigmoid")
 def hard_sigmoid(node: Node, x: Tensor) -> Operand:
     """A line between 0 and 1."""
-    return op.clip(x * node.number("alpha") + node.number("beta"), 0.0, 1.0)
+    alpha, beta = node.number("alpha"), node.number("beta")
 
+    def line(x: Operand) -> Operand:
+        return op.clip(op.add(op.multiply(x, alpha), beta), 0.0, 1.0)
 
-@imports("HardSwish")
-def hard_swish(node: Node, x: Tensor) -> Operand:
-    """`x` times a line between 0 and 1."""
-    return x * activations.hard_sigmoid(x)
+    return rounded_once(node, line, x)
 
 
 @imports("ThresholdedRelu")
@@ -75,10 +95,11 @@ def gelu(node: Node, x: Tensor) -> Operand:
     """The Gaussian error linear unit, exact or by a hyperbolic tangent."""
     if node.text("approximate") != "tanh":
         return op.gelu(x)
-    return activations.gelu_by_tanh(x)
+    return rounded_once(node, activations.gelu_by_tanh, x)
 
 
 @imports("Swish")
 def swish(node: Node, x: Tensor) -> Operand:
     """`x` times a logistic function."""
-    return x / (1.0 + op.exp(x * -node.number("alpha", 1.0)))
+    alpha = node.number("alpha", 1.0)
+    return op.silu(x) if alpha == 1 else rounded_once(node, activations.swish, x, alpha)

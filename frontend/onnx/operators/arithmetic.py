@@ -14,7 +14,6 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
-from relex.frontend.compositions.activations import softplus
 from relex.frontend.importing.values import plain
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import IMPORTS
@@ -53,9 +52,6 @@ UNARY: dict[str, Callable[[Operand], Operand]] = {
     "Sinh": op.sinh,
     "Tan": op.tan,
     "Reciprocal": lambda x: op.divide(1.0, x),
-    "Softsign": lambda x: x / (1.0 + op.abs(x)),
-    "Mish": lambda x: x * op.tanh(softplus(x)),
-    "Softplus": softplus,
 }
 
 BINARY: dict[str, Function] = {

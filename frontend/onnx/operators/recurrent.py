@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from relex.frontend import op
-from relex.frontend.compositions.activations import softplus
+from relex.frontend.compositions import activations
 from relex.frontend.compositions.indexing import part_at, pieces, stacked
 from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
 
@@ -30,14 +30,14 @@ def _activation(node: Node, number: int, default: str) -> Function:
 
 _ACTIVATIONS: dict[str, Callable[[float, float, Operand], Operand]] = {
     "affine": lambda a, b, x: op.multiply(x, a) + b,
-    "elu": lambda a, b, x: op.where(op.less(x, 0.0), (op.exp(x) - 1.0) * a, x),
+    "elu": lambda a, b, x: activations.elu(x, a),
     "hardsigmoid": lambda a, b, x: op.clip(op.multiply(x, a) + b, 0.0, 1.0),
-    "leakyrelu": lambda a, b, x: op.where(op.less(x, 0.0), op.multiply(x, a), x),
+    "leakyrelu": lambda a, b, x: activations.leaky_relu(x, a),
     "relu": lambda a, b, x: op.relu(x),
     "scaledtanh": lambda a, b, x: op.tanh(op.multiply(x, b)) * a,
     "sigmoid": lambda a, b, x: op.sigmoid(x),
-    "softplus": lambda a, b, x: softplus(x),
-    "softsign": lambda a, b, x: op.divide(x, op.abs(x) + 1.0),
+    "softplus": lambda a, b, x: activations.softplus(x),
+    "softsign": lambda a, b, x: activations.softsign(x),
     "tanh": lambda a, b, x: op.tanh(x),
     "thresholdedrelu": lambda a, b, x: op.where(op.greater(x, a), x, op.multiply(x, 0.0)),
 }

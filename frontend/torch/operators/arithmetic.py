@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.compositions.special_functions import hypot
+from relex.frontend.compositions.special_functions import floor_quotient, hypot
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import Value
 from relex.frontend.torch.table import IMPORTS
@@ -120,14 +120,10 @@ IMPORTS.add(partial(divide, rounding_mode="floor"), "aten.floor_divide")
 
 
 def _floor_quotient(node: Node, a: Operand, b: Operand) -> Operand:
-    """Return a quotient rounded down, of floats without the error of the division: of 1 by 0.1 it is 9."""
+    """Return a quotient rounded down."""
     if not node.is_float(a):
         return op.floor_divide(a, b)
-    rest = node.tensor(op.mod(a, b))
-    is_between = op.logical_and(op.not_equal(rest, 0.0), op.not_equal(op.less(b, 0.0), op.less(rest, 0.0)))
-    quotient = op.round(op.divide(op.subtract(a, rest), b))
-    down = op.where(is_between, op.subtract(quotient, 1.0), quotient)
-    return op.where(op.equal(b, 0.0), op.divide(a, b), down)
+    return node.typed(floor_quotient(node.widened(a), node.widened(b)))
 
 
 @imports("aten.addcmul", "aten.addcdiv")

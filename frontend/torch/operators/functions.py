@@ -8,8 +8,8 @@ from typing import Any
 from xdsl.dialects.builtin import i1
 
 from relex.frontend import op
-from relex.frontend.compositions.activations import elu, gelu_by_tanh, hard_sigmoid, leaky_relu, softplus
-from relex.frontend.compositions.special_functions import erfc
+from relex.frontend.compositions import activations, special_functions
+from relex.frontend.compositions.activations import gelu_by_tanh, leaky_relu, softplus
 from relex.frontend.torch import Node, Operand, Tensor, imports
 from relex.frontend.torch.node import Value
 from relex.frontend.torch.table import IMPORTS
@@ -51,23 +51,21 @@ FUNCTIONS: dict[str, Callable[[Operand], Operand]] = {
 }
 """Functions of a tensor that is converted to the type of the result first."""
 
-COMPOSITIONS: dict[str, Callable[[Operand], Operand]] = {
-    "hardsigmoid": hard_sigmoid,
-    "hardswish": lambda x: op.multiply(x, hard_sigmoid(x)),
-    "log_sigmoid": lambda x: op.negative(softplus(op.negative(x))),
-    "mish": lambda x: op.multiply(x, op.tanh(softplus(x))),
-    "selu": lambda x: elu(x, 1.6732632423543772, 1.0507009873554805),
-    "softsign": lambda x: op.divide(x, 1.0 + op.abs(x)),
-}
-"""Functions of a tensor in several steps: floats that are smaller than f32 are rounded after the last one."""
-
-WITH_NUMBER: dict[str, Callable[[Operand, float], Operand]] = {
-    "celu": lambda x, alpha: elu(x, alpha, 1.0, 1 / alpha),
-    "hardshrink": lambda x, limit: op.where(op.less_equal(op.abs(x), limit), 0.0, x),
+COMPOSITIONS: dict[str, Callable[..., Operand]] = {
+    "celu": activations.celu,
+    "elu": activations.elu,
+    "hardshrink": activations.hard_shrink,
+    "hardsigmoid": activations.hard_sigmoid,
+    "hardswish": activations.hard_swish,
     "leaky_relu": leaky_relu,
-    "softshrink": lambda x, limit: op.subtract(x, op.clip(x, -limit, limit)),
+    "log_sigmoid": activations.log_sigmoid,
+    "mish": activations.mish,
+    "selu": activations.selu,
+    "softshrink": activations.soft_shrink,
+    "softsign": activations.softsign,
 }
-"""The same, of a tensor and a number."""
+"""Functions of a tensor, and numbers, in several steps: floats that are smaller than f32 are rounded after the last
+one."""
 
 CHANGELESS = ("ceil", "floor", "trunc", "round")
 """Functions that leave integers as they are."""
@@ -90,7 +88,7 @@ def _in_steps(function: Callable[..., Operand]) -> Callable[..., Operand]:
 
 for _name, _function in FUNCTIONS.items():
     IMPORTS.add(_in_result_type(_name, _function), f"aten.{_name}")
-for _name, _function in {**COMPOSITIONS, **WITH_NUMBER, "elu": elu}.items():
+for _name, _function in COMPOSITIONS.items():
     IMPORTS.add(_in_steps(_function), f"aten.{_name}")
 
 
@@ -128,7 +126,8 @@ def bitwise_not(node: Node, x: Tensor) -> Operand:
 @imports("aten.erfc")
 def complement(node: Node, x: Value) -> Operand:
     """1 minus the error function."""
-    return erfc(node, node.typed(x))
+    y = node.typed(x)
+    return special_functions.erfc(y, node.element_type(y))
 
 
 @imports("aten.gelu")
@@ -160,7 +159,7 @@ def logit(node: Node, x: Tensor, epsilon: float | None) -> Operand:
     """The inverse of the logistic function."""
     wide = node.widened(x)
     y = wide if epsilon is None else op.clip(wide, epsilon, 1 - epsilon)
-    return node.typed(op.log(op.divide(y, op.subtract(1.0, y))))
+    return node.typed(special_functions.logit(y))
 
 
 @imports("aten.rrelu")
