@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,11 @@ lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 
 unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal
+
+# Which functions: `make accuracy FUNCTIONS="exp power"`; else all, and docs/operators.md is written anew.
+accuracy: $(STAMPS)/relex $(STAMPS)/test ## measure how exact functions of floats are, in some minutes
+	$(BIN)/python tests/unit/accuracy.py $(FUNCTIONS)
+	$(BIN)/python tests/unit/operator_reference.py
 
 # How long, and how: `make fuzz MINUTES=60 FUZZ="--seed 7"`.
 MINUTES ?= 5

@@ -53,15 +53,16 @@ def erfc(x: Operand, kind: Attribute) -> Operand:
     """
     y = x if kind == f64 else op.astype(x, f64)
     z = op.clip(op.abs(y), 0.0, ERFC_END)
-    t = op.divide(2.0, op.add(z, 2.0))
-    place = op.divide(op.subtract(t, ERFC_MIDDLE), 1 - ERFC_MIDDLE)
+    reciprocal = op.divide(1.0, op.add(z, 2.0))
+    # (t - middle) / (1 - middle) with `t = 2 / (2 + z)`, exact for small numbers.
+    place = op.subtract(1.0, op.multiply(op.multiply(z, reciprocal), 1 / (1 - ERFC_MIDDLE)))
     sum_of_powers: Operand = ERFC[-1]
     for coefficient in reversed(ERFC[:-1]):
         sum_of_powers = op.add(op.multiply(place, sum_of_powers), coefficient)
     near = op.divide(op.round(op.multiply(z, 1024.0)), 1024.0)
     rest = op.multiply(op.subtract(near, z), op.add(near, z))
     powers = op.multiply(op.exp(op.negative(op.multiply(near, near))), op.exp(op.add(rest, sum_of_powers)))
-    tail = op.multiply(t, powers)
+    tail = op.multiply(op.multiply(reciprocal, 2.0), powers)
     result = op.where(op.less(y, 0.0), op.subtract(2.0, tail), tail)
     return result if kind == f64 else op.astype(result, kind)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import count, groupby
 from pathlib import Path
@@ -16,6 +16,8 @@ from textwrap import dedent, fill
 from typing import Any
 
 import numpy as np
+from accuracy import load
+from exact_functions import BOUNDS, COMPOSITIONS, OPERATORS, Exact
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
@@ -48,7 +50,27 @@ condition after "where". A `?` never broadcasts.
 
 **Meaning** is the method that defines what the operator computes, in NumPy: `evaluate` on whole arrays, or `formula` on
 elements, where `f` has NumPy's functions. Compiled code agrees with it in every bit, in every number (a NaN may differ
-in its bits), or up to rounding, as is said there.
+in its bits), or up to rounding, as is said there; [how exact](#accuracy) functions of floats are, says a table.
+"""
+
+ACCURACY = """\
+## Accuracy
+
+The largest errors of functions of floats that `make accuracy` finds by comparing with 100 digits, in units in the last
+place of the result; below the smallest normal number, in units of the smallest one. An exact result that is rounded
+once is off by at most 0.5. The first number is that of default compilation, the second that of `strict`, where they
+differ: the math functions of f32, and some of f64, are then those of the C library. Each is the largest of vectors and
+single elements, on a processor with AVX-512 and on one with AVX2.
+
+Of f16 and bf16, all numbers are tried; of f32 and f64, some with each exponent, and many at both ends of the range and
+where functions change. Zeros and their signs, infinities and NaN are as in NumPy or PyTorch. The bound is 4 units for
+f32 and f64, and 1 for f16 and bf16, which are computed in f32 and rounded once, except where a note says why it is not.
+For the interpreter it is the same, and 5 for f32, as NumPy's functions of f32 are less exact.
+`tests/unit/test_accuracy.py` repeats a part.
+"""
+
+COMPOSED = """\
+Functions of the front ends that are computed in several steps, by their names in `relex.frontend.compositions`:
 """
 
 OTHERS = """\
@@ -83,7 +105,36 @@ def write_page() -> str:
     families = [(module, list(of)) for module, of in groupby(operators, lambda kind: kind.__module__)]
     others = [OTHERS, *(_entry(kind) for kind in Relex.operations if not issubclass(kind, Operator))]
     parts = [INTRODUCTION, *(_link(*family) for family in families), "", *(_family(*family) for family in families)]
-    return "\n".join([*parts, *others])
+    return "\n".join([*parts, *_accuracy(), *others])
+
+
+def _accuracy() -> Iterator[str]:
+    """The tables of errors, and notes."""
+    yield ACCURACY
+    yield from _errors(OPERATORS)
+    yield COMPOSED
+    yield from _errors(COMPOSITIONS)
+
+
+def _errors(functions: Mapping[str, Exact]) -> Iterator[str]:
+    types = list(BOUNDS)
+    yield f"| function | {' | '.join(types)} |\n|---|{'---|' * len(types)}"
+    for name, rows in sorted(load().items()):
+        if name in functions:
+            mark = "*" if functions[name].note else ""
+            yield f"| `{name}`{mark} | {' | '.join(_of_modes(rows[t]) if t in rows else '' for t in types)} |"
+    yield ""
+    notes = [(name, exact) for name, exact in functions.items() if exact.note]
+    yield _list([f"`{name}`: {exact.note}. The bound is {_bounds(exact)}." for name, exact in notes]) + "\n"
+
+
+def _of_modes(errors: Mapping[str, float]) -> str:
+    shown = [f"{errors[mode]:.2g}" if errors[mode] < 100 else f"{errors[mode]:.0f}" for mode in ("default", "strict")]
+    return " / ".join(dict.fromkeys(shown))
+
+
+def _bounds(exact: Exact) -> str:
+    return ", ".join(f"{bound:g} for {element}" for element, bound in exact.bounds.items())
 
 
 def _place(kind: type[Operator]) -> tuple[int, str, int]:
