@@ -197,8 +197,11 @@ def measure(function: Function, fine: float, *, whole: bool, modes: Sequence[str
     return worst
 
 
-def main(names: Sequence[str]) -> None:
-    measured = load() if names else {}
+def main(names: Sequence[str]) -> str | None:
+    """Measure all functions, or those with these names, and return what is wrong."""
+    measured, wrong = load() if names else {}, list[str]()
+    if unknown := {*names} - {function.name for function in functions()}:
+        return f"expected names of functions in exact_functions.py, found {', '.join(sorted(unknown))}"
     for function in functions():
         if names and function.name not in names:
             continue
@@ -206,10 +209,12 @@ def main(names: Sequence[str]) -> None:
         worst = measure(function, FINE[element.name], whole=True)
         measured.setdefault(function.name, {})[element.name] = {mode: round(w.error, 3) for mode, w in worst.items()}
         for mode, one in worst.items():
-            mark = "  <-- more than the bound" if one.error > function.bound(mode) else ""
-            place = ", ".join(map(str, one.place))
-            print(f"{function!s:20} {mode:12} {one.error:10.4g}  at {place}: {one.found}{mark}", flush=True)
-        RESULTS.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
+            line = f"{function!s:20} {mode:12} {one.error:10.4g}  at {', '.join(map(str, one.place))}: {one.found}"
+            wrong += [line] * (one.error > function.bound(mode))
+            print(line, flush=True)
+        rows = [f" {json.dumps(name)}: {json.dumps(of_types)}" for name, of_types in sorted(measured.items())]
+        RESULTS.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    return "\n".join(["larger errors than the bounds in exact_functions.py:", *wrong]) if wrong else None
 
 
 FINE = {"f16": 4, "bf16": 4, "f32": 8, "f64": 3}
@@ -217,4 +222,4 @@ FINE = {"f16": 4, "bf16": 4, "f32": 8, "f64": 3}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
