@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,21 +28,21 @@ def test_a_few_samples() -> None:
     assert sum(finding.verdict == "right" for finding in findings) > len(findings) / 3
 
 
-def _swapped(subtract: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda node, x, y, *more: subtract(node, y, x, *more)
+def _swapped(subtract: Callable[..., Any], node: Any, x: Any, y: Any, *more: Any) -> Any:
+    return subtract(node, y, x, *more)
 
 
-def _without_nan(maximum: Callable[..., Any]) -> Callable[..., Any]:
+def _without_nan(maximum: Callable[..., Any], node: Any, x: Any, y: Any) -> Any:
     from relex.frontend import op
 
-    return lambda node, x, y: op.where(op.greater(x, y), x, y)
+    return op.where(op.greater(x, y), x, y)
 
 
-def _first_axis(cumsum: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda node, x, axis, *more: cumsum(node, x, 0, *more)
+def _first_axis(cumsum: Callable[..., Any], node: Any, x: Any, axis: int, *more: Any) -> Any:
+    return cumsum(node, x, 0, *more)
 
 
-MISTAKES = {
+MISTAKES: dict[str, tuple[str, Callable[..., Any]]] = {
     "sub": ("aten.sub", _swapped),
     "maximum": ("aten.maximum", _without_nan),
     "cumsum": ("aten.cumsum", _first_axis),
@@ -55,7 +56,11 @@ def test_mistakes_are_found(entry: str, monkeypatch: pytest.MonkeyPatch) -> None
     from relex.frontend.torch.table import IMPORTS
 
     name, mistaken = MISTAKES[entry]
-    wrong, find = mistaken(IMPORTS[name]), IMPORTS.get
-    monkeypatch.setattr(IMPORTS, "get", lambda key, *default: wrong if key == name else find(key, *default))
+    wrong, find = partial(mistaken, IMPORTS[name]), IMPORTS.get
+
+    def get(key: str) -> Any:
+        return wrong if key == name else find(key)
+
+    monkeypatch.setattr(IMPORTS, "get", get)
     info = entries()[entry]
     assert "wrong" in [tried(info, draw).verdict for draw in draws(entry, info, 3, 0)]
