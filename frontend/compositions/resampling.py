@@ -29,6 +29,10 @@ MOST_FACTOR = 64
 """The largest factor that is looked for between two open sizes."""
 
 
+BEFORE_OR_AFTER = "floor_or_ceil"
+"""Which element is the nearest: the one before a position where data grows, the one after it where it shrinks."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The mapping from positions of the result to positions in the data, and the weights of the elements there."""
@@ -69,7 +73,11 @@ class Settings:
     def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
         """Return the elements of the data that contribute at a position, and their weights."""
         if self.mode == "nearest":
-            return [_NEAREST.get(self.nearest, _NEAREST["round_prefer_floor"])(position)], [1.0]
+            nearest = self.nearest
+            if nearest == BEFORE_OR_AFTER:
+                # Positions that are whole numbers in f32 are meant to be.
+                nearest, position = "ceil" if scale < 1 else "floor", float(np.float32(position))
+            return [_NEAREST.get(nearest, _NEAREST["round_prefer_floor"])(position)], [1.0]
         kernel, reach = (_linear, 1) if self.mode == "linear" else (partial(_cubic, self.cubic), 2)
         shrink = min(scale, 1.0) if self.antialias else 1.0
         width = reach / shrink
@@ -220,7 +228,10 @@ def _along(site: Site, x: Operand, axis: int, old: int, taps: Taps, exclude: boo
         if (weights != 1).any():
             part = op.multiply(part, site.like(along(weights, axis, rank), x))
         result = part if result is None else op.add(result, part)
-    return x if result is None else result
+    if result is not None:
+        return result
+    # No element counts, or there are no results.
+    return op.multiply(op.take(x, Known(np.zeros(len(taps), np.int64)), axis), site.like(0, x))
 
 
 def _without_outside(places: Sequence[int], weights: Sequence[float], old: int) -> list[float]:

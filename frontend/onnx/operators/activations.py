@@ -75,7 +75,7 @@ def hard_sigmoid(node: Node, x: Tensor) -> Operand:
 @imports("ThresholdedRelu")
 def thresholded_relu(node: Node, x: Tensor) -> Operand:
     """`x` above a threshold, else 0."""
-    return op.where(op.greater(x, node.number("alpha")), x, x * 0.0)
+    return op.where(op.greater(x, node.number("alpha")), x, node.like(0, x))
 
 
 @imports("Shrink")

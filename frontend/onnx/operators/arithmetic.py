@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, f32, i1, i32
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i1, i32
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
@@ -152,7 +152,8 @@ def power(node: Node, x: Tensor, y: Tensor) -> Operand:
         return op.power(x, y)
     if node.is_float(x) or not node.is_float(y):
         return op.power(x, op.astype(y, x.element_type))
-    return op.astype(op.power(op.astype(x, y.element_type), y), x.element_type)
+    # Integers are more than floats of 16 or 32 bits can tell apart.
+    return op.astype(op.power(op.astype(x, f64), op.astype(y, f64)), x.element_type)
 
 
 @imports("Mean")

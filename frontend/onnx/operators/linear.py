@@ -22,10 +22,11 @@ def matmul(node: Node, a: Tensor, b: Tensor) -> Operand:
 
 @imports("Gemm")
 def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Operand:
-    """`alpha * a @ b + beta * c`, of transposed matrices if the attributes say so."""
+    """`alpha * a @ b + beta * c`, of transposed matrices if the attributes say so. As in BLAS, `c` is not looked at if
+    `beta` is 0: what is infinite in it does not matter."""
     left: Operand = op.permute_dims(a, [1, 0]) if node.flag("transA") else a
     product: Operand = op.dense(left, b) if node.flag("transB") else op.matmul(left, b)
-    terms = [product] if c is None else [product, c]
+    terms = [product] if c is None or node.number("beta") == 0 else [product, c]
     factors = [node.number(name) for name, _ in zip(("alpha", "beta"), terms, strict=False)]
 
     def total(*terms: Operand) -> Operand:

@@ -131,10 +131,21 @@ def softmax(node: Node, x: Tensor) -> Operand:
     return function(x, node.axis(x, default=-1))
 
 
+@imports("Hardmax")
+def hardmax_from(node: Node, x: Tensor) -> Operand:
+    """1 at the first maximum along all dimensions from one on, else 0."""
+    sizes, axis = node.shape(x), node.axis(x, default=1)
+    flat = node.tensor(node.reshape(x, [count(sizes[:axis]), count(sizes[axis:])]))
+    return node.reshape(_hardmax(node, flat, 1), sizes)
+
+
 @imports("Hardmax", since=13)
 def hardmax(node: Node, x: Tensor) -> Operand:
     """1 at the first maximum along a dimension, else 0."""
-    axis = node.axis(x, default=-1)
+    return _hardmax(node, x, node.axis(x, default=-1))
+
+
+def _hardmax(node: Node, x: Tensor, axis: int) -> Operand:
     size = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else None
     if size is None:
         refuse("a dimension that is open; 'shapes' closes them")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
+import numpy as np
+
 from relex.dialects.sizes import Size
-from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
+from relex.frontend.compositions.resampling import BEFORE_OR_AFTER, Settings, resized, scale_between, scaled
 from relex.frontend.onnx import Node, Operand, Tensor, imports
 
 
@@ -24,9 +26,14 @@ def upsample(node: Node, x: Tensor, scales: Tensor) -> Operand:
 
 
 def _upsampled(node: Node, x: Tensor, scales: Sequence[float]) -> Operand:
-    sizes = [scaled(size, scale) for size, scale in zip(node.shape(x), scales, strict=True)]
-    settings = Settings(node.text("mode", "nearest"), "asymmetric")
+    sizes = [_scaled(size, scale) for size, scale in zip(node.shape(x), scales, strict=True)]
+    settings = Settings(node.text("mode", "nearest"), "asymmetric", BEFORE_OR_AFTER)
     return resized(node, x, list(range(len(sizes))), sizes, scales, settings)
+
+
+def _scaled(size: Size, factor: float) -> Size:
+    """Return a size times a factor, rounded down. The product is one of f32: 10 times 1.3 is 13."""
+    return floor(np.float32(size) * np.float32(factor)) if isinstance(size, int) else scaled(size, factor)
 
 
 @imports("Resize", since=11)
@@ -50,7 +57,7 @@ def resize(
             factors = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
     else:
         factors = [float(scale) for scale in node.known(scales, "scales")]
-        wanted = [scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
+        wanted = [_scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     region = [float(edge) for edge in node.known(roi, "a region")] if mode == "tf_crop_and_resize" else []
     settings = Settings(

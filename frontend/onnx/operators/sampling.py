@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 from xdsl.dialects.builtin import i64
 
+from relex.dialects.arrays import Array
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at
@@ -114,6 +115,27 @@ def _reflected(node: Node, x: Operand, low: float, high: float) -> Operand:
     distance = op.abs(op.subtract(x, node.like(low, x)))
     turned = op.floor_mod(distance, node.like(2 * span, distance))
     return op.minimum(turned, op.subtract(node.like(2 * span, turned), turned)) + low
+
+
+@imports("AffineGrid")
+def affine_grid(node: Node, theta: Tensor, size: Tensor) -> Operand:
+    """The positions that matrices, one for each image, map a grid from -1 to 1 to. The standard's own definition by
+    other operators has no result for a single image, nor along a dimension of size 1 with corners aligned."""
+    n, _, *sizes = node.known_integers(size, "a size")
+    rank = len(sizes)
+    steps = [_steps(length, node.flag("align_corners")) for length in sizes]
+    # Positions list the last dimension first, and end with the 1 that the last column is multiplied by.
+    places = [*reversed(np.meshgrid(*steps, indexing="ij")), np.ones(sizes)]
+    grid = node.like(np.stack([place.reshape(-1) for place in places], -1), theta)
+    moved = op.matmul(grid, op.permute_dims(theta, [0, 2, 1]))
+    return node.reshape(moved, [n, *sizes, rank])
+
+
+def _steps(length: int, aligned: bool) -> Array:
+    """Return positions from -1 to 1: centres of the outermost pixels if `aligned`, else outer edges."""
+    if aligned:
+        return np.linspace(-1, 1, length)
+    return (2 * np.arange(length) + 1) / max(length, 1) - 1
 
 
 @imports("RoiAlign")

@@ -60,7 +60,11 @@ def squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
     """The tensor without dimensions of size 1."""
     chosen = node.known_integers(axes, "axes") if axes is not None else node.integers("axes")
     if chosen is None:
-        chosen = [axis for axis, size in enumerate(node.shape(x)) if is_number(size, 1)]
+        sizes = node.shape(x)
+        for size in dict.fromkeys(size for size in sizes if isinstance(size, IndexExpr)):
+            # A dimension of size 1 would have to go, but how many there are is not for the program to decide.
+            node.expect(op.not_equal(Known(size), 1), f"expected {size} not to be 1, as no axes are given to squeeze")
+        chosen = [axis for axis, size in enumerate(sizes) if is_number(size, 1)]
     return op.squeeze(x, chosen) if chosen else x
 
 
@@ -202,7 +206,9 @@ def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor
     in_training = training is not None and node.known_number(training, "a mode")
     if in_training and (ratio is None or node.known_number(ratio, "a ratio")):
         refuse("random numbers, for dropout in training")
-    mask: list[Operand] = [node.full(node.shape(x), True, i1)] if node.output_count > 1 else []
+    # The mask has had the type of the data at first.
+    mask_type = x.element_type if node.version < 10 else i1
+    mask: list[Operand] = [node.full(node.shape(x), True, mask_type)] if node.output_count > 1 else []
     return [x, *mask]
 
 
