@@ -116,8 +116,9 @@ class Site(ABC):
 
     def reshape(self, x: Operand, sizes: Sequence[Size]) -> Operand:
         """Return a tensor with another shape of as many elements."""
-        opened = sum(isinstance(size, IndexExpr) for size in sizes)
-        return op.reshape(x, [size if isinstance(size, int) else str(size) if opened > 1 else -1 for size in sizes])
+        # A size of -1 follows from the others, unless one of them is 0.
+        follows = sum(isinstance(size, IndexExpr) for size in sizes) == 1 and 0 not in sizes
+        return op.reshape(x, [size if isinstance(size, int) else -1 if follows else str(size) for size in sizes])
 
     def broadcast_to(self, x: Operand, sizes: Sequence[Size]) -> Operand:
         """Return a tensor repeated along dimensions of size 1, and new ones."""

@@ -40,6 +40,10 @@ CASES: dict[str, tuple[str, int, dict[str, Any], dict[str, Any], dict[str, Any],
         *("Pow", 15, {}, {"x": array(i64, 2**40 + 1, 2**24 + 1), "e": array(f32, 1)}, {}),
         array(i64, 2**40 + 1, 2**24 + 1),
     ),
+    "an exponent of more digits than the base": (
+        *("Pow", 13, {}, {"x": array(f16, nan, 2), "e": array(f64, 2.0**-1000, 2.0**-1000)}, {}),
+        array(f16, nan, 1),
+    ),
     "the maximum of several dimensions": (
         *("Hardmax", 11, {"axis": 1}, {"x": array(f32, [[1, 2], [3, 0]], [[5, 5], [4, 5]])}, {}),
         array(f32, [[0, 0], [1, 0]], [[1, 0], [0, 0]]),
@@ -102,3 +106,10 @@ def test_squeeze_of_dynamic_sizes(run: Any) -> None:
     assert np.asarray(squeezed(np.ones((0, 1), f32))).shape == (0,)
     with pytest.raises(RelexError, match="expected n not to be 1, as no axes are given to squeeze"):
         squeezed(np.ones((1, 1), f32))
+
+
+@pytest.mark.parametrize("run", [interpret, build])
+def test_tile_of_dynamic_sizes_without_elements(run: Any) -> None:
+    repeats = numpy_helper.from_array(array(i64, 0, 1), "r")
+    made = model([node("Tile", "x r", "y")], [value("x", FLOAT, [1, "n"])], ["y"], [repeats])
+    assert np.asarray(run(from_onnx(made))["main"](np.ones((1, 3), f32))).shape == (0, 3)

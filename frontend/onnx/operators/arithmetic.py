@@ -150,10 +150,16 @@ def power(node: Node, x: Tensor, y: Tensor) -> Operand:
         return reduce(op.multiply, [x] * int(y.array.item()))
     if x.element_type == y.element_type:
         return op.power(x, y)
-    if node.is_float(x) or not node.is_float(y):
+    has_floats = node.is_float(x) or node.is_float(y)
+    if not has_floats or (node.is_float(x) and isinstance(y, Known) and _are_equal(y.array, x.dtype)):
         return op.power(x, op.astype(y, x.element_type))
-    # Integers are more than floats of 16 or 32 bits can tell apart.
+    # Neither type has all numbers of the other.
     return op.astype(op.power(op.astype(x, f64), op.astype(y, f64)), x.element_type)
+
+
+def _are_equal(array: Array, dtype: np.dtype[Any]) -> bool:
+    """Return whether another type has the numbers of an array."""
+    return bool((array.astype(dtype).astype(np.float64) == array.astype(np.float64)).all())
 
 
 @imports("Mean")

@@ -123,7 +123,8 @@ def feature_vectorizer(node: Node, *columns: Tensor) -> Operand:
     parts = [op.astype(op.expand_dims(x, 1) if node.rank(x) == 1 else x, f32) for x in columns]
     widths = [node.shape(part)[1] for part in parts]
     if widths != node.integers("inputdimensions"):
-        refuse(f"expected the widths of the inputs, {widths}, found others", "inputdimensions")
+        shown = ", ".join(map(str, widths))
+        refuse(f"expected the widths of the inputs, [{shown}], found others; 'shapes' closes them", "inputdimensions")
     return op.concat(*parts, axis=1)
 
 
