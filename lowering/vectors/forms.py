@@ -12,7 +12,19 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, VectorType, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
@@ -117,9 +129,15 @@ def _select(op: arith.SelectOp, values: Sequence[SSAValue], out: Emitter) -> SSA
 
 def select(out: Emitter, mask: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
     """Return the elements of one vector in the lanes that the mask enables, else those of the other."""
+    kind = value.type
+    if isa(kind, VectorType) and isinstance(kind.element_type, BFloat16Type):
+        # At the level of LLVM these are integers, which a call of an intrinsic has to have from the beginning.
+        bits = VectorType(IntegerType(16), kind.shape, kind.scalable_dims)
+        value, other = (out.add(arith.BitcastOp(x, bits)).result for x in (value, other))
     length = out.number(out.length, i32)
     name = mangled("llvm.vp.select", value.type)
-    return out.add(call_intrinsic(name, [mask, value, other, length], [value.type])).results[0]
+    chosen = out.add(call_intrinsic(name, [mask, value, other, length], [value.type])).results[0]
+    return chosen if value.type == kind else out.add(arith.BitcastOp(chosen, kind)).result
 
 
 _BELOW, _ABOVE, _NAN = 0x1C, 0x380, 0x3

@@ -68,5 +68,8 @@ def _localize(op: ToShape, inside: dict[SSAValue, Sizes]) -> None:
         return
     sizes = ["" if size is None else str(substitute(size, known)) for size in found]
     new = type(op)(op.operand, as_integers(op.shape), sizes)
+    if new.result.type != op.result.type:
+        # The operand has a size that is known, where users of the result expect a dynamic one.
+        return
     new.location = op.location
     Rewriter.replace_op(op, new)

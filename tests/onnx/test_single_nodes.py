@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from models import FLOAT, model, node, value
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from relex.dialects.errors import RelexError
 from relex.frontend.onnx import from_onnx
@@ -113,3 +114,17 @@ def test_tile_of_dynamic_sizes_without_elements(run: Any) -> None:
     repeats = numpy_helper.from_array(array(i64, 0, 1), "r")
     made = model([node("Tile", "x r", "y")], [value("x", FLOAT, [1, "n"])], ["y"], [repeats])
     assert np.asarray(run(from_onnx(made))["main"](np.ones((1, 3), f32))).shape == (0, 3)
+
+
+def test_fill_of_bf16_before_dynamic_data() -> None:
+    """A choice between vectors of bf16, which are integers for LLVM."""
+    sizes = numpy_helper.from_array(array(i64, 2), "two")
+    nodes = [
+        *(node("Shape", "x", "rows", end=1), node("Concat", "rows two", "shape", axis=0)),
+        *(node("ConstantOfShape", "shape", "zeros"), node("CastLike", "zeros x", "fill")),
+        node("Concat", "fill x", "y", axis=1),
+    ]
+    made = model(nodes, [value("x", TensorProto.BFLOAT16, ["n", 1])], ["y"], [sizes], version=19)
+    x = np.array([[1.5], [-2]], ml_dtypes.bfloat16)
+    found = np.asarray(build(from_onnx(made), cache=False)["main"](x))
+    np.testing.assert_array_equal(found, np.pad(x, [(0, 0), (2, 0)]), strict=True)

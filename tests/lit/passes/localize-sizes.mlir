@@ -33,3 +33,16 @@ func.func @other(%x: tensor<?x8xf32>, %c: tensor<8xf32>) -> tensor<?x8xf32> {
   %z = relex.broadcast_to %c like(%x) shape = [-1, 8] sizes = ["like0_d0"] : (tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   func.return %z : tensor<?x8xf32>
 }
+
+// -----
+
+// The operand has a size that is known, where the result has a dynamic one.
+// CHECK-LABEL: func.func @known(
+// CHECK:         relex.reshape %y like(%x) shape = [-1, -1, 2] sizes = ["like0_d0", "like0_d1"]
+func.func @known(%x: tensor<?x?xf32> {relex.dims = ["m", "n"]}, %c: tensor<3x1xf32>) -> tensor<?x?x2xf32> {
+  %a = relex.add %x, %c : (tensor<?x?xf32>, tensor<3x1xf32>) -> tensor<3x?xf32>
+  %b = relex.expand_dims %a axis = [2] : (tensor<3x?xf32>) -> tensor<3x?x1xf32>
+  %y = relex.concat %b, %b axis = 2 : (tensor<3x?x1xf32>, tensor<3x?x1xf32>) -> tensor<3x?x2xf32>
+  %z = relex.reshape %y like(%x) shape = [-1, -1, 2] sizes = ["like0_d0", "like0_d1"] : (tensor<3x?x2xf32>, tensor<?x?xf32>) -> tensor<?x?x2xf32>
+  func.return %z : tensor<?x?x2xf32>
+}
