@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,11 @@ quick-pythons: ## run the fast tests with every Python from 3.11 to 3.14 that is
 onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases and networks of the package onnx
 	$(BIN)/python tests/onnx/node_suite.py --native
 	$(BIN)/python tests/onnx/networks.py
+
+# How many draws of each version of each operator: `make onnx-schemas SAMPLES=all` takes hours.
+SAMPLES ?= 10
+onnx-schemas: $(STAMPS)/relex $(STAMPS)/test ## compile random models of one node, and compare with the package onnx
+	$(BIN)/python tests/onnx/schemas.py --samples $(SAMPLES) $(if $(filter 10,$(SAMPLES)),--write)
 
 lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit

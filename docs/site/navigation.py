@@ -18,6 +18,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "Programs and models": (
         "docs/onnx.md",
+        "docs/onnx-operators.md",
         "docs/torch.md",
         "docs/script.md",
         "docs/from-tvm.md",

@@ -1,0 +1,79 @@
+"""Random models of one node of each operator, against the package onnx: some of what `make onnx-schemas` draws."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+from schema_draws import Draw, NotDrawn, Operator, operators
+from schema_judges import compared
+from schema_rules import RULES
+from schemas import PAGE, RUNS, WRONG, Finding, tried
+
+from relex.frontend.onnx import operators as imported
+from relex.frontend.onnx.table import IMPORTS
+
+PARTS = 4
+
+
+def wrong(operator: Operator, numbers: Iterable[int], run: str) -> list[Finding]:
+    with warnings.catch_warnings(action="ignore"):
+        found = [tried(operator, number, RUNS[run]) for number in numbers]
+    return [finding for finding in found if finding.verdict in WRONG]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_interpreted(part: int) -> None:
+    """The first draws of each version of each operator: of ordinary numbers, special ones, and dynamic sizes."""
+    assert not [w for operator in list(operators())[part::PARTS] for w in wrong(operator, range(4), "interpreted")]
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_compiled(part: int, some: Callable[[Iterable[Operator], int], list[Operator]]) -> None:
+    """A draw of some operators, in their newest version."""
+    newest = {(operator.domain, operator.name): operator for operator in operators()}
+    assert not [w for operator in some(newest.values(), 5)[part::2] for w in wrong(operator, [3], "native")]
+
+
+def test_each_import_is_drawn() -> None:
+    """Each operator that has an import, and is the standard's, is drawn, or there is a reason why not."""
+    assert imported
+    names = {(operator.domain, operator.name) for operator in operators()}
+    missing = {(domain, name) for domain, name, _ in IMPORTS} - names
+    # Those of ONNX Runtime have no schema in the package onnx; Scatter and Upsample are deprecated.
+    assert {name for domain, name in missing if domain != "com.microsoft"} <= {"Scatter", "Upsample"}
+
+
+def test_a_draw_is_a_function_of_its_number() -> None:
+    for operator in (Operator("", "Conv", 11), Operator("", "Slice", 13), Operator("", "Where", 16)):
+        one, same = (Draw(operator, 3, RULES) for _ in range(2))
+        assert (one.text, one.model) == (same.text, same.model)
+        for feed, again in zip(one.feeds, same.feeds, strict=True):
+            for name, array in feed.items():
+                np.testing.assert_array_equal(array, again[name])
+        assert one.text != Draw(operator, 4, RULES).text
+
+
+def test_what_differs_is_seen() -> None:
+    drawn = (Draw(Operator("", "Add", 14), number, RULES) for number in range(20))
+    draw = next(draw for draw in drawn if draw.dtype("A") == np.float32)
+    ones = np.ones((2, 2), np.float32)
+    for other in (ones * 1.001, ones.astype(np.float64), ones[:1], ones * np.nan):
+        assert compared(draw, [[ones]] * len(draw.feeds), [[other]] * len(draw.feeds))
+    assert not compared(draw, [[ones]] * len(draw.feeds), [[ones * np.float32(1 + 1e-7)]] * len(draw.feeds))
+
+
+def test_page() -> None:
+    """The page has each operator once, in the table or among those that are not drawn."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w.]+) \| (\d+) of (\d+) \|", text, re.MULTILINE)
+    listed = [name for name, _, _ in rows]
+    idle = text.partition("## Not drawn")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| [^|-].* \| (.*) \|$", idle, re.MULTILINE)[1:]
+    listed += [name for names in lines for name in names.split(", ")]
+    assert sorted(listed) == sorted({str(operator).rpartition("-")[0] for operator in operators()})
+    with pytest.raises(NotDrawn):
+        Draw(Operator("", "Loop", 13), 0, RULES)
