@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, cast
@@ -11,6 +11,7 @@ from relex.dialects.errors import Diagnostic
 from relex.frontend.expressions import Expr
 from relex.frontend.importing.graphs import GraphImporter, Missing
 from relex.frontend.importing.values import Known, refuse
+from relex.frontend.torch.floats import expect_floats
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.node import Node
 from relex.frontend.torch.places import diagnostic_at, place_of
@@ -60,6 +61,7 @@ class Importer(GraphImporter):
         function = find_import(target_name(node.target))
         if function is None and str(node.target) != "wrap_with_set_grad_enabled":
             refuse("no import for the operator")
+        expect_floats(node.target, _value_of(node.args[:1]))
         arguments = [_resolved(argument, values) for argument in _arguments(node)]
         if any(isinstance(value, Missing) for value in _flat(arguments)):
             return Missing()
@@ -69,6 +71,12 @@ class Importer(GraphImporter):
             names = [placeholder.name for placeholder in inner.graph.nodes if placeholder.op == "placeholder"]
             return self.run(inner, dict(zip(names, inputs, strict=True)))
         return function(Node(node, self.builder), *arguments)
+
+    def check(self, graph: Any) -> None:
+        """Refuse what operators do not take, in a graph that torch has not yet expressed by others."""
+        for node in graph.nodes:
+            with self.importing(partial(self._problem, node)):
+                expect_floats(node.target, _value_of(node.args[:1]))
 
     def _emitted(self, result: Value) -> Value:
         if isinstance(result, list | tuple):
@@ -116,3 +124,8 @@ def _flat(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [leaf for part in cast("dict[Any, Any]", value).values() for leaf in _flat(part)]
     return [value]
+
+
+def _value_of(arguments: Sequence[Any]) -> Any:
+    """Return what torch knows of the first argument, if it is computed."""
+    return next((x.meta.get("val") for x in arguments if isinstance(x, torch.fx.Node)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -86,23 +87,32 @@ class _Guard:
         return found[name]
 
 
-def _divided(x: Size, y: Size) -> Size:
-    if not isinstance(y, int) or y < 1:
-        raise _NotOfSizes
-    return x // y
+def _by_constant(function: Callable[[Size, int], Size]) -> Callable[[Size, Size], Size]:
+    def divided(x: Size, y: Size) -> Size:
+        if not isinstance(y, int) or y < 1:
+            raise _NotOfSizes
+        return function(x, y)
+
+    return divided
 
 
-def _remainder(x: Size, y: Size) -> Size:
-    if not isinstance(y, int) or y < 1:
-        raise _NotOfSizes
-    return x % y
+_quotient = _by_constant(lambda x, n: x // n)
+_remainder = _by_constant(lambda x, n: x % n)
+
+
+def _largest(*sizes: Size) -> Size:
+    return reduce(larger, sizes)
+
+
+def _smallest(*sizes: Size) -> Size:
+    return reduce(smaller, sizes)
 
 
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda x, y: x + y,
-    ast.Sub: lambda x, y: x - y,
-    ast.Mult: lambda x, y: x * y,
-    ast.FloorDiv: _divided,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: _quotient,
     ast.Mod: _remainder,
 }
 
@@ -116,11 +126,11 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Size, Size], Size]] = {
 }
 
 _FUNCTIONS: Mapping[str, Callable[..., Size]] = {
-    "Max": lambda *sizes: reduce(larger, sizes),
-    "Min": lambda *sizes: reduce(smaller, sizes),
-    "max": lambda *sizes: reduce(larger, sizes),
-    "min": lambda *sizes: reduce(smaller, sizes),
-    "FloorDiv": _divided,
+    "Max": _largest,
+    "Min": _smallest,
+    "max": _largest,
+    "min": _smallest,
+    "FloorDiv": _quotient,
     "Mod": _remainder,
     "PythonMod": _remainder,
 }

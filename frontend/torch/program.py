@@ -34,6 +34,7 @@ def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arg
     expect_inference(program.graph, file)
     checked, program = program, decomposed(program)
     importer = Importer(Builder(file))
+    importer.check(checked.graph)
     inputs = _Inputs(program, importer, shapes)
     values = inputs.read(weights_as_arguments)
     with importer.collecting(partial(importer.report, "the sizes")):

@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from relex.frontend.torch.floats import for_floats
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.operators.resampling import RESAMPLING
 from relex.frontend.torch.table import find_import
@@ -17,7 +18,7 @@ def trace(graph: Any) -> Any:
     """Return a graph of ATen operators that changes nothing in place, for a graph of torch's functions."""
     proxy_tensor: Any = import_module("torch.fx.experimental.proxy_tensor")
     rules: Mapping[Any, Any] = import_module("torch._decomp").core_aten_decompositions()
-    table = {overload: rule for overload, rule in rules.items() if not find_import(str(overload))}
+    table = {overload: for_floats(overload, rule) for overload, rule in rules.items() if not find_import(str(overload))}
     _fix_numbers(graph.graph)
     fakes = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"]
 

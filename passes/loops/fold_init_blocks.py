@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar, LoopKind, PrimFuncOp
@@ -22,7 +23,6 @@ from relex.passes.analysis.hand_written import hand_written
 from relex.passes.analysis.loop_tree import blocks_in, function_of, is_reduction, loops_of, only_step
 from relex.passes.analysis.sharing import has_views, is_understood
 from relex.passes.base import RelexPass
-from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
 
 
 class FoldInitBlocksPass(RelexPass):

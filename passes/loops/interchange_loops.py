@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import PassError
+from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import values_in
 from relex.dialects.tir import BlockOp, ForOp, IterKind
@@ -19,7 +20,6 @@ from relex.passes.analysis.hand_written import hand_written
 from relex.passes.analysis.loop_tree import blocks_in, variables_of_kind
 from relex.passes.base import RelexPass
 from relex.passes.cpu.reductions import loops_alone
-from relex.passes.loops.schedule_cpu import SCHEDULED_ATTR
 from relex.passes.schedule.nests import reorder
 
 

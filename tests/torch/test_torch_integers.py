@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from relex.dialects.errors import CompileError
+
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 
@@ -73,3 +75,24 @@ def test_bytes_are_interpolated_by_torch_when_compiled() -> None:
     with torch.no_grad():
         assert torch.equal(torch.compile(resized, backend=relex)(x), resized(x))
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.frac,
+        torch.nn.functional.glu,
+        torch.nn.functional.hardshrink,
+        partial(torch.round, decimals=1),
+        partial(torch.nn.functional.unfold, kernel_size=2),
+    ],
+    ids=["frac", "glu", "hardshrink", "round", "unfold"],
+)
+def test_kernels_that_only_floats_have(function: Callable[[Any], Any]) -> None:
+    """PyTorch exports a call with integers, and refuses it when it runs."""
+    x = torch.arange(16).reshape(1, 1, 4, 4)
+    with pytest.raises(RuntimeError, match="not implemented for 'Long'"):
+        function(x)
+    with pytest.raises(CompileError, match="PyTorch has no such kernel"):
+        imported(function, x)
+    imported(function, x.float())

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, numbers_below, position
+from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, position
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import Value
 from relex.passes.layouts.permutations import inverse
@@ -135,10 +135,9 @@ def embedding_bag(
     if include_last_offset:
         offsets = node.tensor(op.strided_slice(offsets, [0], [0], [-1]))
     bags = node.shape(offsets)[0]
-    begins = op.expand_dims(node.typed(offsets, i64), 1)
     # An index is in the last bag that begins at it or before.
-    begun = node.typed(op.less_equal(begins, op.expand_dims(numbers_below(length), 0)), i64)
-    bag = op.expand_dims(op.subtract(op.sum(begun, 0), Known(np.array(1, np.int64))), 1)
+    begins = op.scatter_nd(node.full([length], 0, i64), op.expand_dims(offsets, 1), node.full([bags], 1, i64), "add")
+    bag = op.expand_dims(op.subtract(op.cumsum(begins, 0), Known(np.array(1, np.int64))), 1)
     _expect_indices(node, weight, 0, indices)
     rows = op.take(weight, indices, 0)
     if sample_weights is not None:
