@@ -114,3 +114,22 @@ def test_scores_of_attention_are_in_tiles() -> None:
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     expected = np.einsum("bhnm,bmhd->bhnd", powers / powers.sum(-1, keepdims=True), v)
     np.testing.assert_allclose(build(ATTENTION, target=AVX2)["main"](q, k, v), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 40])
+def test_one_column_that_loses_its_dimension(rows: int) -> None:
+    """What consumes the results of a tile has no loop along the columns."""
+    x, w, y, flat = "tensor<?x?xf32>", "tensor<?x1xf32>", "tensor<?x1xf32>", "tensor<?xf32>"
+    executable = build(
+        f"""
+        func.func @main(%x: {x}, %w: {w}) -> {flat} {{
+          %y = relex.matmul %x, %w : ({x}, {w}) -> {y}
+          %flat = relex.reshape %y shape = [-1] : ({y}) -> {flat}
+          func.return %flat : {flat}
+        }}
+        """,
+        target=AVX2,
+    )
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((rows, 37)).astype("float32"), rng.standard_normal((37, 1)).astype("float32")
+    np.testing.assert_allclose(executable["main"](a, b), (a @ b)[:, 0], rtol=1e-4, atol=1e-4)

@@ -343,7 +343,10 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
 def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, lanes: int) -> None:
     """Let a block process a tile of a nest's results in vectors, all of them at constant places."""
     loops = schedule.get_loops(block)
-    *rows, columns = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
+    inside = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
+    if not inside:
+        return  # It consumes a single result.
+    *rows, columns = inside
     vectors, lane = schedule.split(columns, [None, lanes])
     unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
     schedule.vectorize(lane)
