@@ -98,6 +98,8 @@ class Builder(OpenSizes):
         return self._arguments[argument]
 
     def size_source(self, name: str) -> tuple[SSAValue, int]:
+        if name not in self._sources:
+            refuse(f"the size {name}, which no argument has; 'shapes' fixes it")
         return self._sources[name]
 
     def tensor(self, expr: AnyOperand, like: Tensor | None = None) -> Tensor:

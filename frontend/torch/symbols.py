@@ -59,5 +59,7 @@ def _index(expr: Any, names: Mapping[Any, Size]) -> Size:
             return reduce(larger, parts)
         case "Min":
             return reduce(smaller, parts)
+        case "Symbol":
+            refuse("a size that depends on data")
         case _:
             refuse(f"the size {expr}; 'shapes' closes the sizes in it")

@@ -60,6 +60,18 @@ EQUAL: dict[str, tuple[Callable[[Any], Any], Any]] = {
         lambda xs: [functional.binary_cross_entropy(*xs, reduction=how) for how in ("none", "mean", "sum")],
         [torch.tensor([0.0, 1.0, 0.25, 1e-30, 1 - 1e-7]), torch.tensor([1.0, 0.0, 0.5, 1.0, 1.0])],
     ),
+    "scalars along a dimension": (
+        lambda x: [x.argmax(0), x.argmin(-1), *x.topk(1, 0), x.sgn(), (x > 0).sgn()],
+        torch.tensor(2.0),
+    ),
+    "no indices, of another rank": (
+        lambda xs: xs[0].gather(0, xs[1]),
+        [torch.tensor([1.0, 2.0]), torch.zeros(2, 0, dtype=torch.int64)],
+    ),
+    "a column that loses its dimension": (
+        lambda xs: torch.einsum("ijk,ik->j", xs),
+        [torch.randn(4, 5, 6), torch.randn(4, 6)],
+    ),
     "rules that change in place": (
         lambda xs: functional.margin_ranking_loss(*xs),
         [*torch.randn(2, 9), torch.ones(9)],
@@ -93,6 +105,38 @@ def test_arguments_that_are_checked() -> None:
     for number in (1.5, -0.1, nan):
         with pytest.raises(RuntimeError, match="expected elements from 0 to 1"):
             entropy(torch.tensor([number]), torch.tensor([1.0]))
+
+
+DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "floor": lambda x, y: x // y,
+    "trunc": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+    "remainder": torch.remainder,
+    "fmod": torch.fmod,
+}
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_integers_divided_by_zero(name: str) -> None:
+    divide = DIVISIONS[name]
+    function = compiled(divide, dynamic=True)
+    for dtype in (torch.int64, torch.int8, torch.uint8):
+        x, y = torch.tensor([7, 9, 0], dtype=dtype), torch.tensor([2, 0, 5], dtype=dtype)
+        assert function(x, y | 1).tolist() == divide(x, y | 1).tolist()
+        assert not function(x[:0], y[:0]).numel()
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            divide(x, y)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            function(x, y)
+
+
+def test_all_and_any_of_no_elements() -> None:
+    def found(x: Any) -> list[Any]:
+        return [x.all(), x.any(), x.all(0), x.any(1), x.any(0, keepdim=True)]
+
+    function = compiled(found, dynamic=True)
+    for rows in (3, 2, 0):
+        x = torch.randn(rows, 4) > 0
+        torch.testing.assert_close(function(x), found(x))
 
 
 def test_pools_are_undone() -> None:

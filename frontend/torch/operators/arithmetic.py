@@ -13,6 +13,7 @@ from relex.dialects.dtypes import FLOATS
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.special_functions import floor_quotient, hypot
+from relex.frontend.compositions.truth import all_of
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import Value
 from relex.frontend.torch.table import IMPORTS
@@ -22,8 +23,6 @@ Function = Callable[..., Operand]
 
 IN_RESULT_TYPE: dict[str, Callable[[Operand, Operand], Operand]] = {
     "aten.mul": op.multiply,
-    "aten.fmod": op.mod,
-    "aten.remainder": op.floor_mod,
     "aten.maximum": op.maximum,
     "aten.max.other": op.maximum,
     "aten.clamp_min": op.maximum,
@@ -111,12 +110,27 @@ def divide(node: Node, x: Value, y: Value, rounding_mode: str | None = None) -> 
     a, b = node.typed(x), node.typed(y)
     if rounding_mode is None:
         return op.divide(a, b)
+    _expect_no_zeros(node, b)
     if rounding_mode == "floor":
         return _floor_quotient(node, a, b)
     return op.trunc(op.divide(a, b)) if node.is_float(a) else op.trunc_divide(a, b)
 
 
 IMPORTS.add(partial(divide, rounding_mode="floor"), "aten.floor_divide")
+
+
+@imports("aten.fmod", "aten.remainder")
+def remainder(node: Node, x: Value, y: Value) -> Operand:
+    """The remainder of the quotient that is rounded, toward zero or down."""
+    a, b = node.typed(x), node.typed(y)
+    _expect_no_zeros(node, b)
+    return op.mod(a, b) if node.name == "fmod" else op.floor_mod(a, b)
+
+
+def _expect_no_zeros(node: Node, divisors: Tensor) -> None:
+    """Let the program stop with an error if an integer is divided by 0."""
+    if not node.is_float(divisors):
+        node.expect(all_of(node, op.not_equal(divisors, 0)), "ZeroDivisionError: expected divisors other than 0")
 
 
 def _floor_quotient(node: Node, a: Operand, b: Operand) -> Operand:

@@ -71,9 +71,13 @@ def identity(node: Node, rows: int, *options: Any) -> Operand:
 
 
 @imports("aten.linspace")
-def linspace(node: Node, start: float, end: float, steps: int, *options: Any) -> Operand:
+def linspace(node: Node, start: Value, end: Value, steps: Size, *options: Any) -> Operand:
     """Numbers at equal distances."""
-    return node.like_result(np.linspace(start, end, steps))
+    limits = [node.tensor(limit) for limit in (start, end)]
+    first, last = (limit.array.item() if isinstance(limit, Known) else None for limit in limits)
+    if not (isinstance(first, int | float) and isinstance(last, int | float) and isinstance(steps, int)):
+        refuse("numbers between limits that are only known when the program runs")
+    return node.like_result(np.linspace(first, last, steps))
 
 
 @imports("aten.tril", "aten.triu")

@@ -102,7 +102,9 @@ def threshold(node: Node, x: Tensor, limit: float, value: float) -> Operand:
 @imports("aten.sign")
 def sign(node: Node, x: Tensor) -> Operand:
     """-1, 0 or 1; 0 for NaN."""
-    return op.where(op.isnan(x), 0.0, op.sign(x)) if node.is_float(x) else op.sign(x)
+    if node.is_float(x):
+        return op.where(op.isnan(x), 0.0, op.sign(x))
+    return x if node.result_type == i1 else op.sign(x)
 
 
 @imports("aten.round")

@@ -223,6 +223,8 @@ def index_put(
 @imports("aten.gather")
 def gather(node: Node, x: Tensor, axis: int, indices: Tensor, *options: bool) -> Operand:
     """For each position, the element there with another index along one dimension."""
+    if 0 in (sizes := node.shape(indices)):
+        return node.full(sizes, 0, node.result_type)  # Such indices may have any rank.
     axis = node.dimension(axis, x)
     _expect_indices(node, x, axis, indices)
     return op.gather_elements(x, indices, axis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relex.frontend import op
+from relex.frontend.compositions.truth import all_of
 from relex.frontend.torch import Node, Operand, Tensor, imports
 
 LEAST_LOGARITHM = -100.0
@@ -20,7 +21,7 @@ def binary_cross_entropy(
 ) -> Operand:
     """The cross entropies of probabilities, which must be from 0 to 1."""
     is_probability = op.logical_and(op.greater_equal(x, 0.0), op.less_equal(x, 1.0))
-    node.expect(op.min(is_probability), "expected elements from 0 to 1")
+    node.expect(all_of(node, is_probability), "expected elements from 0 to 1")
     y, wanted = node.widened(x), node.widened(target)
     one, other = (op.maximum(z, LEAST_LOGARITHM) for z in (op.log(y), op.log1p(op.negative(y))))
     loss = op.subtract(op.multiply(op.subtract(wanted, 1.0), other), op.multiply(wanted, one))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import sorted_along
 from relex.frontend.compositions.normalization import log_sum_exp
+from relex.frontend.compositions.truth import all_of, any_of
 from relex.frontend.torch import Node, Operand, Tensor, imports
 
 Axes = int | Sequence[int] | None
@@ -54,6 +56,8 @@ def extreme_and_place(node: Node, x: Tensor, axis: int, keepdim: bool = False) -
 def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False) -> Operand:
     """The position of the maximum or minimum."""
     function = op.argmax if "max" in node.fx.target.__name__ else op.argmin
+    if node.rank(x) == 0:
+        return node.full([], 0, i64)
     if axis is None:
         place = function(node.reshape(x, [count(node.shape(x))]), 0, False)
         return node.reshape(place, [1] * node.rank(x)) if keepdim else place
@@ -63,8 +67,8 @@ def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False
 @imports("aten.any", "aten.all")
 def any_or_all(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
     """Whether any element is nonzero, or all are."""
-    reduce = op.max if "any" in node.fx.target.__name__ else op.min
-    return _reduced(node, reduce, node.typed(x, i1), axes, keepdim)
+    reduce = any_of if "any" in node.fx.target.__name__ else all_of
+    return _reduced(node, partial(reduce, node), node.typed(x, i1), axes, keepdim)
 
 
 @imports("aten.var.correction", "aten.std.correction", "aten.var_mean.correction", "aten.std_mean.correction")
@@ -143,4 +147,6 @@ def top(
     node: Node, x: Tensor, number: int, axis: int = -1, largest: bool = True, in_order: bool = True
 ) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
+    if node.rank(x) == 0:
+        return [x, node.full([], 0, i64)]
     return sorted_along(x, node.dimension(axis, x), largest, number)

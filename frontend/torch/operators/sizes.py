@@ -20,8 +20,6 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "operator.add": operator.add,
     "operator.sub": operator.sub,
     "operator.mul": operator.mul,
-    "operator.floordiv": lambda x, y: x // y,
-    "operator.mod": operator.mod,
     "torch.sym_max": larger,
     "torch.sym_min": smaller,
 }
@@ -76,6 +74,14 @@ def number_of_sizes(node: Node, *sizes: Any) -> Any:
     if any(isinstance(size, IndexExpr) for size in sizes):
         refuse("a float that depends on a size that is open; 'shapes' closes them")
     return node.fx.target(*sizes)
+
+
+@imports("operator.floordiv", "operator.mod")
+def quotient_of_sizes(node: Node, size: Size, divisor: Size) -> Size:
+    """The quotient of sizes, or its remainder."""
+    if isinstance(divisor, IndexExpr):
+        refuse(f"a quotient by a size that is open: {divisor}; 'shapes' closes the sizes in it")
+    return size // divisor if node.name == "floordiv" else size % divisor
 
 
 @imports("aten.sym_size.int")
