@@ -68,7 +68,7 @@ onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases and
 	$(BIN)/python tests/onnx/node_suite.py --native
 	$(BIN)/python tests/onnx/networks.py
 
-# How many draws of each version of each operator: `make onnx-schemas SAMPLES=all` takes hours.
+# How many draws of each operator: `make onnx-schemas SAMPLES=all` takes hours, and so does `torch-samples`.
 SAMPLES ?= 10
 onnx-schemas: $(STAMPS)/relex $(STAMPS)/test ## compile random models of one node, and compare with the package onnx
 	$(BIN)/python tests/onnx/schemas.py --samples $(SAMPLES) $(if $(filter 10,$(SAMPLES)),--write)
@@ -98,10 +98,9 @@ MODELS ?= 500
 nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NNSmith makes, beside ONNX Runtime
 	$(BIN)/python -W ignore tests/onnx/nnsmith_models.py --models $(MODELS) --output build/nnsmith $(NNSMITH)
 
-# How many of each operator: `make torch-samples SAMPLES=all`. What was tried is kept, and not tried again.
-SAMPLES ?= 3
+# What was tried is kept, and not tried again.
 torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch's own samples of its operators with PyTorch
-	$(BIN)/python -W ignore tests/torch/torch_samples.py --samples $(SAMPLES)
+	$(BIN)/python -W ignore tests/torch/torch_samples.py --samples $(SAMPLES) $(if $(filter 10,$(SAMPLES)),--write)
 
 lint: $(STAMPS)/dev ## check style and format
 	$(BIN)/ruff check

@@ -20,11 +20,18 @@ from relex.dialects.errors import RelexError
 torch: Any = import_module("torch")
 dynamo: Any = import_module("torch._dynamo")
 tree: Any = import_module("torch.utils._pytree")
+opinfo: Any = import_module("torch.testing._internal.opinfo.core")
+
+DRAWN = 10
+"""How many draws there are of each entry."""
 
 DTYPES = "float32 float64 bfloat16 float16 int8 int16 int32 int64 uint8 bool".split()
 
 FORMS = ("as it is", "every second element", "transposed", "one element expanded", "after an offset")
 """How the tensors of a draw are kept in memory."""
+
+SECONDS = ("int", "float", *DTYPES)
+"""What a draw may have in place of the second operand of a function of two numbers: a number, or another dtype."""
 
 LEFT_OPEN = {
     "empty": "memory that nobody has written",
@@ -79,7 +86,7 @@ OTHER_STRIDES = {
 
 NUMBERS = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 3.0]
 
-INTEGERS = [0, 1, -1, 3, 100, -7, 2]
+INTEGERS = [0, 1, -1, 120, 100, -7, 2]
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,7 @@ class Draw:
     number: int
     form: str = FORMS[0]
     dynamic: bool = False
+    second: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,11 +128,13 @@ def draws(entry: str, info: Any, count: int, seed: int) -> list[Draw]:
     """Return some draws of an entry: each type and each form about as often."""
     source = random.Random(f"{seed} {entry}")
     dtypes = [name for name in DTYPES if getattr(torch, name) in info.dtypes]
+    of_two = isinstance(info, opinfo.BinaryUfuncInfo)
     found: list[Draw] = []
     for i in range(count if dtypes else 0):
         dtype = "float32" if i == 0 and "float32" in dtypes else source.choice(dtypes)
         form = FORMS[0] if i < 2 else source.choice(FORMS)
-        found.append(Draw(entry, dtype, source.randrange(10**6), form, dynamic=i % 3 == 1))
+        second = source.choice(SECONDS) if of_two and i % 2 else ""
+        found.append(Draw(entry, dtype, source.randrange(10**6), form, i % 3 == 1, second))
     return list(dict.fromkeys(found))
 
 
@@ -147,7 +157,8 @@ def _problem(info: Any, draw: Draw) -> str:
     samples = list(info.sample_inputs("cpu", getattr(torch, draw.dtype), requires_grad=False))
     if not samples:
         raise Skipped("it has no samples of this type")
-    call = Call.of(info, samples[draw.number % len(samples)], draw.entry not in OTHER_STRIDES)
+    sample = with_second(samples[draw.number % len(samples)], draw.second)
+    call = Call.of(info, sample, draw.entry not in OTHER_STRIDES)
     if any(t.layout != torch.strided or t.dtype.is_complex for t in call.tensors):
         raise Skipped("sparse or complex")
     before = torch.get_rng_state()
@@ -171,8 +182,17 @@ def _problem(info: Any, draw: Draw) -> str:
 
 def is_elementwise(info: Any) -> bool:
     """Return whether each element of a result depends on one of each operand."""
-    core: Any = import_module("torch.testing._internal.opinfo.core")
-    return isinstance(info, core.UnaryUfuncInfo | core.BinaryUfuncInfo)
+    return isinstance(info, opinfo.UnaryUfuncInfo | opinfo.BinaryUfuncInfo)
+
+
+def with_second(sample: Any, second: str) -> Any:
+    """Return a sample with another second operand, one of `SECONDS`, or the sample itself."""
+    if not second or not sample.args or not isinstance(sample.args[0], torch.Tensor):
+        return sample
+    numbers = {"int": 3, "float": 2.5}
+    other = numbers[second] if second in numbers else sample.args[0].to(getattr(torch, second))
+    sample.args = (other, *sample.args[1:])
+    return sample
 
 
 @dataclass

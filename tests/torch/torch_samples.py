@@ -1,6 +1,7 @@
 """Compile PyTorch's own samples of its operators, and compare them with PyTorch: `make torch-samples`.
 
 `SAMPLES` is how many samples of each entry are drawn, or `all`. What was tried is kept in a file, and not tried again.
+`--write` writes the table in `docs/torch-operators.md`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import json
 import re
 import sys
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from op_samples import DTYPES, Draw, Finding, draws, entries, torch, tried
+from op_samples import DRAWN, DTYPES, Draw, Finding, draws, entries, torch, tried
+from samples_page import page
 
+PAGE = Path(__file__).parents[2] / "docs" / "torch-operators.md"
 ALL = 4 * len(DTYPES)
 """Of so many draws of an entry, each of its element types is tried several times."""
 
@@ -31,26 +33,13 @@ def read(file: Path) -> dict[Draw, Finding]:
     return found
 
 
-def table(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield a line for each entry: how many draws are right of how many, and the reasons for others."""
-    by_entry: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_entry[finding.draw.entry].append(finding)
-    for entry, found in sorted(by_entry.items()):
-        counts = Counter(f.verdict for f in found)
-        refused = Counter(f.reason for f in found if f.verdict == "refused")
-        parts = [f"right on {counts['right']} of {len(found) - counts['skipped']} samples"]
-        parts += [f"refused: {n}, because {reason}" for reason, n in refused.items()]
-        parts += [f"WRONG: {f.reason} ({f.draw})" for f in found if f.verdict == "wrong"]
-        yield f"{entry}: {'; '.join(parts)}"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--samples", default="3", help="how many samples of each entry, or `all`")
+    parser.add_argument("--samples", default=str(DRAWN), help="how many samples of each entry, or `all`")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="a regular expression that the names of entries match")
     parser.add_argument("--findings", type=Path, default=Path("build/torch-samples.jsonl"))
+    parser.add_argument("--write", action="store_true", help="write the page")
     arguments = parser.parse_args()
     count = ALL if arguments.samples == "all" else int(arguments.samples)
     warnings.simplefilter("ignore")
@@ -67,7 +56,11 @@ def main() -> int:
                 known[draw] = finding
                 print(json.dumps(asdict(finding)), file=file, flush=True)
     findings = [known[draw] for draw in wanted]
-    print("\n".join(table(findings)))
+    for finding in findings:
+        if finding.verdict == "wrong":
+            print(f"{finding.draw}: {finding.reason}")
+    if arguments.write:
+        PAGE.write_text(page(findings), encoding="utf-8")
     print(", ".join(f"{n} {verdict}" for verdict, n in Counter(f.verdict for f in findings).most_common()))
     return any(f.verdict == "wrong" for f in findings)
 

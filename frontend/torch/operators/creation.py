@@ -71,7 +71,7 @@ def identity(node: Node, rows: int, *options: Any) -> Operand:
 
 
 @imports("aten.linspace")
-def linspace(node: Node, start: Value, end: Value, steps: Size, *options: Any) -> Operand:
+def linspace(node: Node, start: Operand | float, end: Operand | float, steps: Size, *options: Any) -> Operand:
     """Numbers at equal distances."""
     limits = [node.tensor(limit) for limit in (start, end)]
     first, last = (limit.array.item() if isinstance(limit, Known) else None for limit in limits)
