@@ -70,6 +70,7 @@ def _localize(op: ToShape, inside: dict[SSAValue, Sizes]) -> None:
     new = type(op)(op.operand, as_integers(op.shape), sizes)
     if new.result.type != op.result.type:
         # The operand has a size that is known, where users of the result expect a dynamic one.
+        new.erase()
         return
     new.location = op.location
     Rewriter.replace_op(op, new)

@@ -425,6 +425,23 @@ def test_more_shapes_than_are_remembered(functions: Mapping[str, Any]) -> None:
         assert functions["known"](np.zeros((n, 3), np.float32), np.zeros(3, np.float32)).shape == (n, 3)
 
 
+def test_a_fixed_size_where_a_dynamic_one_is_expected() -> None:
+    """The operand of a reshape, which takes its size from another tensor, has a size that is known."""
+    function = build("""
+        func.func @main(%x: tensor<?x2xf32>, %y: tensor<3x2xf32>) -> tensor<?x2xf32> {
+          %0 = relex.add %y, %x : (tensor<3x2xf32>, tensor<?x2xf32>) -> tensor<3x2xf32>
+          %1 = relex.sort %0 axis = 0 : (tensor<3x2xf32>) -> tensor<3x2xf32>
+          %2 = relex.reshape %1 like(%x) shape = [-1, 2] sizes = ["like0_d0"]
+              : (tensor<3x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+          func.return %2 : tensor<?x2xf32>
+        }
+    """)["main"]
+    x, y = np.random.default_rng(0).standard_normal((2, 3, 2)).astype("float32")
+    np.testing.assert_array_equal(function(x, y), np.sort(x + y, axis=0))
+    with pytest.raises(ShapeError, match="expected"):
+        function(x[:2], y)
+
+
 def test_specs_with_sizes() -> None:
     signature = signatures(parse_module(PROGRAM))["joined"]
     assert str(signature) == (

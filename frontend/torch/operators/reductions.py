@@ -105,7 +105,10 @@ def distances(node: Node, x: Tensor, y: Tensor, order: float = 2.0, mode: int | 
     """The norms of the differences between each row of one matrix and each of another, whichever way to compute them is
     requested."""
     rows, columns = op.expand_dims(x, node.rank(x) - 1), op.expand_dims(y, node.rank(y) - 2)
-    return _norm(node, node.tensor(op.subtract(rows, columns)), order, -1, keepdim=False)
+    differences = node.tensor(op.subtract(rows, columns))
+    if order == 0:  # Unlike other norms, it is NaN for NaN.
+        return op.sum(op.minimum(op.ceil(op.abs(differences)), 1.0), -1, False)
+    return _norm(node, differences, order, -1, keepdim=False)
 
 
 def _norm(node: Node, y: Operand, order: float, axes: Axes, keepdim: bool) -> Operand:
