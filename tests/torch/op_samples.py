@@ -79,6 +79,10 @@ NOT_TRIED = {
 """What PyTorch does not determine of an entry: one kind of numbers, by the name of the function that makes them."""
 
 OTHER_STRIDES = {
+    **dict.fromkeys(
+        ("heaviside", "logical_and", "logical_or", "logical_xor"),
+        "PyTorch's kernels keep the order of dimensions where operands are broadcast, its trace does not",
+    ),
     "nn.functional.max_unpool2d": "PyTorch's kernel keeps the order of dimensions, its trace does not",
     "nn.functional.max_unpool2d.grad": "PyTorch's kernel keeps the order of dimensions, its trace does not",
 }

@@ -73,8 +73,7 @@ def identity(node: Node, rows: int, *options: Any) -> Operand:
 @imports("aten.linspace")
 def linspace(node: Node, start: Operand | float, end: Operand | float, steps: Size, *options: Any) -> Operand:
     """Numbers at equal distances."""
-    limits = [node.tensor(limit) for limit in (start, end)]
-    first, last = (limit.array.item() if isinstance(limit, Known) else None for limit in limits)
+    first, last = (limit.array.item() if isinstance(limit, Known) else limit for limit in (start, end))
     if not (isinstance(first, int | float) and isinstance(last, int | float) and isinstance(steps, int)):
         refuse("numbers between limits that are only known when the program runs")
     return node.like_result(np.linspace(first, last, steps))
