@@ -20,6 +20,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/onnx.md",
         "docs/onnx-operators.md",
         "docs/torch.md",
+        "docs/torch-operators.md",
         "docs/script.md",
         "docs/from-tvm.md",
         "docs/sizes.md",
