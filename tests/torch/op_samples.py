@@ -76,9 +76,13 @@ NOT_TRIED = {
         "PyTorch's kernel counts indices below 0 from the end, its trace takes the first element"
     ),
     ("nn.functional.soft_margin_loss", "float16"): "PyTorch's kernel overflows, its trace computes in f32",
+    **dict.fromkeys(
+        ((f"nn.functional.conv{n}d", f"special {dtype}") for n in (1, 2, 3) for dtype in ("float16", "bfloat16")),
+        "zeros around the data times infinite weights are left out by some of PyTorch's kernels for floats of 16 bits",
+    ),
 }
-"""What PyTorch does not determine of an entry: one kind of numbers, by the name of the function that makes them, or one
-element type."""
+"""What PyTorch does not determine of an entry: one kind of numbers, by the name of the function that makes them, one
+element type, or one kind of numbers in one type."""
 
 OTHER_STRIDES = {
     **dict.fromkeys(
@@ -179,13 +183,18 @@ def _problem(info: Any, draw: Draw) -> str:
     changes: list[Callable[[Any, int], Any]] = [own]
     if draw.entry not in ONLY_SAMPLES:
         changes += [special, other_integers, *([extreme] if is_elementwise(info) else [])]
-        changes = [change for change in changes if (draw.entry, change.__name__) not in NOT_TRIED]
+        changes = [change for change in changes if not _is_open(draw, change.__name__)]
     for change in changes:
         if problem := difference(
             call, run, lambda c=change: [kept(c(t, i), draw.form) for i, t in enumerate(call.tensors)]
         ):
             return problem if change is own else f"numbers of another kind ({change.__name__}): {problem}"
     return ""
+
+
+def _is_open(draw: Draw, numbers: str) -> bool:
+    """Return whether PyTorch does not determine the results for some numbers."""
+    return not NOT_TRIED.keys().isdisjoint({(draw.entry, numbers), (draw.entry, f"{numbers} {draw.dtype}")})
 
 
 def is_elementwise(info: Any) -> bool:

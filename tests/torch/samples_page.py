@@ -63,7 +63,7 @@ def _left_open() -> Mapping[str, Sequence[str]]:
         whats[f"elements: {why}"].append(entry)
     for entry, why in ONLY_SAMPLES.items():
         whats[f"other numbers than those of the samples: {why}"].append(entry)
-    for (entry, _), why in NOT_TRIED.items():
+    for entry, why in dict.fromkeys((entry, why) for (entry, _), why in NOT_TRIED.items()):
         whats[why].append(entry)
     for entry, why in OTHER_STRIDES.items():
         whats[f"strides: {why}"].append(entry)
