@@ -171,9 +171,10 @@ _WATCHING: Options = {
 
 _CHECKING: Options = {
     "--check-each": value(
-        "proof,seed:0,samples:3",
+        "proof,seed:0,samples:3,seconds:60",
         "run every function before and after each pass on generated arguments, and compare the results; with "
-        "'proof', first prove that they are equal for all values; with 'proof,terms', print terms that differ in full",
+        "'proof', first prove that they are equal for all values, for at most 'seconds' of a processor each; with "
+        "'proof,terms', print terms that differ in full",
     ),
     "--certificate": value(
         "FILE.json",

@@ -46,16 +46,18 @@ class CheckOptions:
 
     seed: int = 0
     samples: int = 3
+    seconds: int = 60
+    """The processor time that the proofs of a function may take."""
     proof: bool = False
     terms: bool = False
     """Whether terms that differ in a proof are printed in full."""
 
     @classmethod
     def parse(cls, text: str) -> CheckOptions:
-        """Read `proof,terms,seed:0,samples:3`, any of which may be missing. Raises `ToolError`."""
+        """Read `proof,terms,seed:0,samples:3,seconds:60`, any of which may be missing. Raises `ToolError`."""
         parts = text.split(",")
         numbers = parse_numbers(
-            "--check-each", ",".join(p for p in parts if p not in (PROOF, TERMS)), ("seed", "samples")
+            "--check-each", ",".join(p for p in parts if p not in (PROOF, TERMS)), ("seed", "samples", "seconds")
         )
         if numbers.get("samples") == 0:
             raise ToolError("expected --check-each with one sample or more, found 0")
@@ -67,13 +69,14 @@ class CheckOptions:
         """Return what follows a program from pass to pass, which starts with this one."""
         from relex.reference.equivalence.check import Checker
 
-        checker = Checker(self.seed, self.samples, proof=proof)
+        checker = Checker(self.seed, self.samples, proof=proof, seconds=self.seconds)
         checker.start(module)
         return checker
 
     def __str__(self) -> str:
         words = [word for word, given in ((PROOF, self.proof), (TERMS, self.terms)) if given]
-        return f"{''.join(f'{word},' for word in words)}seed:{self.seed},samples:{self.samples}"
+        seconds = f",seconds:{self.seconds}" if self.seconds != CheckOptions.seconds else ""
+        return f"{''.join(f'{word},' for word in words)}seed:{self.seed},samples:{self.samples}{seconds}"
 
 
 @dataclass

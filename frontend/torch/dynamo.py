@@ -23,7 +23,7 @@ from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
 from relex.frontend.torch.tracing import trace
-from relex.frontend.torch.views import View, order_in_memory, sizes_at, viewed, views_of
+from relex.frontend.torch.views import View, order_in_memory, sizes_at, strides_with_gaps, viewed, views_of
 from relex.passes import RemoveIndexChecksPass
 from relex.passes.layouts.permutations import inverse
 
@@ -120,8 +120,6 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
         if not node.users:
             continue
         value = node.meta["val"]
-        if not node.users:
-            continue
         if not isinstance(value, torch.Tensor):
             values[node.name] = size_of(value, names) if isinstance(value, torch.SymInt) else value
         elif i in frozen:
@@ -152,7 +150,11 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
         if isinstance(computed[base], IndexExpr):
             kind = bool if is_condition else int
             return lambda arguments, tensors, sizes: kind(tensors[place])
-        dimensions = orders[base]
+        dimensions, gapped = orders[base], strides_with_gaps(base)
+        if gapped is not None and not steps:
+            return lambda arguments, tensors, sizes: torch.empty_strided(
+                tensors[place].shape, gapped, dtype=tensors[place].dtype
+            ).copy_(tensors[place])
         if dimensions == sorted(dimensions):
             return lambda arguments, tensors, sizes: viewed(tensors[place], steps, sizes)
         own = inverse(tuple(dimensions))

@@ -77,6 +77,20 @@ def order_in_memory(node: Any) -> list[int] | None:
     return order
 
 
+def strides_with_gaps(node: Any) -> Sequence[int] | None:
+    """Return the strides of a tensor that has gaps between its elements; None if it has none, if elements share their
+    place, or if the strides are dynamic."""
+    sizes, strides = node.meta["val"].shape, node.meta["val"].stride()
+    if order_in_memory(node) is not None or not all(isinstance(n, int) for n in (*sizes, *strides)):
+        return None
+    least = 1
+    for stride, size in sorted((stride, size) for stride, size in zip(strides, sizes, strict=True) if size != 1):
+        if stride < least:
+            return None
+        least = stride * size
+    return strides
+
+
 def _hint(size: Any) -> int:
     return size.node.hint or 0 if isinstance(size, torch.SymInt) else size
 

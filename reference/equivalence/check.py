@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from time import process_time
 from typing import Any
 
 from xdsl.dialects import llvm
@@ -15,6 +17,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.context import make_context
 from relex.dialects.errors import expect_module
 from relex.dialects.tir import PrimFuncOp
+from relex.passes.activity import doing
 from relex.passes.base import apply_pass, same_call_of, steps_of, verify_after
 from relex.passes.loops.check_tir import check as check_function
 from relex.passes.numerics import Numerics, exact, numerics_of, together
@@ -28,8 +31,12 @@ from relex.reference.equivalence.interface import NotComparable, find_function, 
 from relex.reference.equivalence.references import Reference
 from relex.reference.equivalence.samples import Sample
 from relex.reference.equivalence.unchanged import is_unchanged
+from relex.reference.interpreter.budget import OutOfTime, within
 from relex.reference.proof.proof import DifferentTerms, Side, prove
 from relex.reference.proof.verdicts import Finding, Kind, Verdict
+
+SECONDS = 60.0
+"""The processor time that the proofs of a function may take together, unless another is given."""
 
 
 @dataclass
@@ -46,8 +53,14 @@ class Report:
 class Checker:
     """Follows a program from pass to pass."""
 
-    def __init__(self, seed: int = 0, samples: int = 3, *, proof: bool = False):
+    def __init__(self, seed: int = 0, samples: int = 3, *, proof: bool = False, seconds: float = SECONDS):
         self.report = Report()
+        self.seconds = seconds
+        """The processor time that the proofs of each function may take."""
+        self._spent: defaultdict[str, float] = defaultdict(float)
+        """The seconds that the proofs of each function, and checks of steps of its schedules, have taken."""
+        self._is_of_steps = False
+        """Whether the steps of a schedule are checked, in place of passes."""
         self._proof = proof
         self._seed = seed
         self._samples = samples
@@ -100,7 +113,8 @@ class Checker:
 
     def check_steps(self, p: ModulePass, steps: Sequence[Step]) -> None:
         """Check each step of a schedule by itself. Raises `NotEquivalentError`."""
-        checker, last = Checker(self._seed, self._samples, proof=self._proof), None
+        checker, last = Checker(self._seed, self._samples, proof=self._proof, seconds=self.seconds), None
+        checker._spent, checker._is_of_steps = self._spent, True
         for step in steps:
             if last is None or not last.is_structurally_equivalent(step.before):
                 checker.start(step.before)
@@ -148,6 +162,8 @@ class Checker:
         """Return the function after a pass; the one before if it can no longer be run; None if there is nothing to
         compare it with."""
         name = before.name
+        if self._is_of_steps and self._left(name) <= 0:
+            return None  # The pass is checked.
         unproved: NotComparable | None = None
         try:
             before = before.narrowed(find_function(after.module, name))
@@ -163,7 +179,8 @@ class Checker:
                     return self._prove(before, after, call, p)
                 except NotComparable as e:
                     unproved = e
-            found = self._run(before, after, call, p)
+            with self._timed(name) if self._is_of_steps else nullcontext():
+                found = self._run(before, after, call, p)
         except NotComparable as e:
             if before.is_public:
                 self._skip(p.name, name, str(e))
@@ -188,15 +205,37 @@ class Checker:
         new = Side(after, before.name, call.interface)
         sizes: list[str] = []
         doubt = 0.0
-        for size, arguments, shapes in before.sizes():
-            doubt += prove(old, new, arguments, shapes, call.rewrite)
-            sizes.append(size)
+        with self._timed(before.name), doing(f"proof of @{before.name} after '{title_of(p)}'"):
+            for size, arguments, shapes in before.sizes():
+                doubt += prove(old, new, arguments, shapes, call.rewrite)
+                sizes.append(size)
         if not sizes:
             raise NotComparable("it stops for all samples, even before")
         self._note(before, p, Verdict(Kind.PROVED, sizes=tuple(filter(None, sizes)), doubt=doubt))
         if call.rewrite is not None:
             return None
         return replace(before, runner=after, calls={}, unchecked=(), is_proved=True, earlier=before)
+
+    def _left(self, name: str) -> float:
+        """Return the seconds that proofs of a function may still take."""
+        return self.seconds - self._spent[name]
+
+    @contextmanager
+    def _timed(self, name: str) -> Generator[None]:
+        """Limit the time of a proof. Raises `NotComparable` if it is up."""
+        late = NotComparable(f"its proofs take more than {self.seconds:g} seconds")
+        if (left := self._left(name)) <= 0:
+            raise late
+        begin = process_time()
+        try:
+            with within(left):
+                yield
+        except (OutOfTime, NotComparable) as e:
+            if process_time() - begin < left:
+                raise
+            raise late from e
+        finally:
+            self._spent[name] += process_time() - begin
 
     def _note(self, function: Reference, p: ModulePass, verdict: Verdict) -> None:
         if self._proof and function.is_public:
@@ -244,7 +283,15 @@ def _has_right_indices(module: ModuleOp) -> bool:
     return not any(True for op in module.ops if isinstance(op, PrimFuncOp) for _ in check_function(op))
 
 
-def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int = 3, proof: bool = False) -> Report:
+def check_pass(
+    p: ModulePass,
+    module: ModuleOp,
+    *,
+    seed: int = 0,
+    samples: int = 3,
+    proof: bool = False,
+    seconds: float = SECONDS,
+) -> Report:
     """
     Run a pass on a copy of a module, and every function on generated arguments before and after it. Raises
     `NotEquivalentError` if a result differs by more than the ops of the program allow (see `bounds`) and the `numerics`
@@ -256,7 +303,8 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     the pass may do anything after it. The report lists what was compared, and what could not be and why.
 
     With `proof`, both sides are first run on symbols in place of numbers: equal terms prove that they compute the same
-    for all values. What cannot be proved is checked as above; `findings` of the report say which is which, and why.
+    for all values. What cannot be proved is checked as above, and so is what is left of a function whose proofs have
+    taken as many `seconds` of a processor; `findings` of the report say which is which, and why.
 
     A pass that changes the arguments of functions has a method `same_call`, which says how to call them afterwards.
 
@@ -265,7 +313,7 @@ def check_pass(p: ModulePass, module: ModuleOp, *, seed: int = 0, samples: int =
     ```
     """
     expect_module(module)
-    checker = Checker(seed, samples, proof=proof)
+    checker = Checker(seed, samples, proof=proof, seconds=seconds)
     module = module.clone()
     checker.start(module)
     for step in flat_steps(p):

@@ -14,6 +14,7 @@ from relex.dialects.arrays import Array
 from relex.reference.equivalence.execution import Runner, Shapes, TooLong
 from relex.reference.equivalence.interface import Interface
 from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
+from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.program import Program
 from relex.reference.proof.field import Residues
 from relex.reference.proof.first_difference import FirstDifference, first_difference, in_full, short_text
@@ -256,6 +257,7 @@ def _compare_residues(terms: Residues, interface: Interface, expected: Results, 
 def _compare(terms: Terms, interface: Interface, expected: Results, found: Results) -> None:
     refinement = Refinement(terms)
     for name, (before, _), (after, _) in zip(_names(interface), expected, found, strict=True):
+        take(before.size)
         for index, (old, new) in enumerate(zip(before.ravel().tolist(), after.ravel().tolist(), strict=True)):
             if refinement.holds(old, new):
                 continue

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from op_samples import LEFT_OPEN, NOT_TRIED, ONLY_SAMPLES, OTHER_STRIDES, Finding
+from op_samples import LEFT_OPEN, NOT_TRIED, ONLY_SAMPLES, OTHER_POSITIONS, OTHER_STRIDES, Finding
 
 HEAD = """\
 # PyTorch operators, one by one
@@ -64,6 +64,8 @@ def _left_open() -> Mapping[str, Sequence[str]]:
     for entry, why in ONLY_SAMPLES.items():
         whats[f"other numbers than those of the samples: {why}"].append(entry)
     for entry, why in dict.fromkeys((entry, why) for (entry, _), why in NOT_TRIED.items()):
+        whats[why].append(entry)
+    for entry, why in OTHER_POSITIONS.items():
         whats[why].append(entry)
     for entry, why in OTHER_STRIDES.items():
         whats[f"strides: {why}"].append(entry)

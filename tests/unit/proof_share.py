@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import signal
 import time
@@ -165,7 +166,7 @@ def share_of(case: Case, to: str = "core", samples: int = 3, limit: float = 1e6)
     try:
         pipeline = RelexPipelinePass(to=to)  # pyright: ignore[reportArgumentType]
         with limited(limit):
-            report = check_pass(pipeline, make(), samples=samples, proof=True)
+            report = check_pass(pipeline, make(), samples=samples, proof=True, seconds=math.inf)
     except RelexError as e:
         share.reasons.append(f"{name}: does not compile: {e}")
         return share

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,10 +25,11 @@ from relex.lowering.relex_pipeline import Level
 from relex.passes import BindParamsPass
 from relex.reference import NotEquivalentError, check_equivalent, check_pass, interpret
 from relex.reference.equivalence import execution
+from relex.reference.equivalence.check import flat_steps
 from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.interface import Interface, function_names, interface_of
 from relex.reference.equivalence.samples import KINDS
-from relex.reference.interpreter.budget import OutOfSteps, at_most, steps_taken
+from relex.reference.interpreter.budget import OutOfSteps, OutOfTime, at_most, steps_taken, within
 from relex.reference.proof.verdicts import Kind
 from relex.runtime import register_func, remove_func
 
@@ -439,6 +441,21 @@ def test_steps_are_counted_at_every_level(level: Level) -> None:
         call(x)
     with pytest.raises(OutOfSteps), at_most(taken - 1):
         call(x)
+    for seconds, expected in ((60, nullcontext()), (-1, pytest.raises(OutOfTime))):
+        with expected, within(seconds), at_most(taken):
+            call(x)
+
+
+def test_what_is_not_proved_in_time_is_checked() -> None:
+    module = parse_module(LARGE)
+    pipeline = RelexPipelinePass("core")
+    proved, late = (check_pass(pipeline, module, proof=True, seconds=seconds) for seconds in (60, 0))
+    assert Kind.PROVED in {finding.verdict.kind for finding in proved.findings}
+    found = {(f.verdict.kind, f.verdict.why) for f in late.findings if f.verdict.kind is not Kind.UNCHANGED}
+    assert (Kind.CHECKED, "its proofs take more than 0 seconds") in found
+    assert {kind for kind, _ in found} <= {Kind.CHECKED, Kind.PROVED}  # But for attributes, functions are the same.
+    # No step of a schedule is checked by itself.
+    assert {finding.pass_name for finding in late.findings} <= {p.name for p in flat_steps(pipeline)}
 
 
 def test_sizes_that_are_not_known() -> None:

@@ -50,6 +50,6 @@ func.func private @unrelated(%x: tensor<3xf32>) -> tensor<3xf32> {
 // REMOVED: check-each.mlir:29:1: error: 'func.func' op pass 'remove-functions' changes what @main is: expected a public function to stay, found none of this name
 // REMOVED: note: a smaller program that shows it: relex-opt {{.*}}.tmp/relex-opt-{{.*}}/remove-functions.main.mlir
 
-// OPTION: relex-opt: error: expected --check-each=seed:NUMBER,samples:NUMBER, found 'samples:many'
+// OPTION: relex-opt: error: expected --check-each=seed:NUMBER,samples:NUMBER,seconds:NUMBER, found 'samples:many'
 // NONE: relex-opt: error: expected --check-each with one sample or more, found 0
 // SKIPPED: <stdin>: note: @f is not checked: it takes or gives memref<*xf32>, which NumPy does not have
