@@ -27,10 +27,4 @@ if TYPE_CHECKING:
     from relex.runtime.virtual_machine import VirtualMachine as VirtualMachine
     from relex.runtime.virtual_machine import cpu as cpu
 else:
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__,
-        moved=dict.fromkeys(
-            "Interpretation InterpretedFunction NotEquivalentError check_equivalent check_pass interpret".split(),
-            "relex.reference",
-        ),
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)
