@@ -135,6 +135,13 @@ def test_functions_made_of_classes_are_written_down_for_type_checkers(name: str)
     assert written == expected
 
 
+def test_ops_are_imported_by_their_names():
+    """If not, run `python tests/typing/operator_imports.py`."""
+    script = runpy.run_path(str(ROOT / "tests" / "typing" / "operator_imports.py"))
+    written, expected = (text.splitlines() for text in (script["PACKAGE"].read_text(), script["write_imports"]()))
+    assert sorted(written) == sorted(expected)
+
+
 def test_operators_are_functions():
     assert op.nn is op
     assert op.nn.relu is op.relu
