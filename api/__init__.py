@@ -25,9 +25,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from relex.lazy import lazy_exports
-from relex.moved import install
-
-install()
 
 if TYPE_CHECKING:
     from relex import dialects as dialects

@@ -10,31 +10,27 @@ from __future__ import annotations
 import ast
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 
-def lazy_exports(
-    package: str, *eager: str, moved: Mapping[str, str] = MappingProxyType({})
-) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+def lazy_exports(package: str, *eager: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package.
 
     Besides what is imported below `if TYPE_CHECKING`, names are public that the package imports at once, each as
-    itself, and those that it defines directly, `eager`. `moved` maps names that used to be public here to their
-    new modules: they still resolve, but are not listed.
+    itself, and those that it defines directly, `eager`.
     """
     homes = declared_imports(package)
     public = sorted([*homes, *_imported_as_themselves(package), *eager])
 
     def __getattr__(name: str) -> object:
-        home = homes.get(name) or moved.get(name)
-        if home is None:
+        if (home := homes.get(name)) is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_uncollected(home)
         return module if home == f"{package}.{name}" else getattr(module, name)

@@ -23,14 +23,5 @@ if TYPE_CHECKING:
     from relex.runtime.saving import load as load
     from relex.runtime.threads.pool import get_threads as get_threads
     from relex.runtime.threads.pool import set_threads as set_threads
-    from relex.runtime.virtual_machine import Device as Device
-    from relex.runtime.virtual_machine import VirtualMachine as VirtualMachine
-    from relex.runtime.virtual_machine import cpu as cpu
 else:
-    __getattr__, __dir__, __all__ = lazy_exports(
-        __name__,
-        moved=dict.fromkeys(
-            "Interpretation InterpretedFunction NotEquivalentError check_equivalent check_pass interpret".split(),
-            "relex.reference",
-        ),
-    )
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -176,11 +176,6 @@ _CHECKING: Options = {
         "'proof', first prove that they are equal for all values, for at most 'seconds' of a processor each; with "
         "'proof,terms', print terms that differ in full",
     ),
-    "--certificate": value(
-        "FILE.json",
-        "write what --check-each=proof has proved, checked and left open, with hashes of the program",
-    ),
-    "--verify-certificate": value("FILE.json", "run the passes of a certificate on the program again, and compare"),
     "--verify-roundtrip": flag("print the program after each pass, read it back, and compare"),
     "--stop-after-rule": value(
         "N",

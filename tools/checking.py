@@ -4,9 +4,11 @@ text."""
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +25,11 @@ from relex.passes.base import steps_of
 from relex.tools.arguments import parse_numbers
 from relex.tools.diagnostics import ToolError, print_diagnostic
 from relex.tools.instrumentation import Instrumentation
-from relex.tools.pipelines import pass_text
 from relex.tools.reproducer import write_reproducer
 
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker
     from relex.reference.equivalence.differences import Difference
-    from relex.reference.proof.certificate import Certificate
     from relex.reference.proof.verdicts import Finding
 
 
@@ -92,21 +92,17 @@ class CheckEach(Instrumentation):
     """Returns the directory for a reduced program that shows a difference."""
     arguments: Sequence[str]
     """The tool's arguments that the passes depend on."""
-    certificate: Certificate | None = None
-    """Gets a step for each pass."""
     report: Callable[[Iterable[Finding]], None] = lambda findings: None
     """Called with what was found out about each pass."""
     _checker: Checker = field(init=False)
     _told: int = 0
     _found: int = 0
     _compared: int = 0
-    _hash: str = ""
     _watching: ExitStack = field(default_factory=ExitStack)
 
     def start(self, module: ModuleOp) -> None:
         self._checker = self.options.checker(module, proof=self.options.proof)
         self._told = self._found = self._compared = 0
-        self._hash = self._hash_of(module)
         self._tell()
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
@@ -124,37 +120,35 @@ class CheckEach(Instrumentation):
         self._tell()
         if difference is not None:
             raise self._checker.error(difference, self._reduce(difference), terms_in_full=self.options.terms)
-        self._certify(p, module)
+        self._note_findings(p)
 
-    def _certify(self, p: ModulePass, module: ModuleOp) -> None:
-        """Report what is not proved, and add a step to the certificate."""
-        from relex.reference.proof.certificate import Step
+    def finish(self, module: ModuleOp) -> None:
+        if not self.options.proof:
+            return
+        from relex.reference.proof.verdicts import Kind
+
+        counts = Counter(found.verdict.kind for found in self._checker.report.findings)
+        found = ", ".join(f"{counts[kind]} {kind}" for kind in Kind)
+        digest = sha256(as_text(module, self.context).encode()).hexdigest()
+        what = f"functions over all passes: {found}; the result has the SHA-256 {digest}"
+        print_diagnostic(Diagnostic(what, self.source, severity="note"))
+
+    def _note_findings(self, p: ModulePass) -> None:
+        """Report what was found out about a pass, and print what is not proved."""
         from relex.reference.proof.verdicts import Finding, Kind, Verdict
 
         findings = self._checker.report.findings[self._found :]
         compared = self._checker.report.compared[self._compared :]
         self._found += len(findings)
         self._compared += len(compared)
-        checked = (Finding(p.name, function, "", Verdict(Kind.CHECKED)) for _, function in compared)
+        checked = (Finding(p.name, function, Verdict(Kind.CHECKED)) for _, function in compared)
         skipped = self._checker.report.skipped.items()
-        is_open = (Finding(p.name, name, "", Verdict(Kind.OPEN, why)) for (at, name), why in skipped if at == p.name)
+        is_open = (Finding(p.name, name, Verdict(Kind.OPEN, why)) for (at, name), why in skipped if at == p.name)
         self.report(findings or [*checked, *is_open])
         for found in findings:
             if found.verdict.kind is not Kind.OPEN and found.verdict.why:
                 about = f"@{found.function} is not proved after pass '{found.pass_name}', only checked"
                 print_diagnostic(Diagnostic(f"{about}: {found.verdict.why}", self.source, severity="note"))
-        if self.certificate is not None:
-            before, self._hash = self._hash, self._hash_of(module)
-            whole = tuple(f for f in findings if f.pass_name == p.name)
-            schedule = tuple(f for f in findings if f.pass_name != p.name)
-            self.certificate.steps.append(Step(pass_text(p), before, self._hash, whole, schedule))
-
-    def _hash_of(self, module: ModuleOp) -> str:
-        if self.certificate is None:
-            return ""
-        from relex.reference.proof.certificate import hash_of
-
-        return hash_of(as_text(module, self.context))
 
     def _tell(self) -> None:
         """Report the functions that are not checked."""

@@ -40,6 +40,9 @@ class Instrumentation:
     def failed(self, p: ModulePass, module: ModuleOp) -> None:
         """Called after a pass has failed, or its result is invalid."""
 
+    def finish(self, module: ModuleOp) -> None:
+        """Called after all passes have run."""
+
 
 @dataclass(frozen=True)
 class Selection:

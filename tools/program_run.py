@@ -22,12 +22,12 @@ from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import verify_module
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter, as_text
 from relex.passes.activity import doing
-from relex.tools.certificates import Certificates
 from relex.tools.diagnostics import Source, ToolError, compile_warnings, make_folder, print_diagnostic, stage
 from relex.tools.observing import Observing
 from relex.tools.pipelines import explaining, flatten
 
 if TYPE_CHECKING:
+    from relex.tools.checking import CheckOptions
     from relex.tools.instrumentation import Instrumentation
     from relex.tools.reports.file import ReportFile
 
@@ -42,7 +42,8 @@ class Setup:
     reader: Callable[[Source], Callable[[], ModuleOp]]
     """Returns a function that reads a program, which need not be valid."""
     observing: Observing
-    certificates: Certificates
+    check: CheckOptions | None
+    """Those of `--check-each`, if it is given."""
     report: ReportFile | None
 
     def as_text(self, module: ModuleOp) -> str:
@@ -124,14 +125,18 @@ class ProgramRun:
         finally:
             if self._report is not None:
                 self._report.write(module, self.source.name, self.source.text)
-        return self.setup.certificates.end()
+        for watcher in watchers:
+            watcher.finish(module)
+        return None
 
     def _bisect(self, module: ModuleOp) -> None:
         from relex.tools.bisection import Bisection
         from relex.tools.checking import CheckOptions
 
-        check, arguments = self.setup.certificates.options or CheckOptions(), self.setup.arguments_of_passes
-        bisection = Bisection(self.setup.context, check, self._error_folder, self.source, arguments)
+        arguments = self.setup.arguments_of_passes
+        bisection = Bisection(
+            self.setup.context, self.setup.check or CheckOptions(), self._error_folder, self.source, arguments
+        )
         count = bisection.run([step for p in self.setup.passes for step in flatten(p)], module)
         print_diagnostic(Diagnostic(f"nothing is wrong after {count} rules", self.source.name, severity="note"))
 
@@ -289,15 +294,12 @@ class ProgramRun:
             yield DumpFiles(folder, self.setup.as_text)
 
     def _checking(self) -> Iterator[Instrumentation]:
-        certificates = self.setup.certificates
-        if certificates.options is None:
+        if (options := self.setup.check) is None:
             return
         from relex.tools.checking import CheckEach
 
         name, arguments = self._args.input_file or "<stdin>", self.setup.arguments_of_passes
-        check = CheckEach(
-            certificates.options, self.setup.context, name, self._error_folder, arguments, certificates.begin()
-        )
+        check = CheckEach(options, self.setup.context, name, self._error_folder, arguments)
         if self._report is not None:
             check.report = self._report.checked
         yield check

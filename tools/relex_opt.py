@@ -37,7 +37,6 @@ from relex.passes import PASSES
 from relex.passes.activity import doing
 from relex.passes.progress import showing_progress
 from relex.tools.arguments import PASS_OPTIONS, add_arguments, normalize, pass_specs, plugin_files, set_up
-from relex.tools.certificates import Certificates, passes_of_certificate
 from relex.tools.completion import add_completion
 from relex.tools.diagnostics import (
     Source,
@@ -58,6 +57,7 @@ from relex.tools.universe import get_all_targets
 from relex.tools.version import versions
 
 if TYPE_CHECKING:
+    from relex.tools.checking import CheckOptions
     from relex.tools.reports.file import ReportFile
 
 RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
@@ -141,23 +141,26 @@ class RelexOptMain(xDSLOptMain):
         return f"{format_help()}\n{passes_by_package({**RELEX_PASSES, **self._plugins.passes})}\n"
 
     def setup_pipeline(self) -> None:
-        specs = pass_specs(self.args)
-        if self.args.verify_certificate is not None:
-            specs = passes_of_certificate(self.args.verify_certificate, specs)
-        self.pipeline = PassPipeline(tuple(map(self._make_pass, specs)))
+        self.pipeline = PassPipeline(tuple(map(self._make_pass, pass_specs(self.args))))
         self.target = self._make_target(parse_spec(self.args.target))
         self._observing = Observing.of(self.args, self.args.stop_after_rule)
         if self.args.pdb and self.args.input_file in (None, "-"):
             raise ToolError("expected a file with --pdb, as the debugger reads standard input")
-        certificates = Certificates.of(self.args)
         self._metadata = self._read_metadata()
         self._setup = Setup(
-            self.args, self.ctx, self.pipeline.passes, self._reader, self._observing, certificates, self._make_report()
+            self.args, self.ctx, self.pipeline.passes, self._reader, self._observing, self._check(), self._make_report()
         )
         if self.args.bisect and self.args.stop_after_rule is not None:
             raise ToolError("expected --bisect or --stop-after-rule, found both")
         for name in (*self.args.print_ir_before, *self.args.print_ir_after):
             find_pass(name, self.available_passes)
+
+    def _check(self) -> CheckOptions | None:
+        if self.args.check_each is None:
+            return None
+        from relex.tools.checking import CheckOptions
+
+        return CheckOptions.parse(self.args.check_each)
 
     def _make_report(self) -> ReportFile | None:
         if self.args.html is None:

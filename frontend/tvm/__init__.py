@@ -24,11 +24,11 @@ from relex.frontend.tvm import script as script
 from relex.frontend.tvm import te as te
 from relex.frontend.tvm import topi as topi
 from relex.frontend.tvm import transform as transform
+from relex.frontend.tvm.devices import Device as Device
+from relex.frontend.tvm.devices import cpu as cpu
 from relex.frontend.tvm.functions import get_global_func as get_global_func
 from relex.frontend.tvm.functions import register_func as register_func
 from relex.frontend.tvm.functions import register_global_func as register_global_func
-from relex.runtime.virtual_machine import Device as Device
-from relex.runtime.virtual_machine import cpu as cpu
 
 compile = relax.build
 device = Device

@@ -9,8 +9,8 @@ import numpy as np
 
 from relex.dialects.errors import DTypeError
 from relex.frontend.arrays import array_of
+from relex.frontend.tvm.devices import Device, as_device, cpu
 from relex.runtime.library import LibraryInput
-from relex.runtime.virtual_machine import Device, as_device, cpu
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -239,7 +239,7 @@ class Checker:
 
     def _note(self, function: Reference, p: ModulePass, verdict: Verdict) -> None:
         if self._proof and function.is_public:
-            self.report.findings.append(Finding(title_of(p), function.name, str(function.interface), verdict))
+            self.report.findings.append(Finding(title_of(p), function.name, verdict))
 
     def _run(
         self, before: Reference, after: Runner, call: CallAfter, p: ModulePass

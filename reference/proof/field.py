@@ -27,10 +27,8 @@ from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.proof import single
-from relex.reference.proof.single import BITS, P, are_single
-from relex.reference.proof.terms import CHAINS, COMMUTATIVE, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
-
-_FIRST, _SECOND = np.uint64(single.FIRST), np.uint64(single.SECOND)  # NumPy converts large integers slowly.
+from relex.reference.proof.single import BITS, P, are_single, mixed, reduced
+from relex.reference.proof.terms import CHAINS, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
 
 AT_ONCE = 2**20
 """The number of products that are computed at once."""
@@ -87,7 +85,7 @@ class Residues(Terms):
         bits = np.ascontiguousarray(array).reshape(-1)
         words = bits.view(f"u{array.itemsize}").astype(np.uint64)
         key = self._key((CONSTANT, array.dtype.str))
-        terms = (_mixed(words, key) & P | single.CONSTANT).view(np.int64)
+        terms = (mixed(words, key) & P | single.CONSTANT).view(np.int64)
         known, first = np.unique(terms, return_index=True)
         self._numbers_of.update(zip(known.tolist(), bits[first], strict=True))
         self.count += len(known)
@@ -97,7 +95,7 @@ class Residues(Terms):
         count = int(np.prod(shape, dtype=np.int64))
         self.count += count
         key = self._key((ELEMENT, dtype.str, name))
-        return (_mixed(np.arange(count, dtype=np.uint64), key) & P).view(np.int64).reshape(shape)
+        return (mixed(np.arange(count, dtype=np.uint64), key) & P).view(np.int64).reshape(shape)
 
     def value(self, term: int) -> Any:
         return self._numbers_of.get(int(term))
@@ -145,14 +143,7 @@ class Residues(Terms):
             self.count += 1
             return single.applied(head, int(key), arguments)
         words = [_words(a) for a in arguments]
-        if head.name in COMMUTATIVE or head.name == EXACT_PRODUCT:
-            a, b = words
-            result = _mixed(a + b, key) ^ ((a ^ key) * (b ^ key))
-        else:
-            result = key
-            for word in words:
-                result = _mixed(result ^ word, key)
-        result = (_mixed(result, key) & P).view(np.int64)
+        result = single.applied(head, key, words).view(np.int64)
         self.count += np.size(result)
         return self._with_constants(head, arguments, words, result)
 
@@ -254,9 +245,9 @@ class Residues(Terms):
 
     def _sum(self, head: Head, a: Any, b: Any) -> Any:
         if are_single(a, b):
-            return single.added(a, b)
+            return reduced((a & P) + (b & P)) | single.SUM
         a, b = _words(a), _words(b)
-        total = _reduced(self._addends(head, a) + self._addends(head, b))
+        total = reduced(self._addends(head, a) + self._addends(head, b))
         result = (total | single.SUM).view(np.int64)
         if (a & b & single.CONSTANT).any():
             # A sum of zeros is one.
@@ -270,7 +261,7 @@ class Residues(Terms):
             self.count += 1
             return a if a == b and chain.is_idempotent else single.chained(int(key), a, b)
         x, y = _words(a), _words(b)
-        result = single.permuted_back(_reduced(single.permuted(x, key) + single.permuted(y, key)), key).view(np.int64)
+        result = single.chained(key, x, y).view(np.int64)
         self.count += np.size(result)
         some = np.any((x | y) & single.CONSTANT)
         if some and chain.neutral is not None:
@@ -372,23 +363,10 @@ def _words(terms: Any) -> Any:
     return np.asarray(terms, np.int64).view(np.uint64)
 
 
-def _mixed(words: Any, key: np.uint64) -> Any:
-    """Return words that look random for other words."""
-    words = (words ^ key) * _FIRST
-    words = (words ^ (words >> 32)) * _SECOND
-    return words ^ (words >> 31)
-
-
-def _reduced(words: Any) -> Any:
-    """Return words modulo P. They are less than 2 P."""
-    words = (words & P) + (words >> BITS)
-    return where(words == P, np.uint64(0), words)
-
-
 def _total(residues: Any) -> Any:
     """Return the sums of residues along the last dimension, which has less than 2^31 of them."""
     low, high = (residues & (1 << 32) - 1).sum(axis=-1), (residues >> 32).sum(axis=-1)
     # high * 2^32 modulo P: 2^61 is 1.
     rest = BITS - 32
     high = (high >> rest) + ((high & (1 << rest) - 1) << 32)
-    return _reduced(_reduced(high) + _reduced(low))
+    return reduced(reduced(high) + reduced(low))

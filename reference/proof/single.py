@@ -1,5 +1,5 @@
-"""Residues of single numbers, in Python's integers: NumPy's functions take ten times as long for one. They are those
-that `field` computes for arrays."""
+"""The arithmetic of residues: of arrays, or of single ones in Python's integers, as NumPy's functions take ten times as
+long for one."""
 
 from __future__ import annotations
 
@@ -30,36 +30,37 @@ def are_single(*terms: object) -> bool:
     return True
 
 
-def applied(head: Head, key: int, arguments: Sequence[int]) -> int:
+def applied(head: Head, key: Any, words: Sequence[Any]) -> Any:
     """Return the residue of an op without further laws."""
     if head.name in COMMUTATIVE or head.name == EXACT_PRODUCT:
-        a, b = arguments
-        return _mixed(_mixed(a + b & _WORD, key) ^ ((a ^ key) * (b ^ key) & _WORD), key) & P
+        a, b = words
+        return mixed(mixed(_wrapped(a + b), key) ^ _wrapped((a ^ key) * (b ^ key)), key) & P
     result = key
-    for word in arguments:
-        result = _mixed(result ^ word, key)
-    return _mixed(result, key) & P
+    for word in words:
+        result = mixed(result ^ word, key)
+    return mixed(result, key) & P
 
 
-def added(a: int, b: int) -> int:
-    """Return the sum of two terms."""
-    return _reduced((a & P) + (b & P)) | SUM
-
-
-def chained(key: int, a: int, b: int) -> int:
+def chained(key: Any, a: Any, b: Any) -> Any:
     """Return what an associative and commutative op makes of two terms."""
-    return permuted_back(_reduced(permuted(a, key) + permuted(b, key)), key)
+    return permuted_back(reduced(permuted(a, key) + permuted(b, key)), key)
 
 
-def _mixed(word: int, key: int) -> int:
-    word = (word ^ key) * FIRST & _WORD
-    word = (word ^ (word >> 32)) * SECOND & _WORD
+def mixed(word: Any, key: Any) -> Any:
+    """Return words that look random for other words."""
+    word = _wrapped((word ^ key) * FIRST)
+    word = _wrapped((word ^ (word >> 32)) * SECOND)
     return word ^ (word >> 31)
+
+
+def _wrapped(word: Any) -> Any:
+    """Return the low 64 bits of words; those of arrays have no others."""
+    return word & _WORD if type(word) is int else word
 
 
 def permuted(word: Any, key: Any) -> Any:
     """Permute the numbers of 61 bits. A word that is not that of a chain becomes one first: sums and numbers get
-    others. Words may be an array, too."""
+    others."""
     residue = (word ^ ((word >> BITS) * FIRST)) & P
     residue = (residue ^ (residue >> 31)) * key & P
     return (residue ^ (residue >> 31)) * FIRST & P
@@ -77,6 +78,7 @@ def _inverse(key: int) -> int:
     return pow(key, -1, 1 << BITS)
 
 
-def _reduced(word: int) -> int:
+def reduced(word: Any) -> Any:
+    """Return words modulo P. They are less than 2 P."""
     word = (word & P) + (word >> BITS)
-    return 0 if word == P else word
+    return word * (word != P)

@@ -19,9 +19,6 @@ class Kind(StrEnum):
     """It could not be run."""
 
 
-ORDER = tuple(Kind)
-
-
 @dataclass(frozen=True)
 class Verdict:
     """The degree of certainty about a function after a pass, with the reason and the scope."""
@@ -37,10 +34,6 @@ class Verdict:
     doubt: float = 0.0
     """The probability that the proof is wrong: 0 for a proof on terms."""
 
-    def is_worse_than(self, other: Verdict) -> bool:
-        """Return whether this says less than another verdict."""
-        return ORDER.index(self.kind) > ORDER.index(other.kind)
-
     def __str__(self) -> str:
         sizes = f" for {' and for '.join(self.sizes)}" if self.sizes else ""
         sizes += ", its indices for all sizes" if self.indices else ""
@@ -54,8 +47,6 @@ class Finding:
 
     pass_name: str
     function: str
-    type: str
-    """The arguments and results of the function before the pass, with their shapes."""
     verdict: Verdict
 
     def with_indices(self, are_right: bool) -> Finding:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.elementwise import BinaryFunction, Element, Formula, Functions, Predicate
 from relex.dialects.relex.operator import Movement, Operand
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
@@ -19,83 +20,37 @@ from relex.dialects.relex.types import SizedType, broadcast, expect_element_type
 class Comparison(Predicate, BinaryFunction, ABC):
     """An elementwise comparison. With NaN only `not_equal` holds; on i1 false is less than true."""
 
+    EXAMPLE: ClassVar = "%c = {op} %x, %y : (tensor<3x4x{t}>, tensor<4x{t}>) -> tensor<3x4xi1>"
 
-@irdl_op_definition
+
+@declared
 class EqualOp(Comparison):
-    """
-    Elementwise `==`; +0 equals -0, NaN is equal to nothing.
-
-    ```mlir
-    %c = relex.equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
-    ```
-    """
-
-    name = "relex.equal"
+    """Elementwise `==`; +0 equals -0, NaN is equal to nothing."""
 
 
-@irdl_op_definition
+@declared
 class NotEqualOp(Comparison):
-    """
-    Elementwise `!=`; NaN differs from everything.
-
-    ```mlir
-    %c = relex.not_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
-    ```
-    """
-
-    name = "relex.not_equal"
+    """Elementwise `!=`; NaN differs from everything."""
 
 
-@irdl_op_definition
+@declared
 class LessOp(Comparison):
-    """
-    Elementwise `<`; false with NaN.
-
-    ```mlir
-    %c = relex.less %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
-    ```
-    """
-
-    name = "relex.less"
+    """Elementwise `<`; false with NaN."""
 
 
-@irdl_op_definition
+@declared
 class LessEqualOp(Comparison):
-    """
-    Elementwise `<=`; false with NaN.
-
-    ```mlir
-    %c = relex.less_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
-    ```
-    """
-
-    name = "relex.less_equal"
+    """Elementwise `<=`; false with NaN."""
 
 
-@irdl_op_definition
+@declared
 class GreaterOp(Comparison):
-    """
-    Elementwise `>`; false with NaN.
-
-    ```mlir
-    %c = relex.greater %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
-    ```
-    """
-
-    name = "relex.greater"
+    """Elementwise `>`; false with NaN."""
 
 
-@irdl_op_definition
+@declared
 class GreaterEqualOp(Comparison):
-    """
-    Elementwise `>=`; false with NaN.
-
-    ```mlir
-    %c = relex.greater_equal %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xi1>
-    ```
-    """
-
-    name = "relex.greater_equal"
+    """Elementwise `>=`; false with NaN."""
 
 
 @irdl_op_definition

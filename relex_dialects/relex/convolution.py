@@ -6,14 +6,15 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import ClassVar, cast
+from typing import cast
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
 from relex.dialects.relex.types import (
@@ -95,8 +96,8 @@ class Convolution(SlidingWindows, ABC):
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
 
 
-@irdl_op_definition
-class Conv1dOp(Convolution):
+@declared
+class Conv1dOp(Convolution, rank=1):
     """
     The convolution, as in neural networks (without flipping), of data `[N, C, W]` with a weight `[O, C / groups, w]`:
     `[N, O, W']`. Each group of output channels sees its group of input channels. `padding` is one number for both
@@ -107,12 +108,9 @@ class Conv1dOp(Convolution):
     ```
     """
 
-    name = "relex.conv1d"
-    RANK: ClassVar = 1
 
-
-@irdl_op_definition
-class Conv2dOp(Convolution):
+@declared
+class Conv2dOp(Convolution, rank=2):
     """
     The convolution, as in neural networks (without flipping), of data `[N, C, H, W]` with a weight
     `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
@@ -125,12 +123,9 @@ class Conv2dOp(Convolution):
     ```
     """
 
-    name = "relex.conv2d"
-    RANK: ClassVar = 2
 
-
-@irdl_op_definition
-class Conv3dOp(Convolution):
+@declared
+class Conv3dOp(Convolution, rank=3):
     """
     The convolution, as in neural networks (without flipping), of data `[N, C, D, H, W]` with a weight
     `[O, C / groups, d, h, w]`: `[N, O, D', H', W']`. Each group of output channels sees its group of input channels.
@@ -141,9 +136,6 @@ class Conv3dOp(Convolution):
     %y = relex.conv3d %x, %w : (tensor<1x3x8x8x8xf32>, tensor<16x3x3x3x1xf32>) -> tensor<1x16x6x6x8xf32>
     ```
     """
-
-    name = "relex.conv3d"
-    RANK: ClassVar = 3
 
 
 class TransposedConvolution(Convolution, ABC):
@@ -220,8 +212,8 @@ class TransposedConvolution(Convolution, ABC):
         return result.reshape(x.shape[0], groups * weight.shape[1], *result.shape[3:])
 
 
-@irdl_op_definition
-class Conv1dTransposeOp(TransposedConvolution):
+@declared
+class Conv1dTransposeOp(TransposedConvolution, rank=1):
     """
     The transpose of `relex.conv1d`, of data `[N, C, W]` with a weight `[C, O / groups, w]`: each element of the data
     adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the ends.
@@ -234,12 +226,9 @@ class Conv1dTransposeOp(TransposedConvolution):
     ```
     """
 
-    name = "relex.conv1d_transpose"
-    RANK: ClassVar = 1
 
-
-@irdl_op_definition
-class Conv2dTransposeOp(TransposedConvolution):
+@declared
+class Conv2dTransposeOp(TransposedConvolution, rank=2):
     """
     The transpose of `relex.conv2d`, of data `[N, C, H, W]` with a weight `[C, O / groups, h, w]`: each element of the
     data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the
@@ -253,12 +242,9 @@ class Conv2dTransposeOp(TransposedConvolution):
     ```
     """
 
-    name = "relex.conv2d_transpose"
-    RANK: ClassVar = 2
 
-
-@irdl_op_definition
-class Conv3dTransposeOp(TransposedConvolution):
+@declared
+class Conv3dTransposeOp(TransposedConvolution, rank=3):
     """
     The transpose of `relex.conv3d`, of data `[N, C, D, H, W]` with a weight `[C, O / groups, d, h, w]`: each element of
     the data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at
@@ -271,6 +257,3 @@ class Conv3dTransposeOp(TransposedConvolution):
         : (tensor<1x3x4x4x4xf32>, tensor<3x16x2x2x2xf32>) -> tensor<1x16x8x8x8xf32>
     ```
     """
-
-    name = "relex.conv3d_transpose"
-    RANK: ClassVar = 3

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.dtypes import INTEGERS, NUMBERS, is_unsigned
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.elementwise import BinaryFunction, Element, Functions
 from relex.dialects.relex.operator import Exactness, tensor_type
 
 
-class _Division(BinaryFunction, ABC):
+class _Division(BinaryFunction, ABC, exactness=Exactness.NUMBERS):
     """A quotient or a remainder."""
-
-    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     @property
     def on_floats(self) -> bool:
@@ -48,19 +45,9 @@ def _is_between(f: Functions, remainder: Element, y: Element) -> Element:
     return f.not_equal(remainder, 0) & f.bitwise_xor(remainder < 0, y < 0)
 
 
-@irdl_op_definition
-class FloorDivideOp(_Division):
-    """
-    The quotient of integers, rounded down, as in Python. Of floats, take `relex.floor` of `relex.divide`.
-
-    ```mlir
-    %z = relex.floor_divide %x, %y : (tensor<3x4xi32>, tensor<4xi32>) -> tensor<3x4xi32>
-    ```
-    """
-
-    name = "relex.floor_divide"
-    NEUTRAL: ClassVar = (None, 1)
-    ALLOWED: ClassVar = INTEGERS
+@declared
+class FloorDivideOp(_Division, allowed=INTEGERS, neutral=(None, 1)):
+    """The quotient of integers, rounded down, as in Python. Of floats, take `relex.floor` of `relex.divide`."""
 
     def formula(self, f: Functions, x: Element, y: Element) -> Element:
         quotient = self.quotient(f, x, y)
@@ -69,37 +56,20 @@ class FloorDivideOp(_Division):
         return f.select(_is_between(f, self.remainder(f, x, y), y) & f.not_equal(y, 0), quotient - 1, quotient)
 
 
-@irdl_op_definition
-class TruncDivideOp(_Division):
-    """
-    The quotient of integers, rounded towards zero, as in C.
-
-    ```mlir
-    %z = relex.trunc_divide %x, %y : (tensor<3x4xi32>, tensor<4xi32>) -> tensor<3x4xi32>
-    ```
-    """
-
-    name = "relex.trunc_divide"
-    NEUTRAL: ClassVar = (None, 1)
-    ALLOWED: ClassVar = INTEGERS
+@declared
+class TruncDivideOp(_Division, allowed=INTEGERS, neutral=(None, 1)):
+    """The quotient of integers, rounded towards zero, as in C."""
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         return self.quotient(f, *elements)
 
 
-@irdl_op_definition
-class FloorModOp(_Division):
+@declared
+class FloorModOp(_Division, allowed=NUMBERS):
     """
     The remainder of the quotient that is rounded down: it has the sign of the divisor, as in Python and NumPy. Of
     floats, it is NaN for a divisor of 0.
-
-    ```mlir
-    %z = relex.floor_mod %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
-    ```
     """
-
-    name = "relex.floor_mod"
-    ALLOWED: ClassVar = NUMBERS
 
     def formula(self, f: Functions, x: Element, y: Element) -> Element:
         remainder = f.fmod(x, y) if self.on_floats else self.remainder(f, x, y)
@@ -109,19 +79,12 @@ class FloorModOp(_Division):
         return f.select(f.equal(result, 0), f.copysign(0, y), result) if self.on_floats else result
 
 
-@irdl_op_definition
-class ModOp(_Division):
+@declared
+class ModOp(_Division, allowed=NUMBERS):
     """
     The remainder of the quotient that is rounded towards zero: it has the sign of the dividend, as C's `%` and `fmod`.
     Of floats, it is NaN for a divisor of 0.
-
-    ```mlir
-    %z = relex.mod %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
-    ```
     """
-
-    name = "relex.mod"
-    ALLOWED: ClassVar = NUMBERS
 
     def formula(self, f: Functions, *elements: Element) -> Element:
         return f.fmod(*elements) if self.on_floats else self.remainder(f, *elements)

@@ -6,12 +6,13 @@ from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f32, i1, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, is_emulated, tensor_operand_def
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
@@ -32,6 +33,31 @@ class Elementwise(Operator, ABC):
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = ELEMENT_TYPES
     """The element types that the operands may have."""
+    IDEMPOTENT: ClassVar[bool] = False
+    """True if a function of one number changes nothing when it is applied again, or one of two gives `x` for `x` and
+    `x`."""
+    EXAMPLE: ClassVar[str] = ""
+    """The example of `declared` operators: `{op}` is the name, `{t}` an element type."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        allowed: tuple[Attribute, ...] | None = None,
+        exactness: Exactness | None = None,
+        idempotent: bool | None = None,
+        **options: Any,
+    ) -> None:
+        """State the properties of a class, where they differ from those of its base class."""
+        super().__init_subclass__(**options)
+        cls.state(ALLOWED=allowed, EXACTNESS=exactness, IDEMPOTENT=idempotent)
+
+    @classmethod
+    def documentation(cls) -> str:
+        doc = super().documentation()
+        if "```mlir" in doc:
+            return doc
+        element_type = next(t for t in (f32, i32, i1) if t in cls.ALLOWED)
+        return f"{doc}\n\n```mlir\n{cls.EXAMPLE.format(op=cls.name, t=element_type)}\n```"
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -45,8 +71,7 @@ class UnaryElementwise(Elementwise, ABC):
 
     operand = tensor_operand_def()
 
-    IDEMPOTENT: ClassVar[bool] = False
-    """True if the operator changes nothing when it is applied again."""
+    EXAMPLE: ClassVar = "%y = {op} %x : (tensor<3x4x{t}>) -> tensor<3x4x{t}>"
 
     if TYPE_CHECKING:
 
@@ -61,8 +86,11 @@ class BinaryElementwise(Elementwise, ABC):
 
     NEUTRAL: ClassVar[tuple[float | None, float | None]] = (None, None)
     """The numbers with which the operator is exactly the other operand: on the left, and on the right."""
-    IDEMPOTENT: ClassVar[bool] = False
-    """True if the operator gives `x` for `x` and `x`."""
+    EXAMPLE: ClassVar = "%z = {op} %x, %y : (tensor<3x4x{t}>, tensor<4x{t}>) -> tensor<3x4x{t}>"
+
+    def __init_subclass__(cls, *, neutral: tuple[float | None, float | None] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.state(NEUTRAL=neutral)
 
     if TYPE_CHECKING:
 
@@ -80,10 +108,8 @@ class Formula(Elementwise, ABC):
         return self.formula(NumPyFunctions(), *operands)
 
 
-class Predicate(Elementwise, ABC):
+class Predicate(Elementwise, ABC, exactness=Exactness.BITS):
     """An elementwise operator whose result is a boolean, in every bit."""
-
-    EXACTNESS: ClassVar = Exactness.BITS
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -94,33 +120,21 @@ class UnaryFunction(Formula, UnaryElementwise, ABC):
     """A function of one number."""
 
 
-class FloatFunction(UnaryFunction, ABC):
+class FloatFunction(UnaryFunction, ABC, allowed=FLOATS):
     """A function of one float."""
-
-    ALLOWED: ClassVar = FLOATS
 
 
 class BinaryFunction(Formula, BinaryElementwise, ABC):
     """A function of two numbers."""
 
 
-@irdl_op_definition
-class AddOp(BinaryFunction):
-    """
-    The sum of two tensors; on i1, logical or.
-
-    ```mlir
-    %z = relex.add %x, %y : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.add"
-    NEUTRAL: ClassVar = (-0.0, -0.0)  # +0 would turn -0 into +0.
-    EXACTNESS: ClassVar = Exactness.NUMBERS
+@declared
+class AddOp(BinaryFunction, exactness=Exactness.NUMBERS, neutral=(-0.0, -0.0)):  # +0 would turn -0 into +0.
+    """The sum of two tensors; on i1, logical or."""
 
 
-@irdl_op_definition
-class SubtractOp(BinaryFunction):
+@declared
+class SubtractOp(BinaryFunction, allowed=NUMBERS, exactness=Exactness.NUMBERS, neutral=(None, 0.0)):
     """
     The difference of two tensors; not defined on i1, as in NumPy.
 
@@ -129,14 +143,9 @@ class SubtractOp(BinaryFunction):
     ```
     """
 
-    name = "relex.subtract"
-    NEUTRAL: ClassVar = (None, 0.0)
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    ALLOWED: ClassVar = NUMBERS
 
-
-@irdl_op_definition
-class MultiplyOp(BinaryFunction):
+@declared
+class MultiplyOp(BinaryFunction, exactness=Exactness.NUMBERS, neutral=(1, 1)):
     """
     The product of two tensors; on i1, logical and.
 
@@ -145,13 +154,9 @@ class MultiplyOp(BinaryFunction):
     ```
     """
 
-    name = "relex.multiply"
-    NEUTRAL: ClassVar = (1, 1)
-    EXACTNESS: ClassVar = Exactness.NUMBERS
 
-
-@irdl_op_definition
-class DivideOp(BinaryFunction):
+@declared
+class DivideOp(BinaryFunction, allowed=FLOATS, exactness=Exactness.NUMBERS, neutral=(None, 1)):
     """
     The quotient of two float tensors. Integers are rejected: NumPy's result is a float, C's is truncated.
 
@@ -160,14 +165,9 @@ class DivideOp(BinaryFunction):
     ```
     """
 
-    name = "relex.divide"
-    NEUTRAL: ClassVar = (None, 1)
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    ALLOWED: ClassVar = FLOATS
 
-
-@irdl_op_definition
-class PowerOp(BinaryFunction):
+@declared
+class PowerOp(BinaryFunction, allowed=NUMBERS):
     """
     The first tensor to the power of the second. Integers wrap around; with a negative exponent, the result is the
     reciprocal rounded towards zero: 1 or -1 for these two, else 0.
@@ -177,12 +177,9 @@ class PowerOp(BinaryFunction):
     ```
     """
 
-    name = "relex.power"
-    ALLOWED: ClassVar = NUMBERS
 
-
-@irdl_op_definition
-class MaximumOp(BinaryFunction):
+@declared
+class MaximumOp(BinaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
     """
     The maximum of two elements; NaN if either is NaN. +0 is larger than -0.
 
@@ -191,13 +188,9 @@ class MaximumOp(BinaryFunction):
     ```
     """
 
-    name = "relex.maximum"
-    IDEMPOTENT: ClassVar = True
-    EXACTNESS: ClassVar = Exactness.NUMBERS
 
-
-@irdl_op_definition
-class MinimumOp(BinaryFunction):
+@declared
+class MinimumOp(BinaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
     """
     The minimum of two elements; NaN if either is NaN. -0 is smaller than +0.
 
@@ -206,13 +199,9 @@ class MinimumOp(BinaryFunction):
     ```
     """
 
-    name = "relex.minimum"
-    IDEMPOTENT: ClassVar = True
-    EXACTNESS: ClassVar = Exactness.NUMBERS
 
-
-@irdl_op_definition
-class ReluOp(UnaryFunction):
+@declared
+class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
     """
     The maximum of each element and +0; NaN stays NaN.
 
@@ -221,9 +210,6 @@ class ReluOp(UnaryFunction):
     ```
     """
 
-    name = "relex.relu"
-    IDEMPOTENT: ClassVar = True
-    EXACTNESS: ClassVar = Exactness.NUMBERS
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
     def formula(self, f: Functions, x: Element) -> Element:

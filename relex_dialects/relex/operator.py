@@ -78,13 +78,33 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "name" in vars(cls) and cls.assembly_format is None and cls.print is Operation.print:
-            # Not an `assembly_format`: xDSL parses those of all operators at once, half of the time to import them.
-            cls.parse, cls.print = _parse, _print
+        if "name" in vars(cls):
+            cls.set_name(cls.name)
         if "evaluate" in vars(cls):
             cls.evaluate = _as_defined(cls.evaluate)
         if "evaluate_results" in vars(cls):
             cls.evaluate_results = _as_defined(cls.evaluate_results)
+
+    @classmethod
+    def set_name(cls, name: str) -> None:
+        """Give the class the name of its op, and its syntax."""
+        cls.name = name
+        if cls.assembly_format is None and cls.print is Operation.print:
+            # Not an `assembly_format`: xDSL parses those of all operators at once, half of the time to import them.
+            cls.parse, cls.print = _parse, _print
+
+    @classmethod
+    def state(cls, **constants: object) -> None:
+        """Set constants of the class; None leaves that of the base class."""
+        for name, value in constants.items():
+            if value is not None:
+                setattr(cls, name, value)
+                cls.__annotations__[name] = ClassVar  # Without it, xDSL refuses what is no operand or property.
+
+    @classmethod
+    def documentation(cls) -> str:
+        """Return the docstring of a class that `declared` defines."""
+        return inspect.getdoc(cls) or ""
 
     def __init__(self, *operands: Operand, properties: Mapping[str, object] | None = None, **named: Operand):
         """Create the op. Properties are attributes, or values in Python, as `as_property` takes them; None stands for

@@ -14,6 +14,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.convolution import Convolution
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.linear import MatrixProduct
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr
@@ -109,8 +110,8 @@ class PackedConvolution(PackedProduct, Convolution, ABC):
         return super().evaluate(unpacked(x, 1, np.uint8), unpacked(weight, 1, np.int8))
 
 
-@irdl_op_definition
-class Conv1dPackedOp(PackedConvolution):
+@declared
+class Conv1dPackedOp(PackedConvolution, rank=1):
     """
     The convolution, as `relex.conv1d`, of unsigned bytes with signed ones, each packed along the input channels.
 
@@ -119,12 +120,9 @@ class Conv1dPackedOp(PackedConvolution):
     ```
     """
 
-    name = "relex.conv1d_packed"
-    RANK: ClassVar = 1
 
-
-@irdl_op_definition
-class Conv2dPackedOp(PackedConvolution):
+@declared
+class Conv2dPackedOp(PackedConvolution, rank=2):
     """
     The convolution, as `relex.conv2d`, of unsigned bytes with signed ones, each packed along the input channels.
 
@@ -133,12 +131,9 @@ class Conv2dPackedOp(PackedConvolution):
     ```
     """
 
-    name = "relex.conv2d_packed"
-    RANK: ClassVar = 2
 
-
-@irdl_op_definition
-class Conv3dPackedOp(PackedConvolution):
+@declared
+class Conv3dPackedOp(PackedConvolution, rank=3):
     """
     The convolution, as `relex.conv3d`, of unsigned bytes with signed ones, each packed along the input channels.
 
@@ -146,6 +141,3 @@ class Conv3dPackedOp(PackedConvolution):
     %y = relex.conv3d_packed %x, %w : (tensor<1x3x8x8x8xi32>, tensor<16x3x3x3x1xi32>) -> tensor<1x16x6x6x8xi32>
     ```
     """
-
-    name = "relex.conv3d_packed"
-    RANK: ClassVar = 3

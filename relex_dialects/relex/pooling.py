@@ -5,19 +5,28 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
+from textwrap import dedent, fill
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def
+from xdsl.irdl import opt_prop_def, prop_def, result_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr, tensor_operand_def
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.extremes import largest
 from relex.dialects.relex.operator import Exactness, Operand, SeveralResults
 from relex.dialects.relex.properties import IntegersConstr, as_integers
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers
 from relex.dialects.relex.windows import SlidingWindows, Windows, expect_rank
+
+_PADDING = {
+    1: "both sides, or two (left, right)",
+    2: "all sides, two (top and bottom, left and right) or four (top, left, bottom, right)",
+    3: "all sides, three (for both sides of each dimension) or six (before each dimension, then after each)",
+}
+"""The forms of `padding` for each rank, for docstrings."""
 
 
 class Pool(SlidingWindows, ABC):
@@ -32,6 +41,17 @@ class Pool(SlidingWindows, ABC):
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = NUMBERS
     """The element types that the operand may have."""
+    DOCUMENTATION: ClassVar[str] = ""
+    """The docstring of classes for each rank: `{twos}` is `[2, 2]`, `{eights}` is `8x8`."""
+
+    @classmethod
+    def documentation(cls) -> str:
+        rank = cls.RANK
+        lists = {"ones": [1] * rank, "twos": [2] * rank, "threes": [3] * rank}
+        shapes = {"fours": "x".join("4" * rank), "eights": "x".join("8" * rank)}
+        text, _, example = dedent(cls.DOCUMENTATION).strip().partition("\n\n")
+        filled = fill(" ".join(text.split()).format(sides=_PADDING[rank], rank=rank), 116, break_on_hyphens=False)
+        return f"{filled}\n\n{example.format(rank=rank, **lists, **shapes)}"
 
     def __init__(
         self,
@@ -82,6 +102,16 @@ class MaxPool(Pool, ABC):
     """The maximum of each window."""
 
     EXACTNESS: ClassVar = Exactness.NUMBERS
+    DOCUMENTATION: ClassVar = """
+    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
+    the lowest value of the type. `padding` is one number for {sides}. With `ceil_mode`, windows that begin inside but
+    do not fit count as well.
+
+    ```mlir
+    %y = relex.max_pool{rank}d %x pool_size = {twos} strides = {twos}
+        : (tensor<1x3x{eights}xf32>) -> tensor<1x3x{fours}xf32>
+    ```
+    """
 
     def evaluate(self, x: Array) -> Array:
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
@@ -92,6 +122,16 @@ class MaxPoolWithIndices(SeveralResults, Pool, ABC):
     """The maximum of each window, and where it is."""
 
     EXACTNESS: ClassVar = Exactness.NUMBERS
+    DOCUMENTATION: ClassVar = """
+    The maximum of each window, as `relex.max_pool{rank}d`, and its position in the data, counted in row-major order
+    within the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has
+    the position -1.
+
+    ```mlir
+    %y, %places = relex.max_pool{rank}d_with_indices %x pool_size = {twos} strides = {twos}
+        : (tensor<1x3x{eights}xf32>) -> (tensor<1x3x{fours}xf32>, tensor<1x3x{fours}xi64>)
+    ```
+    """
 
     result = result_def(TensorConstr)
     indices = result_def(TensorConstr)
@@ -121,6 +161,16 @@ class AvgPool(Pool, ABC):
     never does."""
 
     ALLOWED: ClassVar = FLOATS
+    DOCUMENTATION: ClassVar = """
+    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
+    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for
+    {sides}. With `ceil_mode`, windows that begin inside but do not fit count as well; what they lack never counts.
+
+    ```mlir
+    %y = relex.avg_pool{rank}d %x pool_size = {threes} padding = {ones} count_include_pad
+        : (tensor<1x3x{eights}xf32>) -> tensor<1x3x{eights}xf32>
+    ```
+    """
 
     count_include_pad = opt_prop_def(UnitAttr)
 
@@ -153,157 +203,37 @@ class AvgPool(Pool, ABC):
         return total / count[tuple(map(slice, total.shape[2:]))]
 
 
-@irdl_op_definition
-class MaxPool1dOp(MaxPool):
-    """
-    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
-    the lowest value of the type. `padding` is one number for both sides, or two (left, right). With `ceil_mode`,
-    windows that begin inside but do not fit count as well.
-
-    ```mlir
-    %y = relex.max_pool1d %x pool_size = [2] strides = [2]
-        : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
-    ```
-    """
-
-    name = "relex.max_pool1d"
-    RANK: ClassVar = 1
+@declared
+class MaxPool1dOp(MaxPool, rank=1): ...
 
 
-@irdl_op_definition
-class MaxPool1dWithIndicesOp(MaxPoolWithIndices):
-    """
-    The maximum of each window, as `relex.max_pool1d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
-    position -1.
-
-    ```mlir
-    %y, %places = relex.max_pool1d_with_indices %x pool_size = [2] strides = [2]
-        : (tensor<1x3x8xf32>) -> (tensor<1x3x4xf32>, tensor<1x3x4xi64>)
-    ```
-    """
-
-    name = "relex.max_pool1d_with_indices"
-    RANK: ClassVar = 1
+@declared
+class MaxPool1dWithIndicesOp(MaxPoolWithIndices, rank=1): ...
 
 
-@irdl_op_definition
-class MaxPool2dOp(MaxPool):
-    """
-    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
-    the lowest value of the type. `padding` is one number for all sides, two (top and bottom, left and right) or four
-    (top, left, bottom, right). With `ceil_mode`, windows that begin inside but do not fit count as well.
-
-    ```mlir
-    %y = relex.max_pool2d %x pool_size = [2, 2] strides = [2, 2]
-        : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
-    ```
-    """
-
-    name = "relex.max_pool2d"
-    RANK: ClassVar = 2
+@declared
+class MaxPool2dOp(MaxPool, rank=2): ...
 
 
-@irdl_op_definition
-class MaxPool2dWithIndicesOp(MaxPoolWithIndices):
-    """
-    The maximum of each window, as `relex.max_pool2d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
-    position -1.
-
-    ```mlir
-    %y, %places = relex.max_pool2d_with_indices %x pool_size = [2, 2] strides = [2, 2]
-        : (tensor<1x3x8x8xf32>) -> (tensor<1x3x4x4xf32>, tensor<1x3x4x4xi64>)
-    ```
-    """
-
-    name = "relex.max_pool2d_with_indices"
-    RANK: ClassVar = 2
+@declared
+class MaxPool2dWithIndicesOp(MaxPoolWithIndices, rank=2): ...
 
 
-@irdl_op_definition
-class MaxPool3dOp(MaxPool):
-    """
-    The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
-    the lowest value of the type. `padding` is one number for all sides, three (for both sides of each dimension) or six
-    (before each dimension, then after each). With `ceil_mode`, windows that begin inside but do not fit count as well.
-
-    ```mlir
-    %y = relex.max_pool3d %x pool_size = [2, 2, 2] strides = [2, 2, 2]
-        : (tensor<1x3x8x8x8xf32>) -> tensor<1x3x4x4x4xf32>
-    ```
-    """
-
-    name = "relex.max_pool3d"
-    RANK: ClassVar = 3
+@declared
+class MaxPool3dOp(MaxPool, rank=3): ...
 
 
-@irdl_op_definition
-class MaxPool3dWithIndicesOp(MaxPoolWithIndices):
-    """
-    The maximum of each window, as `relex.max_pool3d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
-    position -1.
-
-    ```mlir
-    %y, %places = relex.max_pool3d_with_indices %x pool_size = [2, 2, 2] strides = [2, 2, 2]
-        : (tensor<1x3x8x8x8xf32>) -> (tensor<1x3x4x4x4xf32>, tensor<1x3x4x4x4xi64>)
-    ```
-    """
-
-    name = "relex.max_pool3d_with_indices"
-    RANK: ClassVar = 3
+@declared
+class MaxPool3dWithIndicesOp(MaxPoolWithIndices, rank=3): ...
 
 
-@irdl_op_definition
-class AvgPool1dOp(AvgPool):
-    """
-    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
-    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for both
-    sides, or two (left, right). With `ceil_mode`, windows that begin inside but do not fit count as well; what they
-    lack never counts.
-
-    ```mlir
-    %y = relex.avg_pool1d %x pool_size = [3] padding = [1] count_include_pad
-        : (tensor<1x3x8xf32>) -> tensor<1x3x8xf32>
-    ```
-    """
-
-    name = "relex.avg_pool1d"
-    RANK: ClassVar = 1
+@declared
+class AvgPool1dOp(AvgPool, rank=1): ...
 
 
-@irdl_op_definition
-class AvgPool2dOp(AvgPool):
-    """
-    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
-    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
-    sides, two (top and bottom, left and right) or four (top, left, bottom, right). With `ceil_mode`, windows that begin
-    inside but do not fit count as well; what they lack never counts.
-
-    ```mlir
-    %y = relex.avg_pool2d %x pool_size = [3, 3] padding = [1, 1] count_include_pad
-        : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
-    ```
-    """
-
-    name = "relex.avg_pool2d"
-    RANK: ClassVar = 2
+@declared
+class AvgPool2dOp(AvgPool, rank=2): ...
 
 
-@irdl_op_definition
-class AvgPool3dOp(AvgPool):
-    """
-    The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
-    nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
-    sides, three (for both sides of each dimension) or six (before each dimension, then after each). With `ceil_mode`,
-    windows that begin inside but do not fit count as well; what they lack never counts.
-
-    ```mlir
-    %y = relex.avg_pool3d %x pool_size = [3, 3, 3] padding = [1, 1, 1] count_include_pad
-        : (tensor<1x3x8x8x8xf32>) -> tensor<1x3x8x8x8xf32>
-    ```
-    """
-
-    name = "relex.avg_pool3d"
-    RANK: ClassVar = 3
+@declared
+class AvgPool3dOp(AvgPool, rank=3): ...

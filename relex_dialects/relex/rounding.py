@@ -3,89 +3,40 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
-
-from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.dtypes import FLOATS, NUMBERS, is_unsigned
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.elementwise import Element, Functions, UnaryFunction
 from relex.dialects.relex.operator import Exactness, tensor_type
 
 
-class _Rounding(UnaryFunction, ABC):
+class _Rounding(UnaryFunction, ABC, allowed=FLOATS, exactness=Exactness.NUMBERS, idempotent=True):
     """A function from a float to a whole number; NaN, infinities and zeros stay as they are."""
 
-    IDEMPOTENT: ClassVar[bool] = True
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    ALLOWED: ClassVar = FLOATS
 
-
-@irdl_op_definition
+@declared
 class FloorOp(_Rounding):
-    """
-    The largest integer not above the element.
-
-    ```mlir
-    %y = relex.floor %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.floor"
+    """The largest integer not above the element."""
 
 
-@irdl_op_definition
+@declared
 class CeilOp(_Rounding):
-    """
-    The smallest integer not below the element.
-
-    ```mlir
-    %y = relex.ceil %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.ceil"
+    """The smallest integer not below the element."""
 
 
-@irdl_op_definition
+@declared
 class TruncOp(_Rounding):
-    """
-    The element without its fraction: the nearest integer towards zero.
-
-    ```mlir
-    %y = relex.trunc %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.trunc"
+    """The element without its fraction: the nearest integer towards zero."""
 
 
-@irdl_op_definition
+@declared
 class RoundOp(_Rounding):
-    """
-    The nearest integer; of two that are equally near, the even one, as in NumPy.
-
-    ```mlir
-    %y = relex.round %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.round"
+    """The nearest integer; of two that are equally near, the even one, as in NumPy."""
 
 
-@irdl_op_definition
-class SignOp(UnaryFunction):
-    """
-    1 for positive elements, -1 for negative ones. Zeros and NaN stay as they are.
-
-    ```mlir
-    %y = relex.sign %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.sign"
-    IDEMPOTENT: ClassVar = True
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    ALLOWED: ClassVar = NUMBERS
+@declared
+class SignOp(UnaryFunction, allowed=NUMBERS, exactness=Exactness.NUMBERS, idempotent=True):
+    """1 for positive elements, -1 for negative ones. Zeros and NaN stay as they are."""
 
     def formula(self, f: Functions, x: Element) -> Element:
         if is_unsigned(tensor_type(self.operand.type).element_type):

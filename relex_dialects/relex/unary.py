@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from relex.dialects.dtypes import NUMBERS, ElementConstr, record_of
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.elementwise import Element, FloatFunction, Functions, UnaryFunction
 from relex.dialects.relex.gaussian import weighted
 from relex.dialects.relex.operator import Exactness, Operand, tensor_type
@@ -18,213 +19,92 @@ from relex.dialects.relex.properties import ScalarConstr, expect_scalar, number
 from relex.dialects.relex.types import SizedType
 
 
-@irdl_op_definition
-class NegativeOp(UnaryFunction):
+@declared
+class NegativeOp(UnaryFunction, allowed=NUMBERS, exactness=Exactness.BITS):
     """
     Each element with its sign flipped, including NaN and zeros; the smallest integer stays as it is. Not defined on i1.
-
-    ```mlir
-    %y = relex.negative %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
     """
 
-    name = "relex.negative"
-    EXACTNESS: ClassVar = Exactness.BITS
-    ALLOWED: ClassVar = NUMBERS
+
+@declared
+class AbsOp(UnaryFunction, exactness=Exactness.BITS, idempotent=True):
+    """Each element without its sign; the smallest integer stays as it is."""
 
 
-@irdl_op_definition
-class AbsOp(UnaryFunction):
-    """
-    Each element without its sign; the smallest integer stays as it is.
-
-    ```mlir
-    %y = relex.abs %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.abs"
-    IDEMPOTENT: ClassVar = True
-    EXACTNESS: ClassVar = Exactness.BITS
+@declared
+class SqrtOp(FloatFunction, exactness=Exactness.NUMBERS):
+    """The square root, correctly rounded; NaN for negative numbers."""
 
 
-@irdl_op_definition
-class SqrtOp(FloatFunction):
-    """
-    The square root, correctly rounded; NaN for negative numbers.
-
-    ```mlir
-    %y = relex.sqrt %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.sqrt"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-
-
-@irdl_op_definition
-class RsqrtOp(FloatFunction):
-    """
-    The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign.
-
-    ```mlir
-    %y = relex.rsqrt %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.rsqrt"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
+@declared
+class RsqrtOp(FloatFunction, exactness=Exactness.NUMBERS):
+    """The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign."""
 
     def formula(self, f: Functions, x: Element) -> Element:
         return 1 / f.sqrt(x)
 
 
-@irdl_op_definition
+@declared
 class ExpOp(FloatFunction):
-    """
-    The exponential function.
-
-    ```mlir
-    %y = relex.exp %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.exp"
+    """The exponential function."""
 
 
-@irdl_op_definition
+@declared
 class LogOp(FloatFunction):
-    """
-    The natural logarithm; minus infinity for zero, NaN for negative numbers.
-
-    ```mlir
-    %y = relex.log %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.log"
+    """The natural logarithm; minus infinity for zero, NaN for negative numbers."""
 
 
-@irdl_op_definition
+@declared
 class Exp2Op(FloatFunction):
-    """
-    Two to the power of each element.
-
-    ```mlir
-    %y = relex.exp2 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.exp2"
+    """Two to the power of each element."""
 
 
-@irdl_op_definition
+@declared
 class Expm1Op(FloatFunction):
-    """
-    `exp(x) - 1`, exact near zero as well.
-
-    ```mlir
-    %y = relex.expm1 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.expm1"
+    """`exp(x) - 1`, exact near zero as well."""
 
 
-@irdl_op_definition
+@declared
 class Log1pOp(FloatFunction):
-    """
-    `log(1 + x)`, exact near zero as well; minus infinity for -1, NaN for smaller numbers.
-
-    ```mlir
-    %y = relex.log1p %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.log1p"
+    """`log(1 + x)`, exact near zero as well; minus infinity for -1, NaN for smaller numbers."""
 
 
-@irdl_op_definition
+@declared
 class Log2Op(FloatFunction):
-    """
-    The logarithm to base 2; minus infinity for zero, NaN for negative numbers.
-
-    ```mlir
-    %y = relex.log2 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.log2"
+    """The logarithm to base 2; minus infinity for zero, NaN for negative numbers."""
 
 
-@irdl_op_definition
+@declared
 class Log10Op(FloatFunction):
-    """
-    The logarithm to base 10; minus infinity for zero, NaN for negative numbers.
-
-    ```mlir
-    %y = relex.log10 %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.log10"
+    """The logarithm to base 10; minus infinity for zero, NaN for negative numbers."""
 
 
-@irdl_op_definition
+@declared
 class TanhOp(FloatFunction):
-    """
-    The hyperbolic tangent.
-
-    ```mlir
-    %y = relex.tanh %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.tanh"
+    """The hyperbolic tangent."""
 
 
-@irdl_op_definition
+@declared
 class ErfOp(FloatFunction):
-    """
-    The error function.
-
-    ```mlir
-    %y = relex.erf %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.erf"
+    """The error function."""
 
 
-@irdl_op_definition
+@declared
 class SigmoidOp(FloatFunction):
-    """
-    The logistic function `1 / (1 + exp(-x))`, computed as `exp(x) / (1 + exp(x))` below zero.
-
-    ```mlir
-    %y = relex.sigmoid %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
-    """
-
-    name = "relex.sigmoid"
+    """The logistic function `1 / (1 + exp(-x))`, computed as `exp(x) / (1 + exp(x))` below zero."""
 
     def formula(self, f: Functions, x: Element) -> Element:
         power = f.exp(-f.abs(x))
         return f.select(x < 0, power, 1) / (1 + power)
 
 
-@irdl_op_definition
+@declared
 class SiluOp(FloatFunction):
     """
     `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity. Far below zero it is `x * exp(x)`, with
     the exponential as the square of one that is not too small for a float.
-
-    ```mlir
-    %y = relex.silu %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
     """
 
-    name = "relex.silu"
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
     def formula(self, f: Functions, x: Element) -> Element:
@@ -234,18 +114,13 @@ class SiluOp(FloatFunction):
         return x / (1 + power) * factor * factor
 
 
-@irdl_op_definition
+@declared
 class GeluOp(FloatFunction):
     """
     `x` times the cumulative normal distribution at `x`, the exact form `x / 2 * (1 + erf(x / sqrt(2)))`, with all its
     digits where the distribution is small; NaN for minus infinity.
-
-    ```mlir
-    %y = relex.gelu %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
-    ```
     """
 
-    name = "relex.gelu"
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
     def formula(self, f: Functions, x: Element) -> Element:

@@ -113,7 +113,8 @@ class SlidingWindows(Operator, ABC):
     RANK: ClassVar[int] = 0
     """The number of dimensions that windows slide over."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, rank: int | None = None, **options: Any) -> None:
+        cls.state(RANK=rank)
         # The defaults have as many numbers as there are dimensions.
         if "RANK" in vars(cls):
             for name, default in (("strides", 1), ("padding", 0), ("output_padding", 0), ("dilation", 1)):

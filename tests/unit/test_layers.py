@@ -5,14 +5,12 @@ import gc
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from relex.lazy import import_uncollected
 from relex.lowering import PASSES as LOWERING_PASSES
-from relex.moved import MOVED, new_path
 from relex.passes import PASSES
 from relex.passes.cpu.table import RULES
 from relex.runtime import build
@@ -30,7 +28,7 @@ FLOORS = {
     "": "api",
 }
 """Packages of relex and their folders, the lowest floor first; the last one is `relex` itself."""
-GROUND = ["lazy", "moved", "readers", "version"]
+GROUND = ["lazy", "readers", "version"]
 """Modules of `relex` itself that every floor stands on."""
 
 
@@ -137,11 +135,6 @@ def test_the_room_of_schedule_rules_holds_nothing_else():
         assert rule.__module__ == f"relex.passes.cpu.rules.{rule.__name__}", name
 
 
-@pytest.mark.parametrize("old", [*MOVED, "relex.passes.loops.rules.table", "relex.passes.loops.schedule.split"])
-def test_import_paths_of_earlier_documentation_lead_to_the_same_module(old: str):
-    assert import_module(old) is import_module(str(new_path(old)))
-
-
 @pytest.mark.parametrize("module", ["relex.tools.universe", "relex.tools.relex_opt"])
 def test_tools_start_without_heavy_libraries(module: str):
     code = f"import {module}, sys; print(*sorted({{'numpy', 'llvmlite', 'cffi'}} & sys.modules.keys()))"
@@ -212,7 +205,7 @@ def test_executables_run_without_the_compiler():
         "print(*sorted({'.'.join(m.split('.')[:2]) for m in sys.modules if m.split('.')[0] in ('xdsl', 'relex')}))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert process.stdout.split() == ["relex", "relex.dialects", "relex.lazy", "relex.moved", "relex.runtime"]
+    assert process.stdout.split() == ["relex", "relex.dialects", "relex.lazy", "relex.runtime"]
 
 
 def test_saved_programs_are_run_without_what_compiles(tmp_path: Path):

@@ -124,7 +124,7 @@ def test_importing_is_light():
         "print(*sorted(name for name in sys.modules if name.split('.')[0] in packages))"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert process.stdout.split() == ["relex", "relex.lazy", "relex.moved"]
+    assert process.stdout.split() == ["relex", "relex.lazy"]
 
 
 @pytest.mark.parametrize("name", ["operators", "primitives"])
@@ -133,6 +133,13 @@ def test_functions_made_of_classes_are_written_down_for_type_checkers(name: str)
     script = runpy.run_path(str(ROOT / "tests" / "typing" / f"{name}.py"))
     written, expected = (ast.dump(ast.parse(text)) for text in (script["STUB"].read_text(), script["write_stub"]()))
     assert written == expected
+
+
+def test_ops_are_imported_by_their_names():
+    """If not, run `python tests/typing/operator_imports.py`."""
+    script = runpy.run_path(str(ROOT / "tests" / "typing" / "operator_imports.py"))
+    written, expected = (text.splitlines() for text in (script["PACKAGE"].read_text(), script["write_imports"]()))
+    assert sorted(written) == sorted(expected)
 
 
 def test_operators_are_functions():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from programs import LEVELS, Array, interpreted
 
-from relex.dialects.errors import ArityError, DTypeError, OverlapError, RelexError, ShapeError, UnknownNameError
-from relex.runtime import VirtualMachine, build, cpu
+from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError, UnknownNameError
+from relex.runtime import build
 
 TWO = """
 func.func @main(%x: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<?xf32>) {
@@ -111,19 +111,6 @@ def test_results_in_one_memory(functions: Any):
         functions["main"](X, out=(memory[:6].reshape(2, 3), memory[5:7]))
     functions["main"](X, out=(memory[:6].reshape(2, 3), memory[6:8]))
     assert memory.tolist() == [1, 0, 3, 0, 5, 0, 2, -5, 0]
-
-
-def test_a_virtual_machine():
-    ex = build(TWO)
-    for vm in (VirtualMachine(ex, cpu()), VirtualMachine(ex)):
-        assert vm["relu"](X[0, :2]).tolist() == [1, 0]
-        assert list(vm) == list(ex)
-        assert len(vm) == len(ex)
-        assert str(vm.device) == "cpu(0)"
-    with pytest.raises(UnknownNameError, match="no function 'f'; there are main, relu, nothing, named"):
-        VirtualMachine(ex)["f"]
-    with pytest.raises(RelexError, match=r"expected the device cpu\(0\), found cpu\(1\)"):
-        cpu(1)
 
 
 @pytest.mark.parametrize(("function", "reason"), [

@@ -6,6 +6,7 @@ import importlib.util
 import linecache
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -110,9 +111,39 @@ def test_a_module_with_the_methods_of_tvms(tmp_path: Path, capsys: pytest.Captur
     assert copy.is_structurally_equivalent(program)
     with pytest.raises(DTypeError, match=r"IRModule.of expected a module, found str"):
         IRModule.of("main")  # pyright: ignore[reportArgumentType]
-    found = relax.VirtualMachine(tvm.compile(copy), tvm.cpu())["main"](floats(-1, 1))
-    assert isinstance(found, tvm.nd.NDArray)
-    np.testing.assert_array_equal(found.numpy(), [0, 1])
+    ex = tvm.compile(copy)
+    for vm in (relax.VirtualMachine(ex, tvm.cpu()), relax.VirtualMachine(ex)):
+        found = vm["main"](floats(-1, 1))
+        assert isinstance(found, tvm.nd.NDArray)
+        np.testing.assert_array_equal(found.numpy(), [0, 1])
+        assert list(vm) == list(ex)
+        assert len(vm) == len(ex)
+        assert str(vm.device) == "cpu(0)"
+    with pytest.raises(UnknownNameError, match="no function 'f'; there are main"):
+        relax.VirtualMachine(ex)["f"]
+
+
+make_machine: Any = relax.VirtualMachine
+EMPTY = "func.func @f() { return }"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tvm.cpu(1), r"^expected the device cpu\(0\), found cpu\(1\)$"),
+        (
+            lambda: make_machine(None, tvm.cpu()),
+            "^expected an executable, as 'build' makes one of a module, found None$",
+        ),
+        (lambda: make_machine(EMPTY), "^expected an executable, .*, found str$"),
+        (lambda: make_machine(parse_module(EMPTY)), "^expected an executable, as 'build' .*, found .*ModuleOp$"),
+        (lambda: make_machine(tvm.compile(EMPTY), "cuda"), r"^expected the device cpu\(0\), .* found 'cuda'$"),
+        (lambda: make_machine(tvm.compile(EMPTY), ""), r"^expected the device cpu\(0\), .* gives it, found ''$"),
+    ],
+)
+def test_wrong_devices_and_executables(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(RelexError, match=message):
+        call()
 
 
 def floats(*values: float) -> Array:

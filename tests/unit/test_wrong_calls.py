@@ -10,7 +10,6 @@ import pytest
 from xdsl.dialects.builtin import StringAttr, TensorType, f32
 from xdsl.utils.test_value import create_ssa_value
 
-from relex.dialects import parse_module
 from relex.dialects.errors import RelexError
 from relex.dialects.relex import (
     AddOp,
@@ -29,13 +28,12 @@ from relex.lowering import LegalizeOpsPass
 from relex.lowering.legalizations import legalizes
 from relex.passes import BindParamsPass
 from relex.passes.graph.canonicalization import simplifies
-from relex.runtime import CompileCache, VirtualMachine, build, c_function, cpu, register_func, set_threads
+from relex.runtime import CompileCache, build, c_function, register_func, set_threads
 from relex.tools import show
 
 PROGRAM = "func.func @f() { return }"
 
 make_cache: Any = CompileCache
-make_machine: Any = VirtualMachine
 any_function: Any = c_function
 any_program: Any = build
 any_number: Any = set_threads
@@ -49,11 +47,6 @@ show_any: Any = show
         (lambda: make_cache(None), "^expected the path of a folder, found None$"),
         (lambda: any_function(None, "f"), "^expected the path of a library, found None$"),
         (lambda: any_function("libm.so.6", None), "^expected the name of a function, found None$"),
-        (lambda: make_machine(None, cpu()), "^expected an executable, as 'build' makes one of a module, found None$"),
-        (lambda: make_machine(PROGRAM), "^expected an executable, .*, found str$"),
-        (lambda: make_machine(parse_module(PROGRAM)), "^expected an executable, as 'build' .*, found .*ModuleOp$"),
-        (lambda: make_machine(build(PROGRAM), "cuda"), r"^expected the device cpu\(0\), .* gives it, found 'cuda'$"),
-        (lambda: make_machine(build(PROGRAM), ""), r"^expected the device cpu\(0\), .* gives it, found ''$"),
         (
             lambda: any_program(BindParamsPass()),
             "^expected a module, found the pass 'bind-params'; called with a module",

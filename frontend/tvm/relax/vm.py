@@ -6,21 +6,23 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any
 
+from relex.dialects.exceptions import expect_kind
+from relex.frontend.tvm.devices import Device, as_device
 from relex.frontend.tvm.nd import as_nd
 from relex.runtime.compilation import build as build
 from relex.runtime.executable import Executable
-from relex.runtime.virtual_machine import Device
-from relex.runtime.virtual_machine import VirtualMachine as Machine
 
 
 class VirtualMachine(Mapping[str, Callable[..., Any]]):
     """An executable on a device, whose functions return arrays of type `NDArray`: `vm["main"](x).numpy()`."""
 
     def __init__(self, executable: Executable, device: Device | None = None):
-        self._machine = Machine(executable, device)
+        expect_kind(executable, Executable, "an executable, as 'build' makes one of a module")
+        self.executable = executable
+        self.device = as_device(device)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        function = self._machine[name]
+        function = self.executable[name]
 
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:
@@ -29,7 +31,7 @@ class VirtualMachine(Mapping[str, Callable[..., Any]]):
         return call
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._machine)
+        return iter(self.executable)
 
     def __len__(self) -> int:
-        return len(self._machine)
+        return len(self.executable)

@@ -1,12 +1,10 @@
-"""Executables on a device."""
+"""`tvm.cpu()`: the devices that programs run on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from relex.dialects.exceptions import DTypeError, RelexError, expect_kind, kind_of
-from relex.runtime.executable import CompiledFunction, Executable
+from relex.dialects.exceptions import DTypeError, RelexError, kind_of
 
 
 @dataclass(frozen=True)
@@ -35,21 +33,3 @@ def as_device(device: object) -> Device:
         return device or cpu()
     found = repr(device) if isinstance(device, str) else kind_of(device)
     raise DTypeError(f"expected the device cpu(0), as 'cpu()' gives it, found {found}")
-
-
-class VirtualMachine(Mapping[str, CompiledFunction]):
-    """An executable on a device: `VirtualMachine(ex, cpu())["main"](x)` is `ex["main"](x)`."""
-
-    def __init__(self, executable: Executable, device: Device | None = None):
-        expect_kind(executable, Executable, "an executable, as 'build' makes one of a module")
-        self.executable = executable
-        self.device = as_device(device)
-
-    def __getitem__(self, name: str) -> CompiledFunction:
-        return self.executable[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.executable)
-
-    def __len__(self) -> int:
-        return len(self.executable)
