@@ -22,7 +22,7 @@ dynamo: Any = import_module("torch._dynamo")
 tree: Any = import_module("torch.utils._pytree")
 opinfo: Any = import_module("torch.testing._internal.opinfo.core")
 
-DRAWN = 10
+DRAWN = 7
 """How many draws there are of each entry."""
 
 DTYPES = "float32 float64 bfloat16 float16 int8 int16 int32 int64 uint8 bool".split()
