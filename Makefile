@@ -102,9 +102,12 @@ nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NN
 torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch's own samples of its operators with PyTorch
 	$(BIN)/python -W ignore tests/torch/torch_samples.py --samples $(SAMPLES) $(if $(filter 10,$(SAMPLES)),--write)
 
-lint: $(STAMPS)/dev ## check style and format
+# The files in which words have been looked through.
+PLAIN := README.md docs benchmarks examples tests/README.md ':!docs/operators.md'
+lint: $(STAMPS)/dev ## check style, format and words
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python tests/unit/plain_words.py $(PLAIN)
 
 typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
 	$(BIN)/python tests/typing/check.py
