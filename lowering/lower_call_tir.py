@@ -121,7 +121,7 @@ def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
     dealloc.location = alloc.location
     block = result.op.parent_block()
     if block is None or block.last_op is None:
-        fail(result.op, "expected to stand in a function that returns")
+        fail(result.op, "expected to be in a function that returns")
     block.insert_op_before(dealloc, block.last_op)
     return alloc.memref
 

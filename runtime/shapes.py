@@ -90,4 +90,4 @@ def expect_memory(function: str, size: int) -> None:
     try:
         np.empty(size, np.uint8)
     except (MemoryError, ValueError) as e:
-        raise OutOfMemoryError(f"{function}() needs {size} bytes for values on the way, found no such memory") from e
+        raise OutOfMemoryError(f"{function}() cannot allocate {size} bytes for temporaries") from e

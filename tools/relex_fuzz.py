@@ -31,7 +31,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output", metavar="FOLDER", default="fuzz", help="where the files are written that show what is wrong (fuzz)"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the campaign in the folder")
+    parser.add_argument("--resume", action="store_true", help="continue the campaign in the folder")
     parser.add_argument("--replay", metavar="FILE", help="try the program of a file that was written before")
     parser.add_argument("--list", action="store_true", help="list the subjects")
     add_common_arguments(parser)

@@ -29,7 +29,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output", metavar="FILE.mlir", help="where the schedules are written (beside the program: NAME.tuned.mlir)"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the file that was written before")
+    parser.add_argument("--resume", action="store_true", help="continue with the file that was written before")
     parser.add_argument("--strict", action="store_true", help="tune the program as --strict compiles it")
     parser.add_argument("--approximate", action="store_true", help="tune the program as --approximate compiles it")
     add_options(parser, MODELS)

@@ -1,4 +1,4 @@
-"""Sketches of operators, which are not lowered because the code of the functions that they are fused into is known.
+"""Placeholders for operators whose fused kernel is cached.
 
 A sketch stands for the loop function of an operator: it has its arguments and the pattern by which operators are fused,
 but no loops. A function fused from sketches is looked up by the recipes of its operators. A sketch whose loops are

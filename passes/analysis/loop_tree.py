@@ -91,7 +91,7 @@ def name_of_block(block: BlockOp) -> str:
 def function_of(op: Operation) -> PrimFuncOp:
     """Return the loop function around `op`."""
     found = next((scope for scope in (op, *ancestors(op)) if type(scope) is PrimFuncOp), None)
-    return found or fail(op, "expected to stand in a 'tir.prim_func'")
+    return found or fail(op, "expected to be inside a 'tir.prim_func'")
 
 
 def loops_of(block: BlockOp) -> list[ForOp]:

@@ -253,7 +253,7 @@ def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp, nes
     scope = nest.parent_op()
     assert scope is not None
     if may_conflict(a, b, scope, [(first.variable, second.variable)]):
-        fail(a.block, f"expected each iteration of {label_of(first)} to use elements of {name_of(a.buffer)} of its own")
+        fail(a.block, f"expected each iteration of {label_of(first)} to use its own elements of {name_of(a.buffer)}")
 
 
 def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:

@@ -88,12 +88,12 @@ def _loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
     """Return the loops around a block from `loop` inwards; fail if a loop of the reduction is outside of them."""
     around = loops_of(block)
     if loop not in around:
-        fail(block, f"expected {name_of_block(block)} to stand in {label_of(loop)}")
+        fail(block, f"expected {name_of_block(block)} to be inside {label_of(loop)}")
     start = around.index(loop)
     reduce = variables_of_kind(block, IterKind.REDUCE)
     for outer in around[:start]:
         if outer.variable in reduce:
-            fail(outer, f"expected the loops of the reduction {name_of_block(block)} to stand in {label_of(loop)}, "
+            fail(outer, f"expected the loops of the reduction {name_of_block(block)} to be inside {label_of(loop)}, "
                         f"found {label_of(outer)} around it")  # fmt: skip
     return around[start:]
 

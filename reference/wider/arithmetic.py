@@ -1,4 +1,4 @@
-"""Functions of numbers that lie between two others: what any correct implementation may give."""
+"""Interval arithmetic: the results that a correct implementation may return."""
 
 from __future__ import annotations
 

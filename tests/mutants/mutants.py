@@ -44,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--fuzz", type=float, default=1, help="minutes of generated programs for survivors (1)")
     parser.add_argument("--no-proof", action="store_true", help="leave the proofs out")
     parser.add_argument("--list", action="store_true", help="print the edits and their tests, and try none")
-    parser.add_argument("--resume", action="store_true", help="go on with the campaign in the folder")
+    parser.add_argument("--resume", action="store_true", help="continue the campaign in the folder")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "mutants", help="a folder (build/mutants)")
     return parser
 

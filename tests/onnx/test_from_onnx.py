@@ -66,7 +66,8 @@ def looped() -> NodeProto:
 )
 def test_numbers_that_are_open(user: NodeProto, what: str) -> None:
     m = model([node("Shape", "x", "n", start=0, end=1), user], [value("x", FLOAT, ["batch", 4])], ["y"])
-    assert errors(m) == [f"net:/bags: error: {what} that is known at import, found batch; 'shapes' closes open sizes"]
+    expected = f"{what} that is known at import, found batch; fix dynamic sizes with `shapes=`"
+    assert errors(m) == [f"net:/bags: error: {expected}"]
     assert function(m, shapes={"batch": 3}) is not None
 
 

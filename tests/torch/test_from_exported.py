@@ -162,7 +162,7 @@ def counts(self: Any, x: Any) -> Any:
 
 
 def test_state_is_refused() -> None:
-    with pytest.raises(CompileError, match="'calls' changes in place: a program has no state"):
+    with pytest.raises(CompileError, match="in-place update of buffer 'calls' is not supported"):
         from_exported(exported(counts, torch.ones(2), calls=torch.zeros(1)))
 
 
