@@ -23,7 +23,7 @@ class Certificates:
     """The certificate that a run writes, and the one that it verifies."""
 
     options: CheckOptions | None
-    """Those of `--check-each`."""
+    """The options of `--check-each`."""
     path: str | None = None
     verified: Certificate | None = None
     verified_path: str = ""

@@ -137,7 +137,7 @@ def show_progress(text: str) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+    """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
     return run_tool("relex-fuzz", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)
 
