@@ -103,7 +103,7 @@ torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch
 	$(BIN)/python -W ignore tests/torch/torch_samples.py --samples $(SAMPLES) $(if $(filter 10,$(SAMPLES)),--write)
 
 # The files in which words have been looked through.
-PLAIN := README.md docs benchmarks examples frontend tools tests/README.md ':!docs/operators.md' ':!frontend/op.pyi'
+PLAIN := README.md docs benchmarks examples frontend lowering passes tools tests/README.md ':!docs/operators.md' ':!frontend/op.pyi'
 lint: $(STAMPS)/dev ## check style, format and words
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

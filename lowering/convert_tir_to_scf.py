@@ -286,7 +286,7 @@ class _Lowering:
                 builder = self._open_for(v.variable, self._extent(v.extent, reduction, builder), init, builder)
             elif v.kind is IterKind.SPATIAL:
                 value = self._values[v.variable] = self._copy(v.binding, reduction, builder)
-                if is_guarded(block):  # Loops may exceed the variable, as those of a split with a rest.
+                if is_guarded(block):  # Loops may exceed the variable, as in a split with a rest.
                     extent = self._extent(v.extent, reduction, builder)
                     exists = _insert(builder, arith.CmpiOp(value, extent, "ult"), init).result
                     builder = self._open_if(exists, init, builder)

@@ -345,7 +345,8 @@ def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
 
 
 def _pass_destinations(module: ModuleOp) -> None:
-    """Let callers allocate results whose sizes follow from those of the arguments, and pass them as destinations."""
+    """Let callers allocate results whose sizes follow from the sizes of the arguments, and pass them as
+    destinations."""
     calls = [
         op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))
     ]

@@ -94,7 +94,7 @@ class Sketches:
         self._operators = [_recipe(op) if isinstance(op, Operator) else None for op in _calls(module, Operator)]
 
     def _depends_on_loops(self, op: Operator, outline: Outline) -> bool:
-        """Return whether fusion looks at the loops of an operator, as it does at those of a product of copies."""
+        """Return whether fusion looks at the loops of an operator, as it does for a product of copies."""
         if outline.pattern is not OpPattern.OUT_ELEMENTWISE_FUSABLE:
             return False
         owners = (value.owner for value in op.operands)

@@ -133,7 +133,7 @@ def parts(
 
 
 def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
-    """Return the loop in the only consumer of a block's results along which it goes on with those of a loop."""
+    """Return the loop in the only consumer of a block's results along which it follows the elements of a loop."""
     op = schedule.block_op(block)
     variable = next(found.variable for found in loops_of(op) if named(found) == loop)
     written = element_written(op)

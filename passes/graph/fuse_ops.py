@@ -40,7 +40,7 @@ class FuseOpsPass(RelexPass):
 
     A call joins its post-dominator, together with everything in between; a result that more than one call outside needs
     becomes one of several results of its group. Nothing is computed twice. Constants stay outside, as arguments. A
-    group that another pass made grows in the same way: it is taken apart and formed again.
+    group that another pass made grows in the same way: it is dissolved and formed again.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
@@ -153,7 +153,7 @@ class _Fusion:
         return widest(self._pattern_of_callee(step.callee.root_reference.data) for step in steps)
 
     def _steps(self, op: Operation) -> list[CallTirOp]:
-        """Return the calls that an op stands for: itself, or those of a group; empty for all other ops."""
+        """Return the calls that an op stands for: itself, or the calls of a group; empty for all other ops."""
         if isinstance(op, CallTirOp):
             return [op]
         callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
@@ -174,7 +174,7 @@ class _Fusion:
         return self._patterns[name]
 
     def _outline(self, ops: Sequence[Operation]) -> CallOp:
-        """Move a group into a function, or reuse that of an equal group; return the call."""
+        """Move a group into a function, or reuse the function of an equal group; return the call."""
         primitive = Primitive()
         names: list[str] = []
         for op in ops:

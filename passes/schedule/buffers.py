@@ -135,7 +135,7 @@ def _shift(
 def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineMap) -> None:
     """
     Change the layout of a local buffer that a block uses: each element moves to where the map sends its indices. The
-    new buffer is large enough for all these places. Sizes that are only known at run time must be those of dimensions
+    new buffer is large enough for all these places. Sizes that are only known at run time must be sizes of dimensions
     that the map puts somewhere as they are. Blocks that address it by quotients or remainders of sums of loops are
     rebound, with one variable per loop, where that eliminates them.
     """

@@ -101,7 +101,7 @@ def _written_element(block: BlockOp) -> tuple[SSAValue, Element]:
 
 
 def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
-    """Fail if a reduction shares loops of its own with its consumers, which would then see partial results."""
+    """Fail if a reduction shares its own loops with its consumers, which would then see partial results."""
     shared = {loop.variable for loop in loops_around(other)}
     if variables_of_kind(block, IterKind.REDUCE) & shared:
         fail(block, f"expected the loops of the reduction {name_of_block(block)} around it alone")

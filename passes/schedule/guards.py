@@ -41,7 +41,7 @@ from relex.passes.schedule.table import primitive
 
 @primitive(UnguardOp)
 def unguard(block: BlockOp) -> None:
-    """Remove the guard of a block whose additional iterations stay in bounds, and write elements of their own.
+    """Remove the guard of a block whose additional iterations stay in bounds, and write separate elements.
 
     No other block writes the additional elements, so they had no defined contents.
     """

@@ -90,8 +90,8 @@ def _reason_to_keep(a: BlockAccess, b: BlockAccess, nest: ForOp) -> str | None:
 
 
 def _belong_together(a: BlockAccess, b: BlockAccess, nest: ForOp) -> bool:
-    """Return whether accesses of a block, one of them in its init, only meet for the same values of its spatial
-    variables. The init then comes first in any order of the loops."""
+    """Return whether accesses of a block, one of them in its init, only reach the same element for the same values of
+    its spatial variables. The init then comes first in any order of the loops."""
     spatial = [(v.variable, v.variable) for v in a.block.iter_vars if v.kind is IterKind.SPATIAL]
     first, second = (Place(x.access.op, x.access.indices, tuple(map(index_of, x.access.indices))) for x in (a, b))
     scope = lifetime(a.buffer, nest.parent_op() or nest)
