@@ -34,7 +34,7 @@ MOVED = {
 
 
 def new_path(old: str) -> str | None:
-    """Return the path that has replaced one, which may be that of a module in a package that has moved."""
+    """Return the path that has replaced one, which may be the path of a module in a package that has moved."""
     for package, new in MOVED.items():
         if old == package or old.startswith(f"{package}."):
             return new + old.removeprefix(package)

@@ -67,7 +67,7 @@ def bounds_of_terms(block: BlockOp) -> list[Bound]:
         if (bounds := _bounds(padded)) and _is_finite(other.buffer, function_of(block)):
             return bounds
     fail(block, f"expected {name_of_block(block)} to add products of padding with numbers that are known to be finite, "
-                f"such as inputs with '{FINITE_ATTR}'")  # fmt: skip
+                f"as in inputs with '{FINITE_ATTR}'")  # fmt: skip
 
 
 def loops_with_padding(block: BlockOp, least: float) -> list[ForOp]:

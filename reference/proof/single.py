@@ -14,7 +14,7 @@ P = 2**BITS - 1
 """The prime."""
 
 FIRST, SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
-"""Odd factors that mix bits, those of MurmurHash3."""
+"""Odd factors that mix bits, from MurmurHash3."""
 
 CONSTANT, SUM = 1 << 61, 1 << 62
 """The bits of a term that say that it is a number, and a sum in any order."""
@@ -58,7 +58,7 @@ def _mixed(word: int, key: int) -> int:
 
 
 def permuted(word: Any, key: Any) -> Any:
-    """Permute the numbers of 61 bits. A word that is not that of a chain becomes one first: sums and numbers get
+    """Permute the numbers of 61 bits. A word that is not the word of a chain becomes one first: sums and numbers get
     others. Words may be an array, too."""
     residue = (word ^ ((word >> BITS) * FIRST)) & P
     residue = (residue ^ (residue >> 31)) * key & P

@@ -40,7 +40,7 @@ class Exactness(Enum):
     NUMBERS = auto()
     """In every number and in the sign of every zero; a NaN may differ in sign and payload."""
     BITS = auto()
-    """In every bit, including those of NaN: elements are moved or compared, or only change their sign."""
+    """In every bit, including the bits of NaN: elements are moved or compared, or only change their sign."""
 
 
 Evaluated = TypeVar("Evaluated", Array, tuple[Array, ...])
@@ -79,7 +79,8 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" in vars(cls) and cls.assembly_format is None and cls.print is Operation.print:
-            # Not an `assembly_format`: xDSL parses those of all operators at once, half of the time to import them.
+            # Not an `assembly_format`: xDSL parses the formats of all operators at once, half of the time to import
+            # them.
             cls.parse, cls.print = _parse, _print
         if "evaluate" in vars(cls):
             cls.evaluate = _as_defined(cls.evaluate)

@@ -74,7 +74,7 @@ class Pool(SlidingWindows, ABC):
 
     @property
     def window_axes(self) -> Shape:
-        """The dimensions of a window, among those of all windows."""
+        """The dimensions of a window, among the dimensions of all windows."""
         return tuple(range(-self.RANK, 0))
 
 
@@ -174,7 +174,7 @@ class MaxPool1dOp(MaxPool):
 class MaxPool1dWithIndicesOp(MaxPoolWithIndices):
     """
     The maximum of each window, as `relex.max_pool1d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
     position -1.
 
     ```mlir
@@ -208,7 +208,7 @@ class MaxPool2dOp(MaxPool):
 class MaxPool2dWithIndicesOp(MaxPoolWithIndices):
     """
     The maximum of each window, as `relex.max_pool2d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
     position -1.
 
     ```mlir
@@ -242,7 +242,7 @@ class MaxPool3dOp(MaxPool):
 class MaxPool3dWithIndicesOp(MaxPoolWithIndices):
     """
     The maximum of each window, as `relex.max_pool3d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
     position -1.
 
     ```mlir

@@ -34,7 +34,7 @@ _EFFECTS = {
 @irdl_op_definition
 class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
     """
-    A region of pure ops that form a graph: their order carries no meaning beyond that of its edges. Only the values
+    A region of pure ops that form a graph: their order carries no meaning beyond its edges. Only the values
     that `relex.output` lists are visible outside. Side effects go between dataflow blocks.
 
     ```mlir

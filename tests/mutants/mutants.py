@@ -4,9 +4,9 @@ Mutation testing: are small mistakes in the compiler noticed?
     python tests/mutants/mutants.py --seed 1 --count 60
 
 makes wrong edits, one at a time, in a copy of the checkout, and runs the tests of the edited file until one fails.
-Edits that no test notices meet generated programs (`relex-fuzz`) for a minute, then proofs (`--check-each=proof`) of
-the programs of the lit tests. What survives is reported: a test is missing, or the edit changes nothing, which
-`equivalent.txt` then explains.
+Edits that no test notices are tried on generated programs (`relex-fuzz`) for a minute, then on proofs
+(`--check-each=proof`) of the programs of the lit tests. What survives is reported: a test is missing, or the edit
+changes nothing, which `equivalent.txt` then explains.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Trial:
         return verdict
 
     def batches(self, mutant: Mutant) -> list[Tests]:
-        """Return the tests of the edited file, nearest first; those of lit, which are quick, before others."""
+        """Return the tests of the edited file, nearest first; lit tests, which are quick, before others."""
         found = self.covering.tests(self.tree.root / mutant.file, mutant.function)
         found.sort(key=lambda pair: (pair[0], pair[1].suffix == ".py"))
         batches: list[Tests] = []

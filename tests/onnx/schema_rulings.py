@@ -1,6 +1,6 @@
 """Where relex is right although `onnx.reference`, or ONNX Runtime, computes something else: an open table.
 
-A row has the operators that it is for, when it holds, and why the results of relex are those of the standard, or why
+A row has the operators that it is for, when it holds, and why the results of relex are right by the standard, or why
 the standard leaves open what they are. Rows hold as seldom as possible: what they hold for is not compared.
 """
 

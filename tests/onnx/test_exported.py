@@ -1,4 +1,4 @@
-"""What `torch.onnx.export` writes for networks with an open batch: names, expansions, splits, resizing."""
+"""What `torch.onnx.export` writes for networks with a dynamic batch: names, expansions, splits, resizing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pads whose widths are computed from open sizes, as U-Nets of PyTorch have them."""
+"""Pads whose widths are computed from dynamic sizes, as U-Nets of PyTorch have them."""
 
 from __future__ import annotations
 

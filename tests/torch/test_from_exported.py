@@ -281,7 +281,7 @@ def test_the_table_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_causal_mask_over_earlier_keys() -> None:
-    """The diagonal of a mask is an open size, the number of keys of earlier calls."""
+    """The diagonal of a mask is a dynamic size, the number of keys of earlier calls."""
 
     def masked(self: Any, queries: Any, keys: Any) -> Any:
         new, all_ = queries.size(0), keys.size(0)

@@ -381,7 +381,7 @@ def plus(a: te.Tensor, b: te.Tensor) -> te.Tensor:
 
 
 def differences(a: te.Tensor) -> list[te.Tensor]:
-    """Those of neighbours, and all rows twice."""
+    """Differences of neighbours, and all rows twice."""
     rows, columns = a.shape
     neighbours = te.compute((rows - 1, columns), lambda i, j: a[i + 1, j] - a[i, j], name="neighbours")
     return [neighbours, te.compute((rows, 2, columns), lambda i, _, k: a[i, k], name="twice")]

@@ -1155,7 +1155,7 @@ tir.prim_func @not_finite(%X: memref<5xf32>, %W: memref<3xf32>) outs(%Y: memref<
   }
 }
 schedule.sequence for @not_finite {
-  // expected-error @+1 {{'schedule.skip_padding' op expected @Y to add products of padding with numbers that are known to be finite, as those of inputs with 'relex.finite'}}
+  // expected-error @+1 {{'schedule.skip_padding' op expected @Y to add products of padding with numbers that are known to be finite, as in inputs with 'relex.finite'}}
   schedule.skip_padding @r
 }
 

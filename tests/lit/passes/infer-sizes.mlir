@@ -94,7 +94,7 @@ func.func @open_one(%x: tensor<?xf32> {relex.dims = ["1"]}, %y: tensor<5xf32>) -
 
 func.func @unknown(%x: tensor<?xf32>, %i: tensor<1xi64>) -> tensor<?xf32> {
   %n = "test.op"() : () -> index
-  // expected-error@+1 {{'relex.alloc_tensor' op expected sizes that follow from those of the arguments, found %n}}
+  // expected-error@+1 {{'relex.alloc_tensor' op expected sizes that follow from the sizes of the arguments, found %n}}
   %y = relex.alloc_tensor sizes(%n) : tensor<?xf32>
   func.return %y : tensor<?xf32>
 }
