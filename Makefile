@@ -46,7 +46,7 @@ quick-tests: $(STAMPS)/relex $(STAMPS)/quick
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
 
-# These two run the fast tests in environments of their own, which have only the packages that those tests need.
+# These two run the fast tests in separate environments, which have only the packages that those tests need.
 OTHER_XDSL := 0.74
 quick-xdsl: ## run the fast tests with another version of xDSL, XDSL=0.74
 	@$(MAKE) --no-print-directory VENV=$(VENV)/xdsl-$(or $(XDSL),$(OTHER_XDSL)) XDSL=$(or $(XDSL),$(OTHER_XDSL)) quick-tests

@@ -1,7 +1,7 @@
 """Refuse words that only this project would use, and say what to write instead.
 
-Looked at are pages without their code blocks, comments and docstrings, and in the source also other strings, which are
-messages. Other strings of tests are left out: most are programs. `make lint` looks at all files:
+Looked at are pages without their code blocks, comments and docstrings, comments of MLIR, and in the source also other
+strings, which are messages. Other strings of tests are left out: most are programs. `make lint` looks at all files:
 
     python tests/unit/plain_words.py                # all files
     python tests/unit/plain_words.py docs lowering  # some
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORDS = {
     r"open (size|batch|number|length|width|shape|dimension|extent)(e?s)?": "dynamic, or only known at run time",
     r"(size|batch|length|dimension|heads|shape|images)s? (that |which )?(is|are|may be|stays?|left) open": "dynamic",
-    r"closes? (it|them|(the |open )?sizes)": "fix the size with `shapes=`",
+    r"shapes['`] closes?|closes? (the |open )?sizes": "fix the size with `shapes=`",
     r"(those|that) of": "repeat the noun, or rewrite the sentence",
     r"nothing but": "only",
     r"made up": "random, or generated",
@@ -47,7 +47,7 @@ NOT_OURS = ("CHANGELOG.md", "docs/onnx-operators.md", "tests/script/", "tests/er
 OURS = Path(__file__).relative_to(ROOT).as_posix()
 
 _EACH = {re.compile(rf"(?i)\b(?:{word})\b".replace(" ", r"\s+")): better for word, better in WORDS.items()}
-_ANY = re.compile("|".join(WORDS).replace(" ", r"""[\s#"'fr]+"""))
+_ANY = re.compile("|".join(WORDS).replace(" ", r"""[\s#/"'fr]+"""))
 """What finds all of them fast in a file in lower case, and some that are no prose."""
 _CODE_OF_A_PAGE = re.compile(r"^ *```.*?^ *```|`[^`]+`", re.MULTILINE | re.DOTALL)
 _TEXT_OF_A_PROGRAM = re.compile(
@@ -56,6 +56,7 @@ _TEXT_OF_A_PROGRAM = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _MARKS = re.compile(r"""^ *[#fr]*["']*|["']*$""")
+_COMMENT = re.compile(r" *//(?! *[A-Z][-A-Z\d_]*:| *expected-| *\^)")
 
 
 class Found(NamedTuple):
@@ -86,6 +87,12 @@ def text_of_program(program: str, *, messages: bool = True) -> str:
     return "".join([*parts, blank(program[end:])])
 
 
+def text_of_mlir(program: str) -> str:
+    """Return a test or an example in MLIR with blanks for all but comments. What tools are to print is no comment."""
+    lines = program.splitlines(keepends=True)
+    return "".join(line.replace("//", "  ", 1) if _COMMENT.match(line) else blank(line) for line in lines)
+
+
 def refused(text: str) -> Iterator[Found]:
     """Yield the words of a text that are refused, in the order of `WORDS`."""
     for word, better in _EACH.items():
@@ -95,8 +102,11 @@ def refused(text: str) -> Iterator[Found]:
 
 def text_of(name: str, contents: str) -> str:
     """Return the prose of a file."""
-    has_programs = name.startswith(("tests/", "examples/", "benchmarks/"))
-    return text_of_page(contents) if name.endswith(".md") else text_of_program(contents, messages=not has_programs)
+    if name.endswith(".md"):
+        return text_of_page(contents)
+    if name.endswith(".mlir"):
+        return text_of_mlir(contents)
+    return text_of_program(contents, messages=not name.startswith(("tests/", "examples/", "benchmarks/")))
 
 
 def refused_in(name: str, contents: str) -> Iterator[Found]:
@@ -106,11 +116,11 @@ def refused_in(name: str, contents: str) -> Iterator[Found]:
 
 
 def files(below: Iterable[str]) -> Iterator[str]:
-    """Yield the pages and Python files of the project, or those in some folders, by their names in it."""
+    """Yield the pages, Python and MLIR files of the project, or of some folders, by their names in it."""
     command = ["git", "ls-files", "-z", "--", *below]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     for name in names.stdout.split("\0"):
-        if name.endswith((".md", ".py", ".pyi")) and not name.startswith(NOT_OURS) and name != OURS:
+        if name.endswith((".md", ".mlir", ".py", ".pyi")) and not name.startswith(NOT_OURS) and name != OURS:
             yield name
 
 

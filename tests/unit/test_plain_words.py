@@ -39,6 +39,11 @@ def test_pages_without_their_code() -> None:
     assert [*refused_in("docs/a.md", text)] == [Found(9, "Nothing but", BETTER)]
 
 
+def test_comments_of_mlir() -> None:
+    text = "// RUN: nothing but\n// CHECK-NEXT: nothing but\n// It holds nothing\n// but %c.\ncall // nothing but\n"
+    assert [*refused_in("tests/lit/a.mlir", text)] == [Found(3, "nothing but", BETTER)]
+
+
 @pytest.mark.parametrize("word", ["the open sizes", "a batch that is open", "those of x", "They suit.", "values meet"])
 def test_words(word: str) -> None:
     assert [*refused_in("docs/a.md", word)]

@@ -1311,7 +1311,7 @@ schedule.sequence for @passed {
 
 // -----
 
-// A running sum: an element is handed on from one iteration to the next.
+// A running sum: an element is carried from one iteration to the next.
 
 tir.prim_func @handed_on(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %T = tir.alloc_buffer : memref<9xf32>
@@ -1333,7 +1333,7 @@ schedule.sequence for @handed_on {
 
 // -----
 
-// Conditions that are not those of one block.
+// Conditions that do not belong to one block.
 
 tir.prim_func @conditions(%X: memref<8xf32>, %c: i1) outs(%Y: memref<8xf32>) {
   tir.for %i @i in (8) {
@@ -1658,7 +1658,7 @@ schedule.sequence for @order_of_results {
 
 // -----
 
-// A value that is computed in the loop that the block stands in.
+// A value that is computed in the loop around the block.
 tir.prim_func @a_value_in_the_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %one = arith.constant 1.0 : f32
   %T = tir.alloc_buffer : memref<8xf32>
@@ -1785,7 +1785,7 @@ schedule.sequence for @the_last_one {
 
 // -----
 
-// @Y reads what @T writes in other iterations of the loop around both, and for %vo = 1 that of the previous one.
+// @Y reads what @T writes in other iterations of the loop around both, and for %vo = 1 in the previous one.
 tir.prim_func @written_later(%X: memref<4xf32>) outs(%Y: memref<2x4xf32>, %Z: memref<2x4xf32>)
     attributes {tir.noalias} {
   %c0 = arith.constant 0 : index

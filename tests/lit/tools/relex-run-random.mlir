@@ -1,4 +1,4 @@
-// Arguments that are made up are the same ones each time, at every level; others may be given.
+// Random arguments are the same ones each time, at every level; others may be given.
 
 // RUN: relex-run %s --random > %t.1 && relex-run %s --random --level core > %t.2 && cmp %t.1 %t.2
 // RUN: python -c "import numpy as np; np.save('%t.i.npy', np.int64([2, 0, 2]))"
