@@ -33,10 +33,13 @@ class FuseOpsPass(RelexPass):
     of `annotate-op-pattern`; functions without one are analyzed when they are called. `fuse-tir` makes one loop
     function of each group.
 
-    A matrix product takes in elementwise consumers of its result, a reduction elementwise producers of its operands;
-    elementwise, broadcast and injective functions join each other; opaque ones, and all other ops, stay where they are.
-    A group has at most one product or reduction. A product also takes in the transposition of an operand, as in
-    `q @ k.T`, after which its terms are not contiguous any more: it reads them better where they come from.
+    What joins:
+
+    * A matrix product takes in elementwise consumers of its result, and the transposition of an operand, as in
+      `q @ k.T`, after which its reduction axis is not contiguous any more: it reads the operand better from its source.
+    * A reduction takes in elementwise producers of its operands.
+    * Elementwise, broadcast and injective functions join each other.
+    * Opaque functions, and all other ops, stay where they are. A group has at most one product or reduction.
 
     A call joins its post-dominator, together with everything in between; a result that more than one call outside needs
     becomes one of several results of its group. Nothing is computed twice. Constants stay outside, as arguments. A

@@ -39,11 +39,14 @@ class OutliningPass(RelexPass, ABC):
     once, in order of use and with the names that the pattern gives. Their results are the results of the last op,
     followed by the values that the pattern marks as `output()`.
 
-    A match is only outlined if that does not change what the program does, or how often: its ops are in one block, pure
-    and without regions, with tensors as operands and results; values that are not outputs are used inside only; and no
-    op between them depends on one of them while another depends on it. Each op ends up in one function at most; matches
-    that end last take precedence. Functions that are already marked are skipped, so running the pass again changes
-    nothing.
+    A match is only outlined if that does not change what the program does, or how often:
+
+    * its ops are in one block, pure and without regions, with tensors as operands and results;
+    * values that are not outputs are used inside only;
+    * no op between them depends on one of them while another depends on it.
+
+    Each op ends up in one function at most; matches that end last take precedence. Functions that are already marked
+    are skipped, so running the pass again changes nothing.
     """
 
     pattern: ClassVar[Pattern]

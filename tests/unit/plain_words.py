@@ -25,7 +25,7 @@ WORDS = {
     r"made up": "random, or generated",
     r"(stand|stands|standing|stood) in": "be in, be inside, or replace",
     r"of (its|their) own(?! \w)": "its own, or separate",
-    r"of (its|their) own (and|as|by|for|from|if|in|is|that|to|where|which|with|without)": "its own, or separate",
+    r"of (its|their) own (after|and|as|before|by|for|from|if|in|is|that|to|where|which|with|without)": "separate",
     r"so many": "n, or a number of",
     r"(take|takes|taken|taking|took) apart": "split, or parse",
     r"(go|goes|going|went) on with": "continue",
