@@ -46,7 +46,7 @@ quick-tests: $(STAMPS)/relex $(STAMPS)/quick
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
 
-# These two run the fast tests in environments of their own, which have only the packages that those tests need.
+# These two run the fast tests in separate environments, which have only the packages that those tests need.
 OTHER_XDSL := 0.74
 quick-xdsl: ## run the fast tests with another version of xDSL, XDSL=0.74
 	@$(MAKE) --no-print-directory VENV=$(VENV)/xdsl-$(or $(XDSL),$(OTHER_XDSL)) XDSL=$(or $(XDSL),$(OTHER_XDSL)) quick-tests
@@ -104,9 +104,12 @@ nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NN
 torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch's own samples of its operators with PyTorch
 	$(BIN)/python -W ignore tests/torch/torch_samples.py $(DRAWN)
 
-lint: $(STAMPS)/dev ## check style and format
+# All files but those with docstrings of elementwise operators.
+PLAIN := . ':!docs/operators.md' ':!frontend/op.pyi' ':!relex_dialects/relex/bits.py' ':!relex_dialects/relex/comparison.py'
+lint: $(STAMPS)/dev ## check style, format and words
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python tests/unit/plain_words.py $(PLAIN)
 
 typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
 	$(BIN)/python tests/typing/check.py

@@ -25,7 +25,7 @@ An ML compiler: graphs of tensor operators and loop functions become native code
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run a tool on its arguments (those of the process by default) and return the exit code."""
+    """Run a tool on its arguments (the process's arguments by default) and return the exit code."""
     parser = argparse.ArgumentParser(
         "python -m relex", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -58,7 +58,7 @@ def measure(options: argparse.Namespace) -> Results:
         able = [title for title in able if CONTENDERS[title].cut is not None]
     chosen = [title for title in able if title in (options.contenders or able)]
     workers = {title: Worker(partial(ContenderHost, title)) for title in chosen}
-    # The limits are those of one core.
+    # The limits hold for one core.
     limits = Worker(LimitHost) if options.threads == 1 else None
     rows = fnmatch.filter(ROWS, options.rows)
     for row in rows:

@@ -6,13 +6,13 @@ linear if its time per op is the same in all columns. `--sizes` sets other numbe
 `--model` prints the time of each pass in the default compilation of one model, from text to callable; without a file it
 compiles the perceptron of the examples. `--passes` prints a table of all passes that take 1 % or more of the time of
 some program, with the milliseconds and the share in each: of the networks of the examples and, if the package onnx is
-installed, of those of `benchmarks.models` that are named. `--cache` prints the seconds of `build` for the same networks
-where no kernel is known, where all are in memory, and where all are in files, and the time on the clock where none is
-known. `--operators` prints microseconds per operator in graphs of that many operators. All other times are processor
-times, so other programs do not count.
+installed, of the networks of `benchmarks.models` that are named. `--cache` prints the seconds of `build` for the same
+networks where no kernel is known, where all are in memory, and where all are in files, and the time on the clock where
+none is known. `--operators` prints microseconds per operator in graphs of that many operators. All other times are
+processor times, so other programs do not count.
 
 `--builds` prints a table of whole builds: processor and wall time, the share of each stage, and peak memory as a
-multiple of the weights, for networks and files, and for graphs of so many operators, as `equal:300`;
+multiple of the weights, for networks and files, and for graphs of a given number of operators, as `equal:300`;
 `benchmarks.stages` says more.
 """
 
@@ -205,8 +205,8 @@ def pass_times(program: ModuleOp) -> dict[str, float]:
 
 def print_passes(title: str, programs: Mapping[str, ModuleOp], cell: Callable[[str, float, float], str]) -> None:
     """Print a row for each pass that takes 1 % of the time of some program, and a column for each program: what `cell`
-    returns for the name of a program, the seconds of the pass and those of all passes. The best of three runs count,
-    after one."""
+    returns for the name of a program, the seconds of the pass and the seconds of all passes. The best of three runs
+    count, after one."""
     found = {
         name: min([pass_times(program) for _ in range(4)][1:], key=lambda times: sum(times.values()))
         for name, program in programs.items()
@@ -274,7 +274,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 10_000], help="numbers of ops")
     parser.add_argument("--passes", nargs="*", metavar="NETWORK", help="print the shares of all passes")
     parser.add_argument("--cache", nargs="*", metavar="NETWORK", help="print what known kernels save")
-    parser.add_argument("--operators", type=int, nargs="+", help="print the times of passes for graphs of so many")
+    parser.add_argument("--operators", type=int, nargs="+", help="print the times of passes for graphs of this size")
     parser.add_argument("--builds", nargs="*", metavar="PROGRAM", help="print the stages of whole builds")
     parser.add_argument("--model", type=Path, nargs="?", const=MODEL, help="compile this model instead")
     arguments = parser.parse_args()

@@ -25,7 +25,7 @@ def peak_memory() -> int:
 
 
 def forget_peak() -> None:
-    """Let the peak be that of the memory from now on, where the system can do so."""
+    """Measure the peak of the memory from now on, where the system can do so."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

@@ -1,6 +1,6 @@
 """Scheduled kernels of the lit tests against the peak of the machine and against NumPy, on one thread.
 
-The peak is that of the benchmark suite, measured again for each row. A kernel is called many times from native code to
+The peak is measured as in the benchmark suite, again for each row. A kernel is called many times from native code to
 hide the cost of a call from Python. All times are processor times, so other programs do not count. `--seconds` sets the
 time for each row.
 """

@@ -60,7 +60,8 @@ def network(name: str, pixels: int | None = None, seed: int = 0) -> Any:
 
 
 def _weights(shape: Any, positive: bool, random: np.random.Generator) -> Any:
-    """Return weights that keep the scale of what they are applied to: those of kernels, else numbers around 1 or 0."""
+    """Return weights that keep the scale of what they are applied to: the weights of kernels, else numbers around 1 or
+    0."""
     sizes = [int(size) for size in shape]
     if len(sizes) > 1:
         array = random.normal(0, np.sqrt(2 / prod(sizes[1:])), sizes)
@@ -151,7 +152,7 @@ def layers() -> Iterator[tuple[str, tuple[int, ...], Callable[[], Any]]]:
 @dataclass(frozen=True)
 class Block:
     """A block of a transformer in the form in which PyTorch's exporter writes it: the sizes of the batch and of the
-    sequence are open, and shapes are computed in the graph. It has self-attention and two dense layers."""
+    sequence are dynamic, and shapes are computed in the graph. It has self-attention and two dense layers."""
 
     width: int
     heads: int
@@ -232,7 +233,7 @@ class Block:
         ]
 
     def _head(self, name: str, source: str) -> list[Any]:
-        """Project to the heads of queries, keys or values, and append these to those of earlier calls. Keys are
+        """Project to the heads of queries, keys or values, and append these to the ones from earlier calls. Keys are
         transposed."""
         is_cached = self.is_causal and name in "kv"
         order, result = ([0, 2, 3, 1], "kt") if name == "k" and not is_cached else ([0, 2, 1, 3], name)
@@ -247,7 +248,7 @@ class Block:
         ]
 
     def _mask(self) -> list[Any]:
-        """A token sees those of earlier calls, and those of this one up to itself."""
+        """A token sees the tokens of earlier calls, and of this call up to itself."""
         return [
             _node("Shape", "past_k", "past_shape"),
             _node("Gather", "past_shape two", "past"),

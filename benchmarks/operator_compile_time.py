@@ -1,6 +1,6 @@
 """Compile time of each operator where one axis of its operands has 16, 256 and 4096 elements.
 
-The operators and their axes are those of the tests, `tests/unit/operator_sizes.py`. For each size the columns are the
+The operators and their axes come from the tests, `tests/unit/operator_sizes.py`. For each size the columns are the
 operations of the core level, counted once for each copy that LLVM is told to make by unrolling loops; the kilobytes of
 object code; and the processor time in milliseconds from the module to object code. None of them should grow with large
 sizes; operators for which one does are marked `grows`. `--operators` selects some by a pattern, `--sizes` sets other

@@ -66,7 +66,7 @@ LOWEST = 1e-2
 def roofline(rows: Rows) -> str:
     """Plot a dot for each row with multiply-adds: how many of them it does for a byte, as a multiple of those at which
     arithmetic takes as long as memory traffic, and the share of the peak that relex reaches. The traffic of a row is
-    that of the cache its data fit into, so that one roof covers all rows."""
+    the traffic of the cache that its data fit into, so that one roof covers all rows."""
 
     def x(intensity: float) -> float:
         return LEFT + ROOF_WIDTH * log10(min(max(intensity, FEWEST), MOST) / FEWEST) / log10(MOST / FEWEST)

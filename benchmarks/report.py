@@ -62,7 +62,7 @@ def percent(share: float | None) -> str:
 
 
 def ratio_table(rows: Rows) -> str:
-    """Return a table of relex's times, and those of the others as multiples."""
+    """Return a table of relex's times, and the other times as multiples."""
     titles = rivals(rows.values())
 
     def cells(name: str, row: Comparison) -> Iterator[str]:

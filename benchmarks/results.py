@@ -73,7 +73,7 @@ class Comparison:
         return None if rival is None else self.ratio(rival)
 
     def medians_of_limits(self) -> tuple[float, float] | None:
-        """Return the medians of the limits in seconds: that of arithmetic, and that of memory traffic."""
+        """Return the medians of the limits in seconds: arithmetic first, then memory traffic."""
         if not self.limits:
             return None
         arithmetic, traffic = (median(column) for column in zip(*self.limits, strict=True))

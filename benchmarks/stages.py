@@ -1,8 +1,8 @@
-"""Where the time of a build goes: a row for each program, which is built in a process of its own, without the cache.
+"""Where the time of a build goes: a row for each program, which is built in a separate process, without the cache.
 
 `python -m benchmarks.stages PROGRAM` prints the row of one as JSON. A program is the path of a file, the name of a
-network of `benchmarks.models` or of the examples, or a graph of so many operators: `chain:300`, `fan:300`, `equal:300`
-(layers that are alike) or `distinct:300`.
+network of `benchmarks.models` or of the examples, or a graph with a number of operators: `chain:300`, `fan:300`,
+`equal:300` (layers that are alike) or `distinct:300`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def groups() -> dict[str, str]:
 
 
 def layers(count: int, is_distinct: bool) -> ModuleOp:
-    """Return a graph of about `count` operators: dense layers with constants of their own, of equal or other sizes."""
+    """Return a graph of about `count` operators: dense layers, each with its own constants, of equal or other sizes."""
     from relex.frontend import BlockBuilder, Var, const, op
 
     rng = np.random.default_rng(0)
@@ -173,7 +173,7 @@ def measure(name: str) -> Row:
 
 
 def measured(name: str) -> Row:
-    """Build a program in a process of its own. Raises `CalledProcessError` if that fails."""
+    """Build a program in a separate process. Raises `CalledProcessError` if that fails."""
     command = [sys.executable, "-m", "benchmarks.stages", name]
     return Row(**json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
 

@@ -6,16 +6,16 @@
     python -m benchmarks.torch_models FOLDER --torch-compile        # its times, too
 
 A model is a Python file as KernelBench has them: a class `Model`, `get_init_inputs()`, which returns the arguments of
-its constructor, and `get_inputs()`, which returns those of a call. It runs in eval mode, in a process of its own with a
-time limit.
+its constructor, and `get_inputs()`, which returns the arguments of a call. It runs in eval mode, in a separate process
+with a time limit.
 
 The sizes are reduced, so that each takes seconds. Integers that the file assigns to names at its top level are halved
 until they are at most 8, those whose names contain "batch" until they are at most 2. Where eager PyTorch does not run
 such a model, larger limits are tried: 32 and 2, 128 and 2, 32 for both, and none. Integers inside functions and classes
 stay as they are.
 
-A result is right if the largest difference from that of eager PyTorch is at most a thousandth of its largest element,
-or of 0.1 where all are smaller: results that should be zero may have rounding errors.
+A result is right if the largest difference from the result of eager PyTorch is at most a thousandth of its largest
+element, or of 0.1 where all are smaller: results that should be zero may have rounding errors.
 What was found is in a file, and not done once more, unless `--again` is given: an interrupted run goes on.
 """
 
@@ -200,7 +200,7 @@ def examine(file: Path, imports: bool, torch_compile: bool, report: Callable[[Fo
 
 
 def child(file: Path, imports: bool, torch_compile: bool, connection: Any) -> None:
-    """Examine a model in a process of its own."""
+    """Examine a model in a separate process."""
     last: Found = {"name": file.stem, "seconds": {}}
 
     def report(found: Found) -> None:

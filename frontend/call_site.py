@@ -47,7 +47,7 @@ def shown_path(file: str) -> str:
 
 
 def refuse(message: str, place: FileLineColLoc | None = None) -> NoReturn:
-    """Raise a `CompileError` that shows the user's source line: that of the current call, or of another place."""
+    """Raise a `CompileError` that shows the user's source line: the line of the current call, or of another place."""
     place = place or user_place()
     diagnostic = Diagnostic(message, place.filename.data, place.line.data, place.column.data)
     raise CompileError(with_source(diagnostic)) from None

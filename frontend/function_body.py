@@ -58,7 +58,7 @@ class FunctionBody(OpenSizes):
                 self._sources.setdefault(size, (argument, dimension))
 
     def bind(self, expr: Tensor, name: str, place: FileLineColLoc | None = None) -> list[Binding]:
-        """Emit the ops that compute an expression and return its values. Nested calls get names of their own."""
+        """Emit the ops that compute an expression and return its values. Nested calls get their own names."""
         values = self._compute(expr, place)
         if isinstance(expr, Call):
             for value in values:
@@ -165,7 +165,7 @@ class FunctionBody(OpenSizes):
         except (RelexError, VerifyException, TypeError, ValueError) as e:
             call.refuse(f"{one_line(e)}")
         if self.dataflow is not None and (reason := impurity(op)) is not None:
-            refuse(f"'{op.name}' op expected to be pure, as it stands in a dataflow block, but it {reason}", call.place)
+            refuse(f"'{op.name}' op expected to be pure inside a dataflow block, but it {reason}", call.place)
         self.insert(op, call.place)
         return op
 

@@ -68,8 +68,11 @@ def of(kind: type[Operator]) -> Callable[..., Call]:
             known = ", ".join(options) or "none"
             refuse(f"'{kind.name}' op expected arguments among {known}, found {', '.join(sorted(unknown))}")
         properties = {**dict(zip(options, rest, strict=False)), **given}
-        if len(rest) > len(options) or len(properties) != len(rest) + len(given):
-            refuse(f"'{kind.name}' op expected at most {', '.join(options) or 'nothing'} after the tensors")
+        if len(rest) > len(options):
+            allowed = ", ".join(options) or "none"
+            refuse(f"'{kind.name}' op got too many positional arguments; after the tensors: ({allowed})")
+        if twice := [name for name in list(options)[: len(rest)] if name in given]:
+            refuse(f"'{kind.name}' op got '{twice[0]}' twice, by position and by name")
         dtype: Any = properties.get("dtype")
         if isinstance(dtype, str | type | np.dtype):
             properties["dtype"] = element_type(cast(Any, dtype))
@@ -86,8 +89,8 @@ def _name(kind: type[Operator]) -> str:
 
 
 def _signature(kind: type[Operator]) -> inspect.Signature:
-    """Return the signature of the function: that of the class, with tensors of the program in place of SSA values. A
-    type may also be given as the name of a dtype."""
+    """Return the signature of the function: the signature of the class, with tensors of the program in place of SSA
+    values. A type may also be given as the name of a dtype."""
     names = kind.operand_names()
     if kind.is_variadic():
         tensors = [Parameter(names[0], Parameter.VAR_POSITIONAL, annotation="Operand | Sequence[Operand]")]

@@ -152,7 +152,7 @@ def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
 def broadcast_to(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
-    keeps that of the operand, unless `sizes` has an expression for it, as in `relex.reshape`: a size that is known only
+    keeps the operand's size, unless `sizes` has an expression for it, as in `relex.reshape`: a size that is known only
     at run time broadcasts dimensions whose size is 1 in the type.
     """
 
@@ -511,7 +511,7 @@ def max_pool1d_with_indices(
 ) -> Call:
     """
     The maximum of each window, as `relex.max_pool1d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
     position -1.
     """
 
@@ -539,7 +539,7 @@ def max_pool2d_with_indices(
 ) -> Call:
     """
     The maximum of each window, as `relex.max_pool2d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
     position -1.
     """
 
@@ -567,7 +567,7 @@ def max_pool3d_with_indices(
 ) -> Call:
     """
     The maximum of each window, as `relex.max_pool3d`, and its position in the data, counted in row-major order within
-    the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has the
+    the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
     position -1.
     """
 
@@ -635,7 +635,7 @@ def relu(operand: Operand) -> Call:
 def reshape(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
     """
     The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
-    Further ones may be -1 if `sizes` has expressions for them, of the operand's sizes `d0`, `d1`, ..., and of those of
+    Further ones may be -1 if `sizes` has expressions for them, of the operand's sizes `d0`, `d1`, ..., and the sizes of
     the tensors in `like`: `like0_d1` is dimension 1 of the first one.
     """
 
@@ -719,7 +719,7 @@ def strided_slice(
     negative positions count from the end, positions out of range are clipped, and a negative stride goes backwards.
 
     Positions that are known at run time are expressions in `begin_sizes` and `end_sizes`, one for each of the axes, or
-    an empty text where `begin` or `end` has the position: of the operand's sizes `d0`, `d1`, ..., and of those of the
+    an empty text where `begin` or `end` has the position: of the operand's sizes `d0`, `d1`, ..., and the sizes of the
     tensors in `like`, as in `relex.reshape`. They count from the start, also negative ones, which are clipped to 0.
     """
 

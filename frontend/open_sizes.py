@@ -21,7 +21,8 @@ class OpenSizes(ABC):
 
     def with_sizes(self, properties: Mapping[str, Any], operand: SSAValue | None) -> dict[str, Any]:
         """Return the properties of an operator with expressions of named sizes as the operator has them: in a property
-        of their own, in terms of the sizes of its operand, and of parameters, which become its operands `like`."""
+        for such expressions, in terms of the sizes of its operand, and of parameters, which become its operands
+        `like`."""
         result, like = dict(properties), dict[SSAValue, int]()
         for name, numbers in OPEN.items():
             given: Sequence[int | str] = properties.get(name) or ()

@@ -2,7 +2,7 @@
 The operators as tensor expressions, for `BlockBuilder.call_te` and `LegalizeOpsPass`: `topi.nn.dense(x, w)` on tensors
 of `relex.lowering.te` is the tensor that the operator computes.
 
-The names are those of `relex.frontend.op`, with the same arguments. The expressions are those that `legalize-ops` makes
+The names and arguments are as in `relex.frontend.op`. The expressions are those that `legalize-ops` makes
 loops of, from the table in `relex.lowering.legalizations`.
 """
 

@@ -56,20 +56,21 @@ OpT = TypeVar("OpT", bound=Operation)
 
 class ConvertTirToScfPass(RelexPass):
     """
-    Turns loop functions into functions of `scf.for` loops. Blocks dissolve: their variables are replaced by the values
-    bound to them. So do loops of one iteration, and sums and products of constants. An init runs in a loop nest of its
-    own before the reduction; if the two share loops, or anything in them comes between, it runs in the first step of
-    the reduction, or, if there is none, for all values of the spatial variables. Conditions around a block are tested
-    before the loops that they do not depend on, or become bounds of a loop. Small local buffers live on the stack,
-    others on the heap.
+    Turns loop functions into functions of `scf.for` loops.
 
-    A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`. An `unrolled` loop carries the annotation
-    that makes LLVM unroll it; other loops around these carry the one that forbids it, or, if they are the innermost
-    ones of a reduction that takes long, the one that makes one iteration of several. `parallel` loops, each of which is
-    all that the one before it holds, become one `scf.parallel`, whose iterations have private local buffers; others
-    inside of a parallel loop or a vectorized one become serial.
-
-    Private functions that take much longer than a call of them are marked `noinline`, for LLVM.
+    * Blocks dissolve: their variables are replaced by the values bound to them. So do loops of one iteration, and sums
+      and products of constants.
+    * An init runs in a separate loop nest before the reduction. If the two share loops, or anything in them comes
+      between, it runs in the first step of the reduction or, without steps, for all values of the spatial variables.
+    * Conditions around a block are tested before the loops that they do not depend on, or become bounds of a loop.
+    * Small local buffers live on the stack, others on the heap.
+    * A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`.
+    * An `unrolled` loop carries the annotation that makes LLVM unroll it. Other loops around these carry the one that
+      forbids it, or, if they are the innermost ones of a reduction that takes long, the one that makes one iteration of
+      several.
+    * `parallel` loops, each of which is all that the one before it holds, become one `scf.parallel`, whose iterations
+      have private local buffers. Others inside of a parallel or vectorized loop become serial.
+    * Private functions that take much longer than a call of them are marked `noinline`, for LLVM.
 
     ```mlir
     tir.prim_func @sum(%X: memref<8x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
@@ -286,7 +287,7 @@ class _Lowering:
                 builder = self._open_for(v.variable, self._extent(v.extent, reduction, builder), init, builder)
             elif v.kind is IterKind.SPATIAL:
                 value = self._values[v.variable] = self._copy(v.binding, reduction, builder)
-                if is_guarded(block):  # Loops may exceed the variable, as those of a split with a rest.
+                if is_guarded(block):  # Loops may exceed the variable, as in a split with a rest.
                     extent = self._extent(v.extent, reduction, builder)
                     exists = _insert(builder, arith.CmpiOp(value, extent, "ult"), init).result
                     builder = self._open_if(exists, init, builder)

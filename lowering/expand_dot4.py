@@ -136,7 +136,7 @@ def _byte_by_byte(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) 
 
 @dataclass(frozen=True)
 class _Instruction:
-    """An instruction on vectors of so many words, of the processors with all of some features."""
+    """An instruction on vectors of `words` words, of the processors with all of some features."""
 
     architecture: str
     features: tuple[str, ...]

@@ -100,7 +100,7 @@ def expand_truncation(op: arith.TruncFOp, conversion: Conversion) -> None:
 
 
 _OTHERS = (arith.ConstantOp, arith.SelectOp, arith.BitcastOp, arith.ExtFOp, arith.TruncFOp, math.FmaOp)
-"""Ops that move bits; those with rules of their own; and one that is to round once, which f32 could not help with."""
+"""Ops that move bits; ops that have their own rules; and one that is to round once, which f32 could not help with."""
 
 
 @FLOAT_EXPANSIONS.rule(*(op for op in (*arith.Arith.operations, *math.Math.operations) if op not in _OTHERS))

@@ -42,8 +42,8 @@ class LegalizeOpsPass(RelexPass):
     function; or the name of a library function, which is called instead. A file given to `relex-opt` by `--load-passes`
     changes the table itself, with the decorator `legalizes`.
 
-    Dynamic sizes are computed at the start of a graph function, from those of its arguments; requirements on them are
-    stated as by `infer-sizes`.
+    Dynamic sizes are computed at the start of a graph function, from the sizes of its arguments; requirements on them
+    are stated as by `infer-sizes`.
 
     ```mlir
     %y = relex.relu %x : (tensor<8xf32>) -> tensor<8xf32>

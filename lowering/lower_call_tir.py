@@ -121,7 +121,7 @@ def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
     dealloc.location = alloc.location
     block = result.op.parent_block()
     if block is None or block.last_op is None:
-        fail(result.op, "expected to stand in a function that returns")
+        fail(result.op, "expected to be in a function that returns")
     block.insert_op_before(dealloc, block.last_op)
     return alloc.memref
 
@@ -345,7 +345,8 @@ def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
 
 
 def _pass_destinations(module: ModuleOp) -> None:
-    """Let callers allocate results whose sizes follow from those of the arguments, and pass them as destinations."""
+    """Let callers allocate results whose sizes follow from the sizes of the arguments, and pass them as
+    destinations."""
     calls = [
         op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))
     ]

@@ -44,7 +44,7 @@ class OutlineParallelLoopsPass(RelexPass):
     the loop by a call for the whole range. The attribute `relex.parallel` on the call says that it may be replaced by
     concurrent calls for parts of the range; `convert-func-to-llvm` leaves it to the runtime to distribute them over
     threads. Ignoring the attribute runs the iterations in order. A loop with the attribute `relex.least` is only
-    distributed if it has so many iterations.
+    distributed if it has at least this number of iterations.
 
     The iterations of several dimensions are counted in their order, the last dimension innermost. Buffers of an
     iteration, on the stack or the heap, are allocated once per call. Loops with results, and loops that call functions
@@ -144,7 +144,7 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
 
 
 def _from_on(least: Attribute | None, call: func.CallOp) -> Sequence[Operation]:
-    """Return a call that may be replaced by calls for parts of its range; if `least` is given, only from so many
+    """Return a call that may be replaced by calls for parts of its range; if `least` is given, only from that number of
     iterations on."""
     alone = call.clone()
     call.attributes[PARALLEL_ATTR] = UnitAttr()

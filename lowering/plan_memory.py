@@ -38,7 +38,7 @@ class PlanMemoryPass(RelexPass):
     only where it writes the same element of another buffer, works in place: both become one buffer.
 
     The pass moves buffers that the function frees, outside of loops and conditions, and that do not escape. Dynamic
-    sizes must follow from those of the arguments; offsets are computed from them. A single buffer that is not small
+    sizes must follow from the sizes of the arguments; offsets are computed from them. A single buffer that is not small
     stays as it is.
 
     A module whose functions state how much memory they need is left alone: some of its functions were loop functions,

@@ -87,11 +87,11 @@ class RelexPipelinePass(RelexPass):
     takes what any of them prints; from the text of a level it goes on to the same object code.
 
     Operators on constants are computed at compile time; with `strict`, only if compiled code would give the same bits.
-    With `strict`, sums keep the order and rounding of the plain loop, math functions are those of the C library, and no
+    With `strict`, sums keep the order and rounding of the plain loop, math functions are the C library's, and no
     batch normalization or factor is folded into the layer before it. With `approximate`, `winograd-conv2d` runs after
     `block-channels`: convolutions take fewer products, which are rounded otherwise than the sums they stand for.
 
-    `passes` are others that run where they say by `extends_pipeline`; those of files given to `relex-opt` by
+    `passes` are others that run where they say by `extends_pipeline`; passes of files given to `relex-opt` by
     `--load-passes` take part too.
     """
 

@@ -47,10 +47,10 @@ class VectorizeLoopsPass(RelexPass):
     * Accesses with unit stride in the loop variable become vector accesses, masked under a condition, even through
       quotients and remainders of the index whose divisor is a multiple of the vector length. Uniform values are loaded
       once. A load that is in bounds whatever the condition says runs without it. Loads of every second element, without
-      a mask, become two vector loads and a shuffle; on targets that take pairs apart, loads of even and of odd elements
-      share those of the pairs. Other accesses are scalarized, except in copies into local buffers that read along the
-      loop around this one: where both loops have as many iterations as a vector has elements, a square of elements is
-      transposed by shuffles.
+      a mask, become two vector loads and a shuffle; on targets that deinterleave pairs, loads of even and of odd
+      elements share the loads of the pairs. Other accesses are scalarized, except in copies into local buffers that
+      read along the loop around this one: where both loops have as many iterations as a vector has elements, a square
+      of elements is transposed by shuffles.
     * An element that all iterations update becomes a `vector.reduction`: in any order with `fastmath<reassoc>`, else in
       program order, so that results do not change.
     * A divergent condition becomes a mask; a uniform one stays a branch, and nested loops stay loops.

@@ -64,8 +64,8 @@ class RelexPass(ModulePass, ABC):
             trace.count(self.name, name, count)
 
     def same_call(self, function: Operation, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]] | None:
-        """Return the arguments of a call of `function` before the pass, and those of the call after it that gives the
-        same results; None if there is no such call any more.
+        """Return the arguments of a call of `function` before the pass, and the arguments of the call after it that
+        gives the same results; None if there is no such call any more.
 
         To be overridden by passes that change the arguments of functions. `function` is taken from the module before
         the pass; `arguments` are arrays and numbers, generated to check the pass. Passes that are not a `RelexPass` may
@@ -80,7 +80,7 @@ def steps_of(p: ModulePass) -> Sequence[ModulePass]:
 
 
 def same_call_of(p: ModulePass) -> SameCall | None:
-    """Return the `same_call` method of any xDSL pass; None if it has none, or only that of `RelexPass`."""
+    """Return the `same_call` method of any xDSL pass; None if it has none, or only the one of `RelexPass`."""
     return None if getattr(type(p), "same_call", None) is RelexPass.same_call else getattr(p, "same_call", None)
 
 
@@ -105,8 +105,8 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp, *, max_rewrite
 
 
 def verify_after(p: ModulePass, module: ModuleOp) -> None:
-    """Verify the output of a pass. Raises `InvalidOutputError`, which names the pass, because locations are those of
-    the ops in its input."""
+    """Verify the output of a pass. Raises `InvalidOutputError`, which names the pass, because locations are the
+    locations of the ops in its input."""
     try:
         verify_module(module)
     except CompileError as e:

@@ -69,7 +69,7 @@ def extends_pipeline(
 
 def placed(p: ModulePass, *, after: Anchor | None = None, before: Anchor | None = None) -> PlacedPass:
     """Return a pass with its place in the default compilation, for `build(module, passes=[...])`: for passes that do
-    not declare one by `extends_pipeline`, such as those of xDSL, or to put one elsewhere."""
+    not declare one by `extends_pipeline`, such as xDSL's, or to put one elsewhere."""
     expect_kind(p, ModulePass, "a pass", "placed")
     return PlacedPass(p, _place(after, before))
 

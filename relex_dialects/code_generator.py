@@ -27,7 +27,7 @@ def code_generator(triple: str) -> llvm.Target:
 
 @cache
 def pointer_bits(triple: str) -> int:
-    """Return the size of a pointer in bits, which is also that of C's `size_t`."""
+    """Return the size of a pointer in bits, which is also the size of C's `size_t`."""
     layout = str(code_generator(triple).create_target_machine().target_data)
     found = re.search(r"(?:^|-)p:(\d+)", layout)
     return int(found[1]) if found else 64

@@ -1,4 +1,4 @@
-"""Tensors of other libraries, by DLPack: also those of bf16 and floats of 8 bits, which NumPy does not read."""
+"""Tensors of other libraries, by DLPack: also tensors of bf16 and floats of 8 bits, which NumPy does not read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def from_dlpack(tensor: Any) -> Array:
     """Return an array that shares the memory of a tensor. Raises what NumPy or the tensor's library raises."""
     try:
         return np.from_dlpack(tensor)
-    except Exception:  # NumPy has none of its own for a type that it does not have.
+    except Exception:  # NumPy has no specific exception for a type that it lacks.
         integers = _Integers(tensor)
         array = np.from_dlpack(cast(Any, integers))
         return array if integers.element is None else array.view(integers.element.numpy)

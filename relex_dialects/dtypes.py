@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 MAPPED_BYTES = 2**16
-"""The size of a constant from which on it is worth pages of its own."""
+"""The size of a constant from which on it is worth separate pages."""
 
 
 def _type_of(element: ElementType) -> Attribute:
@@ -67,7 +67,7 @@ ELEMENT_TYPES = tuple(_RECORDS)
 """Element types of tensors. Signless integers are interpreted as signed; i1 is NumPy's bool."""
 
 FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float and element.bits > 8)
-"""The floats that operators on floats take; those of 8 bits are for storage, and converted."""
+"""The floats that operators on floats take; floats of 8 bits are for storage, and converted."""
 INTEGERS = tuple(t for t, e in _RECORDS.items() if not (e.is_float or e.is_bool or e.is_sub_byte))
 NUMBERS = (*FLOATS, *INTEGERS)
 """All element types that operators on numbers take; i1 is none."""
@@ -118,7 +118,7 @@ def size_in_bytes(element_type: Attribute) -> int:
 
 
 def is_unsigned(t: Attribute) -> bool:
-    """Return whether a type is that of integers without negative numbers."""
+    """Return whether a type is a type of integers without negative numbers."""
     return isa(t, IntegerType) and t.signedness.data is Signedness.UNSIGNED
 
 
@@ -249,7 +249,7 @@ copyreg.pickle(memoryview, _reduced)
 
 
 def pages(size: int) -> Pages:
-    """Return memory that nothing else uses, in large pages where the system has them, as that of NumPy's arrays is."""
+    """Return memory that nothing else uses, in large pages where the system has them, as for NumPy's arrays."""
     if sys.platform == "win32":
         return Pages(-1, size)
     memory = Pages(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -318,7 +318,7 @@ def _bytes_of_numbers(element: ElementType) -> bytes:
 
 
 def repeats(data: bytes, element: bytes) -> bool:
-    """Return whether data is nothing but an element, over and over. Data of hundreds of megabytes is not copied."""
+    """Return whether data is a single element, over and over. Data of hundreds of megabytes is not copied."""
     part = bytes(element) * (1 << 12)
     return all(part.startswith(bytes(data[i : i + len(part)])) for i in range(0, len(data), len(part)))
 

@@ -22,13 +22,13 @@ MAX_SIZE = 2**63 - 1
 @dataclass(frozen=True)
 class ElementType:
     """An element type of tensors. Integers are signed, unless they are `unsigned`; i1 is a boolean. Integers of fewer
-    than 8 bits are for storage: each is in the low bits of a byte of its own, whose other bits are not read."""
+    than 8 bits are for storage: each is in the low bits of a separate byte, whose other bits are not read."""
 
     name: str
     """The name of the type in MLIR."""
 
     dtype: str
-    """The name in scripts, and that of the dtype: NumPy's, or the extension's if the type is not `in_numpy`."""
+    """The name in scripts, and the name of the dtype: NumPy's, or the extension's if the type is not `in_numpy`."""
 
     c_type: str
     """The type of elements in C; smaller floats than f32 are passed as their bits."""
@@ -94,8 +94,8 @@ class ElementType:
 
     @property
     def storage(self) -> str:
-        """The name of the type of buffers that hold such elements. There, integers are signless, as those of `arith`
-        are: only the ops on them are signed or unsigned. Those of fewer than 8 bits are bytes."""
+        """The name of the type of buffers that hold such elements. There, integers are signless, as integers of `arith`
+        are: only the ops on them are signed or unsigned. Integers of fewer than 8 bits are bytes."""
         return f"i{8 * self.size}" if self.unsigned or self.is_sub_byte else self.name
 
     @property

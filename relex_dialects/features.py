@@ -142,7 +142,7 @@ def used_features(target: Target) -> frozenset[str]:
 
 def features_among(target: Target, candidates: Sequence[str]) -> frozenset[str]:
     """Return the candidates that every machine of a valid target has."""
-    # Of the same cpu: others have preferences of their own, which AArch64 takes for features.
+    # Of the same cpu: others have their own preferences, which AArch64 takes for features.
     given = f"{target.features}," if target.features else ""
     pairs = [(replace(target, features=f"{given}+{name}"), target) for name in candidates]
     return frozenset(name for name, found in zip(candidates, _inlines(target.triple, pairs), strict=True) if found)

@@ -1,4 +1,4 @@
-"""Digests of IR, equal for functions that differ in nothing but names and locations."""
+"""Digests of IR, equal for functions that only differ in names and locations."""
 
 from __future__ import annotations
 

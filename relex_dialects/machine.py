@@ -17,7 +17,7 @@ INTERNAL_PREFIX = "relex."
 """Precedes the names of functions in object code that are called from nowhere else."""
 
 PACKED_PREFIX = "_relex_packed_"
-"""The prefix that turns a function's name into that of its entry taking a frame: see
+"""The prefix that turns a function's name into the name of its entry taking a frame: see
 `relex.lowering.llvm.add_packed_entries`."""
 
 ALLOC = "_mlir_memref_to_llvm_alloc"

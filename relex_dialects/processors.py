@@ -15,7 +15,7 @@ class Processor:
     """
     An architecture, or the processors of an architecture that have a feature.
 
-    The cache sizes are those of common processors of the kind: the schedule of a loop may not depend on the machine
+    The cache sizes are typical of common processors of the kind: the schedule of a loop may not depend on the machine
     that compiles it.
     """
 
@@ -89,7 +89,7 @@ class Processor:
     """The instruction for a thread that waits in a loop, as a call in LLVM IR; empty if there is none."""
 
     def lanes(self, bits: int) -> int:
-        """Return the number of elements of so many bits in a vector register."""
+        """Return the number of elements of `bits` bits in a vector register."""
         return self.vector_bits // bits
 
 

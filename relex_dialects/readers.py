@@ -102,7 +102,7 @@ def split_path(path: str) -> tuple[str, str | None]:
 
 def read_text(suffix: str, text: str, name: str, *, module: str | None = None, **options: Any) -> ModuleOp:
     """Read the text of a file into a module: the one with the name `module`, if the file holds several. `options` are
-    those of readers. Raises `RelexError` for a name in a file that holds one module."""
+    options of readers. Raises `RelexError` for a name in a file that holds one module."""
     reader = find_reader(suffix)
     if module is None:
         return reader(text, name, **options)
@@ -112,7 +112,7 @@ def read_text(suffix: str, text: str, name: str, *, module: str | None = None, *
 
 
 def read_bytes(suffix: str, data: bytes, name: str, **options: Any) -> ModuleOp:
-    """Read the bytes of a file into a module. `options` are those of readers of binary files, of which a reader may
+    """Read the bytes of a file into a module. `options` are options of readers of binary files, of which a reader may
     lack some. Raises `RelexError` for such an option."""
     reader = find_binary_reader(suffix)
     for option in options:

@@ -15,7 +15,7 @@ from relex.dialects.exceptions import MissingPackageError, RelexError
 from relex.dialects.machine import Target
 
 _UNSEEN = frozenset({"64bit", "cx16", "sahf"})
-"""Features that LLVM ignores when it compares those of two functions. All processors with SSE4.2 have them."""
+"""Features that LLVM ignores when it compares two functions. All processors with SSE4.2 have them."""
 
 _SUFFIX = ".features"
 """The suffix of files in the cache."""
@@ -38,7 +38,7 @@ def full_target(target: Target) -> Target:
 
 
 def differing_features(target: Target) -> str:
-    """Return the features of a target, all of which it must name, that differ from those of its processor. With the
+    """Return the features of a target, all of which it must name, that differ from its processor's. With the
     processor, they stand for the same features. Returns all of them if LLVM does not confirm this."""
     # Few programs need it.
     from relex.dialects.features import features_among, is_same_machine

@@ -153,7 +153,7 @@ _NAMELESS = (StringAttr, IntegerAttr, DenseArrayBase, DenseIntOrFPElementsAttr)
 
 @cache
 def _may_name(kind: type[Attribute]) -> bool:
-    """Return whether attributes of a class may refer to symbols. Types do not, but perhaps those of other packages."""
+    """Return whether attributes of a class may refer to symbols. Types do not, but perhaps types of other packages."""
     if not issubclass(kind, ParametrizedAttribute | ArrayAttr | DictionaryAttr) or issubclass(kind, _NAMELESS):
         return False
     return not (issubclass(kind, TypeAttribute) and is_own(kind.__module__))

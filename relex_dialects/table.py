@@ -36,7 +36,7 @@ class Table(ChainMap[KeyT, EntryT]):
     """
     A mapping from classes, or names, to entries, in insertion order.
 
-    It may be composed of other tables (`parts`): their entries are found here, those of later parts first. Nothing is
+    It may be composed of other tables (`parts`): their entries are found here, entries of later parts first. Nothing is
     overwritten by accident: `table[key] = entry` replaces an entry on purpose, `rule` and `add` never do.
     """
 
@@ -54,7 +54,7 @@ class Table(ChainMap[KeyT, EntryT]):
 
     def rule(self, *keys: KeyT) -> Callable[[EntryT], EntryT]:
         """Return a decorator that adds an entry for all of these keys. Raises `DuplicateError` if one has an entry
-        already, and `DTypeError` for keys of another kind than those of the table."""
+        already, and `DTypeError` for keys of another kind than the keys of the table."""
         self.expect_keys(*keys)
 
         def enter(entry: EntryT) -> EntryT:

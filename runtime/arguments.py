@@ -46,7 +46,7 @@ def expect_in_place(signature: Signature, arrays: Sequence[Array], given: Sequen
                 "aligned and row-major, found another one"
             )
     if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
-        raise OverlapError(f"{signature.name}() expected arrays with memory of their own")
+        raise OverlapError(f"{signature.name}() expected arrays that do not share memory")
 
 
 def argument_reader(spec: TensorSpec, function: str) -> Callable[[Any], Array]:

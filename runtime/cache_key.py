@@ -114,8 +114,8 @@ def _is_text(value: Any) -> bool:
 
 
 def _digest_of(kind: type) -> str | None:
-    """Return a digest of the state of the files that define a class: those of its package or, if it is in a file that
-    cannot be imported by name, that file and those next to it, which it may import."""
+    """Return a digest of the state of the files that define a class: the files of its package or, if it is in a file
+    that cannot be imported by name, that file and those next to it, which it may import."""
     home = sys.modules.get(kind.__module__)
     file = getattr(home, "__file__", None)
     return _digest(_package(kind)) or (_digest_of_file(file) if file else None)

@@ -68,7 +68,7 @@ def build(
     `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript; `model.py:MyModule`
     is one of several modules in a file. It is not modified.
     With `strict`, sums keep the order and the rounding of the plain loop. With `approximate`, convolutions with windows
-    of 3 by 3 may be computed in fewer products, whose rounding differs more than that of sums in another order:
+    of 3 by 3 may be computed in fewer products, whose rounding differs more than the rounding of sums in another order:
     `winograd-conv2d` tells how much.
 
     `target` is a `Target`, which may have fewer CPU features than this machine, a text such as "host:haswell"
@@ -121,7 +121,7 @@ class _Options:
 
     @property
     def pipeline(self) -> dict[str, Any]:
-        """Those of the passes, as keyword arguments of `pipeline`."""
+        """The options of the passes, as keyword arguments of `pipeline`."""
         return {"strict": self.strict, "passes": self.passes, "approximate": self.approximate}
 
 

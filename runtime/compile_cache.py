@@ -19,8 +19,8 @@ from relex.runtime.program import CompiledProgram
 T = TypeVar("T")
 
 FOLDER_VARIABLE = "RELEX_CACHE"
-"""The environment variable that names the cache folder and enables the cache of programs; those of `OFF` disable all
-caches."""
+"""The environment variable that names the cache folder and enables the cache of programs; the values of `OFF` disable
+all caches."""
 
 OFF = ("off", "0")
 
@@ -96,7 +96,7 @@ class CompileCache:
             self._evict()
 
     def _is_due(self, written: int) -> bool:
-        """Return whether to sweep the folder, after this process has written so many bytes more."""
+        """Return whether to sweep the folder, after this process has written this number of bytes more."""
         unswept = _unswept.pop(self.folder, self.limit) + written
         is_due = unswept * SWEEPS >= self.limit
         _unswept[self.folder] = 0 if is_due else unswept

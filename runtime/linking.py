@@ -1,4 +1,4 @@
-"""Linking of machine code into this process: that of programs, and relex's own LLVM IR."""
+"""Linking of machine code into this process: code of programs, and relex's own LLVM IR."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MIN_SECONDS = 0.2
 class KernelCalls:
     """The calls of one function at one place of a program with arguments of the same shapes.
 
-    `seconds` is the total time of all `calls` of a run, the median over the runs. `flops` and `bytes` are those of one
+    `seconds` is the total time of all `calls` of a run, the median over the runs. `flops` and `bytes` are counts of one
     call: see `relex.passes.analysis.work.Work`. Of library functions, given by their registered name, `flops` is
     unknown, and `bytes` assumes that they touch all of their arguments.
     """
@@ -122,7 +122,7 @@ class Profiler:
     def _measured(
         self, entry: str, args: Sequence[Any], named: Mapping[str, Any]
     ) -> tuple[list[float], list[dict[_Key, list[float]]]]:
-        """Return the seconds of several runs, and those of the calls in each."""
+        """Return the seconds of several runs, and the seconds of the calls in each."""
         function = self._functions[entry]
         self._log.take()  # What an earlier call has left that failed.
         function(*args, **named)
@@ -239,7 +239,7 @@ def _cells(row: KernelCalls, in_calls: float) -> Sequence[str]:
 
 
 def duration(seconds: float) -> str:
-    """Format a time with the unit that suits it: `12.30 us`."""
+    """Format a time with a fitting unit: `12.30 us`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.2f} {unit}"

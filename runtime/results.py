@@ -25,7 +25,7 @@ def takes_out(signature: Signature) -> bool:
 
 
 def split_out(signature: Signature, named: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Split the named arguments of a call into those of the function and the value of `out`, which is None if
+    """Split the named arguments of a call into the arguments of the function and the value of `out`, which is None if
     absent."""
     if OUT not in named or not takes_out(signature):
         return named, None
@@ -65,7 +65,7 @@ class ResultArrays:
         pairs = [*combinations(arrays, 2), *((array, other) for other in inputs for array in arrays)]
         # All of them are contiguous, so comparing the bounds of their memory is exact.
         if any(np.may_share_memory(a, b) for a, b in pairs):
-            raise OverlapError(f"{self._function}() expected arrays with memory of their own as '{OUT}'")
+            raise OverlapError(f"{self._function}() expected arrays that do not share memory as '{OUT}'")
         return arrays
 
 

@@ -1,4 +1,4 @@
-"""Shapes of one call: consistency of the arguments', and those of the results."""
+"""Shapes of one call: consistency of the arguments', and the results'."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEPT = 256
 
 
 class ShapeRule(Generic[T]):
-    """Maps the arguments of a call to `make` of their shapes followed by those of the results, once for each
+    """Maps the arguments of a call to `make` of their shapes followed by the shapes of the results, once for each
     combination of shapes.
 
     Raises `ShapeError`, which names an argument, for inconsistent shapes. Each argument by itself must have its rank
@@ -90,4 +90,4 @@ def expect_memory(function: str, size: int) -> None:
     try:
         np.empty(size, np.uint8)
     except (MemoryError, ValueError) as e:
-        raise OutOfMemoryError(f"{function}() needs {size} bytes for values on the way, found no such memory") from e
+        raise OutOfMemoryError(f"{function}() cannot allocate {size} bytes for temporaries") from e

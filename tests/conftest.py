@@ -17,7 +17,7 @@ import pytest
 # pytest puts this folder on the path, where `onnx` and `torch` are no packages.
 sys.path.remove(str(Path(__file__).parent))
 
-# Tests compare what tools print; those of colors set the variables themselves.
+# Tests compare what tools print; tests of colors set the variables themselves.
 os.environ.pop("FORCE_COLOR", None)
 
 # Every level of whatever is compiled is verified.
@@ -81,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def diagonal(product: Iterable[Ids], shift: int) -> Iterator[Ids]:
-    """Of all combinations of some values, enough to meet each value: one for each of the longest list of values. With
+    """Of all combinations of some values, enough to see each value: one for each of the longest list of values. With
     another `shift`, they are others."""
     columns: list[Sequence[str]] = [list(dict.fromkeys(column)) for column in zip(*product, strict=True)]
     by_length = sorted(range(len(columns)), key=lambda column: -len(columns[column]))

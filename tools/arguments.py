@@ -1,4 +1,4 @@
-"""The options of relex-opt beyond those of xdsl-opt, and their spellings in mlir-opt."""
+"""The options of relex-opt that xdsl-opt does not have, and their spellings in mlir-opt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASS_OPTIONS = ("passes", "print_ir_before", "print_ir_after", "help_pass", "fuz
 """The options whose values are names of passes."""
 
 HELP = {
-    "frontend": "the format of the program, by the extension of such files; that of the input file by default",
+    "frontend": "the format of the program, by the extension of such files; by default the format of the input file",
     "passes": "the passes to run, with their options: cse,b{x=1}; --list-passes prints their names",
     "verify_diagnostics": "check the errors, warnings and remarks against those that comments of the program expect, "
     "as mlir-opt does: '// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re",
@@ -92,7 +92,7 @@ METADATA: Options = {
 MODELS: Options = {
     "--shapes": values(
         "NAME=SIZE|NAME=SHAPE,...",
-        "close sizes of an .onnx file that are open, by their names or by those of inputs: batch=4,seq=128 or "
+        "fix dynamic sizes of an .onnx file, by their names or by names of inputs: batch=4,seq=128 or "
         "x=1x3x224x224, with ? for a size that stays as it is",
     ),
     "--values": values(

@@ -66,7 +66,7 @@ class BufferFunction:
 
 
 class MachineFunction:
-    """A function at the machine level. It has no shapes, so those of the arguments are not checked."""
+    """A function at the machine level. It has no shapes, so the shapes of arguments are not checked."""
 
     def __init__(self, op: llvm.FuncOp, name: str, arguments: Sequence[Any], module: ModuleOp, *, strict: bool):
         specs = [

@@ -74,7 +74,7 @@ def _callee(function: Callee, args: argparse.Namespace, inputs: Sequence[Input])
 
 
 def _arguments(signature: Signature, inputs: Sequence[Input], random: str | None, number: int) -> Sequence[Any]:
-    """Return the arguments of a call; with `random`, those that are not given are made up."""
+    """Return the arguments of a call; with `random`, those that are not given are random."""
     from relex.runtime.arguments import bind_arguments
 
     in_order = [i.value(number) for i in inputs if i.name is None]

@@ -1,4 +1,4 @@
-"""Colors on terminals: whether to use them, and those of errors."""
+"""Colors on terminals: whether to use them, and the colors of errors."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def run(folder: Path) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+    """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     parser = argparse.ArgumentParser("python -m relex examples", description="Copy the example programs to a folder.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("examples"), help="a new folder (examples)")
     return run_tool("relex examples", lambda: run(parser.parse_args(args).folder), debug=False)

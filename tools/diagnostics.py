@@ -86,8 +86,8 @@ def read_text(path: str | None) -> tuple[str, str]:
 
 
 def read_source(path: str | None, others: str = "", kind: str | None = None) -> Source:
-    """Return the program in a file. `x.py:Name` is one of several modules in a file. The kind of program is that of the
-    extension by default. Raises `ToolError` for one that is not known; `others` says what else may be given."""
+    """Return the program in a file. `x.py:Name` is one of several modules in a file. The kind of program is the one of
+    the extension by default. Raises `ToolError` for one that is not known; `others` says what else may be given."""
     path, module = (None, None) if path is None else split_path(path)
     kind = kind or _file_kind(path or "-", others)
     if kind in BINARY_READERS:
@@ -97,7 +97,7 @@ def read_source(path: str | None, others: str = "", kind: str | None = None) -> 
 
 
 def parse_source(source: Source, of_models: Mapping[str, Any], **options: Any) -> ModuleOp:
-    """Return the module of a program; `of_models` are the options of readers of binary files, `options` are those of
+    """Return the module of a program; `of_models` are the options of readers of binary files, `options` are options of
     readers of text."""
     if source.data is not None:
         return readers.read_bytes(source.kind, source.data, source.name, **of_models)

@@ -27,7 +27,7 @@ def emit(
     target: Target | None,
     **options: Any,
 ) -> None:
-    """Write the program in a form to a file, or print it. `options` are those of `RelexPipelinePass`. Raises
+    """Write the program in a form to a file, or print it. `options` are the options of `RelexPipelinePass`. Raises
     `ToolError` for object code on a terminal."""
     module, context = module.clone(), make_context()
     if target is not None:

@@ -196,7 +196,7 @@ class Timing:
 
 @contextmanager
 def imports_apart() -> Generator[None]:
-    """Make the import of each module in the body a stage of its own: passes are imported on first use."""
+    """Make the import of each module in the body a separate stage: passes are imported on first use."""
     load = SourceFileLoader.exec_module
 
     def exec_module(self: SourceFileLoader, module: ModuleType) -> None:

@@ -246,7 +246,8 @@ class ProgramRun:
                 return None
 
     def _error_folder(self) -> Path:
-        """Return the directory for programs that show errors: that of other files of this run, or a temporary one."""
+        """Return the directory for programs that show errors: the one for other files of this run, or a temporary
+        one."""
         folder, output = self._dump_folder(), Path(self._args.output_file or "-")
         # Nothing is written beside a device such as /dev/null.
         if folder is None and str(output) != "-" and (output.is_file() or not output.exists()):

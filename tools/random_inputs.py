@@ -1,4 +1,4 @@
-"""`--random` of relex-run: arguments that are made up."""
+"""`--random` of relex-run: random arguments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def random_arguments(signature: Signature, sizes: Mapping[str, int], given: Sequ
 
 def _draw(spec: TensorSpec, rng: np.random.Generator) -> Array | int:
     if spec.element_type == "index":
-        # A size of other arguments stands in its shape.
+        # Its shape holds a size of other arguments.
         return int(spec.shape[0]) if spec.shape and isinstance(spec.shape[0], int) else DEFAULT_SIZE
     shape = tuple(size for size in spec.shape if isinstance(size, int))
     is_float = spec.dtype.kind not in "iub"

@@ -31,7 +31,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output", metavar="FOLDER", default="fuzz", help="where the files are written that show what is wrong (fuzz)"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the campaign in the folder")
+    parser.add_argument("--resume", action="store_true", help="continue the campaign in the folder")
     parser.add_argument("--replay", metavar="FILE", help="try the program of a file that was written before")
     parser.add_argument("--list", action="store_true", help="list the subjects")
     add_common_arguments(parser)
@@ -137,7 +137,7 @@ def show_progress(text: str) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+    """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
     return run_tool("relex-fuzz", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)
 

@@ -1,6 +1,6 @@
 """`relex-opt`: read MLIR text, a script or an ONNX model, run passes, print the result.
 
-It takes the options of `xdsl-opt` and most of those of `mlir-opt`. Unlike in `xdsl-opt`, errors name file, line and
+It takes the options of `xdsl-opt` and most options of `mlir-opt`. Unlike in `xdsl-opt`, errors name file, line and
 column, and the exit code is 1.
 """
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from relex.tools.reports.file import ReportFile
 
 RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
-"""The passes of relex, which come before those of xDSL with the same name."""
+"""The passes of relex, which take precedence over xDSL's with the same name."""
 
 FLAGS_VARIABLE = "RELEX_OPT_FLAGS"
 """The environment variable with arguments that precede all others."""
@@ -335,8 +335,8 @@ def _timed(started: float | None) -> AbstractContextManager[None]:
 
 
 def main(args: Sequence[str] | None = None, started: float | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code. `started` is when the
-    process began to import the tool, on the clock `perf_counter`, if it did.
+    """Run the tool on its arguments (the process's arguments by default) and return the exit code. `started` is when
+    the process began to import the tool, on the clock `perf_counter`, if it did.
 
     Arguments in the environment variable `RELEX_OPT_FLAGS` precede all others.
     """

@@ -280,8 +280,8 @@ def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
 
 
 def main(args: Sequence[str] | None = None, started: float | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code. `started` is when the
-    process began to import the tool, on the clock `perf_counter`, if it did."""
+    """Run the tool on its arguments (the process's arguments by default) and return the exit code. `started` is when
+    the process began to import the tool, on the clock `perf_counter`, if it did."""
     args = sys.argv[1:] if args is None else args
     return run_tool(
         "relex-run", lambda: run(make_parser().parse_args(normalize(args, ())), started), debug="--debug" in args

@@ -29,7 +29,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output", metavar="FILE.mlir", help="where the schedules are written (beside the program: NAME.tuned.mlir)"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the file that was written before")
+    parser.add_argument("--resume", action="store_true", help="continue with the file that was written before")
     parser.add_argument("--strict", action="store_true", help="tune the program as --strict compiles it")
     parser.add_argument("--approximate", action="store_true", help="tune the program as --approximate compiles it")
     add_options(parser, MODELS)
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool on its arguments (those of the process by default) and return the exit code."""
+    """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
     return run_tool("relex-tune", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)
 

@@ -52,8 +52,8 @@ _CALLS: Options = {
     ),
     "--random": value(
         "NAME=SIZE,...",
-        "make up the arguments that are not given, the same ones each time; n=4 says how large sizes are that are "
-        "open (16, or the next number that fits)",
+        "generate the arguments that are not given, the same ones each time; n=4 sets the dynamic size n "
+        "(by default 16, or the next number that fits)",
         nargs="?",
         const="",
     ),
@@ -86,7 +86,7 @@ _COMPILATION: Options = {
     "--tuned": value("FILE.mlir", "schedule loops as relex-tune found to be fastest"),
     "--strict": flag("keep the order and the roundings of plain loops in sums"),
     "--approximate": flag(
-        "let convolutions take fewer products, whose rounding differs more than that of sums in another order"
+        "let convolutions take fewer products, whose rounding differs more than the rounding of sums in another order"
     ),
     "--target": value(
         "TRIPLE[:CPU[:FEATURES]]",

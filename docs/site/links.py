@@ -54,7 +54,7 @@ def anchors(text: str) -> set[str]:
 
 
 def resolved(page: str, target: str) -> tuple[str, str]:
-    """Return the file or folder and the anchor that a link on a page leads to; paths are those of the repository."""
+    """Return the file or folder and the anchor that a link on a page leads to; paths are relative to the repository."""
     path, _, anchor = target.partition("#")
     return normpath(str(Path(page).parent / path)) if path else page, anchor
 

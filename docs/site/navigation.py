@@ -1,4 +1,4 @@
-"""The pages of the site, in order. Paths are those of the repository; `reference/` is made when the site is built."""
+"""The pages of the site, in order. Paths are relative to the repository; the build of the site makes `reference/`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ COMMANDS: Mapping[str, Callable[[list[str]], int]] = {
 }
 
 ARGUMENTS = {"ForOp": "Loop", "BlockOp": "Block", "AffineMap": "IndexMap"}
-"""The types of arguments of a schedule's methods, by those of the function of a primitive."""
+"""The types of arguments of a schedule's methods, by the types of the function of a primitive."""
 
 QUALIFIER = re.compile(r"\b(\w+\.)+(?=\w)")
 
@@ -64,7 +64,7 @@ WIDTH = 100
 
 
 class _Plain(str):
-    """An annotation as it stands in the source: signatures show it without quotes."""
+    """An annotation as it is written in the source: signatures show it without quotes."""
 
     __slots__ = ()
 

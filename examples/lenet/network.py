@@ -16,7 +16,7 @@ Weights = dict[str, Floats]
 FOLDER = Path(__file__).parent
 WEIGHTS = FOLDER / "weights.npz"
 
-# The images are those of the digits example.
+# The images come from the digits example.
 sys.path.append(str(FOLDER.parent / "digits"))
 digits: Any = import_module("data")
 

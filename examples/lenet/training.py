@@ -119,13 +119,13 @@ def backwards(kernels: Floats) -> Floats:
 
 
 def kernel_gradient(x: Floats, d_result: Floats) -> Floats:
-    """Return the gradient for the kernels of a convolution of `x`, given that of its result."""
+    """Return the gradient for the kernels of a convolution of `x`, given the gradient of its result."""
     slopes = np.tensordot(d_result, windows(x), axes=((0, 2, 3), (0, 1, 2)))
     return slopes.reshape(d_result.shape[1], x.shape[1], 3, 3)
 
 
 def spread(d_pooled: Floats, x: Floats, pooled: Floats) -> Floats:
-    """Return the gradient for the input of a pooling: each maximum receives that of the result."""
+    """Return the gradient for the input of a pooling: each maximum receives the gradient of the result."""
     return np.kron(d_pooled, np.ones((2, 2))) * (x == np.kron(pooled, np.ones((2, 2))))
 
 

@@ -9,7 +9,7 @@ from relex.passes.support.patterns import op, wildcard
 
 @dataclass(frozen=True)
 class FuseLayersPass(OutliningPass):
-    """Moves each dense layer with bias and relu into a function of its own."""
+    """Moves each dense layer with bias and relu into a separate function."""
 
     name = "fuse-layers"
     function_name = "layer"

@@ -70,7 +70,7 @@ def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 def batches_so_far(port: int) -> tuple[float, float]:
-    """Return how many requests came in batches, and how many batches. mosec does not count those of one."""
+    """Return how many requests came in batches, and how many batches. mosec does not count batches of one."""
     with urlopen(f"http://{HOST}:{port}/metrics") as page:
         lines = page.read().decode().splitlines()
 

@@ -1,4 +1,4 @@
-"""The network for handwritten digits as an ONNX model with an open batch: bytes of images in, digits out."""
+"""The network for handwritten digits as an ONNX model with a dynamic batch: bytes of images in, digits out."""
 
 from __future__ import annotations
 

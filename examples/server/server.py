@@ -3,7 +3,7 @@
     python examples/server/server.py --max-batch 32 --delay 1 --port 8000
 
 A request is a POST to /classify with the 784 bytes of an image; the answer is `{"digit": 7}`. Requests that arrive
-within the delay become one call of the compiled function, whose batch is open.
+within the delay become one call of the compiled function, whose batch size is dynamic.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Classifier(Worker):
         """Return the body of a request as it is.
 
         mosec knows one status for all requests of a batch. So a wrong request is not refused here, which would refuse
-        the others too: it gets an answer of its own.
+        the others too: it gets its own answer.
         """
         return data
 
@@ -65,7 +65,7 @@ class Classifier(Worker):
 
 
 def load_function(path: str) -> Callable[[Any], Any]:
-    """Return the function of a saved program, or that of an ONNX model by ONNX Runtime."""
+    """Return the function of a saved program, or the function of an ONNX model by ONNX Runtime."""
     if path.endswith(".relex"):
         return relex.load(path)["main"]
     onnxruntime: Any = import_module("onnxruntime")

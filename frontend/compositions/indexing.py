@@ -31,7 +31,7 @@ def numbers_below(size: Size) -> Operand:
 
 
 def diagonal_mask(rows: Size, columns: Size, k: Operand, compare: Callable[..., Operand]) -> Operand:
-    """Compare the number of each column of a matrix with that of the row plus `k`."""
+    """Compare the number of each column of a matrix with the number of the row plus `k`."""
     return compare(op.expand_dims(numbers_below(columns), 0), op.add(op.expand_dims(numbers_below(rows), 1), k))
 
 
@@ -47,7 +47,7 @@ def pieces(x: Operand, lengths: Sequence[int], axis: int) -> list[Operand]:
 
 
 def sorted_along(x: Operand, axis: int, descending: bool, count: int | None = None) -> list[Operand]:
-    """Return the elements along a dimension in order, or so many of the first ones, and their positions."""
+    """Return the elements along a dimension in order, or `count` of the first ones, and their positions."""
     places = op.argsort(x, axis, descending)
     if count is not None:
         places = op.strided_slice(places, [axis], [0], [count])
@@ -67,7 +67,7 @@ def position(place: Any, size: Size) -> int | str:
     if isinstance(rest, int):
         return LAST if rest >= 0 else rest
     if not never_negative(place):
-        refuse(f"a position that may count from the end: {place}; 'shapes' closes the sizes in it")
+        refuse(f"a position that may count from the end: {place}; fix its sizes with `shapes=`")
     return str(place)
 
 

@@ -42,7 +42,7 @@ def padded(site: Site, x: Operand, widths: Sequence[int], mode: str, value: floa
         if any(pair):
             size = site.shape(x)[axis]
             if isinstance(size, IndexExpr):
-                refuse(f"padding with elements along a dimension that is open: {size}", "mode")
+                refuse(f"padding with elements along a dynamic dimension: {size}", "mode")
             places = _places(size, pair, mode)
             if mode == "reflect":
                 places = places[max(-widths[axis], 0) : len(places) + min(widths[half + axis], 0)]

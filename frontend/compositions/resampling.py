@@ -26,7 +26,7 @@ Taps = list[tuple[list[int], list[float]]]
 PERIODIC = ("asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 """Transformations by which a whole factor moves all elements alike."""
 MOST_FACTOR = 64
-"""The largest factor that is looked for between two open sizes."""
+"""The largest factor that is looked for between two dynamic sizes."""
 
 
 BEFORE_OR_AFTER = "floor_or_ceil"
@@ -157,31 +157,31 @@ def _resized(
 
 
 def scaled(size: Size, factor: float) -> Size:
-    """Return a size times a factor, rounded down, which of an open size must be a whole number."""
+    """Return a size times a factor, rounded down, which of a dynamic size must be a whole number."""
     if not isinstance(size, IndexExpr):
         return floor(size * factor)
     if factor != int(factor):
-        refuse(f"the open size {size} times {factor:g}, which is no whole number; 'shapes' closes it")
+        refuse(f"the dynamic size {size} times {factor:g}, which is no whole number; fix the size with `shapes=`")
     return size * int(factor)
 
 
 def scale_between(old: Size, new: Size) -> float:
-    """Return the factor from one size to another, which of open sizes must be a whole number."""
+    """Return the factor from one size to another, which of dynamic sizes must be a whole number."""
     if isinstance(old, int) and isinstance(new, int):
         return new / old
     for factor in range(1, MOST_FACTOR + 1):
         if old * factor == new:
             return factor
-    refuse(f"expected a whole multiple of the open size {old}, found {new}; 'shapes' closes it")
+    refuse(f"expected a whole multiple of the dynamic size {old}, found {new}; fix the size with `shapes=`")
 
 
 def _multiplied(site: Site, x: Operand, axis: int, new: Size, scale: float, settings: Settings) -> Operand:
-    """Resize a dimension whose size is open by a whole factor: the same few neighbors count for each element."""
+    """Resize a dimension of dynamic size by a whole factor: the same few neighbors count for each element."""
     shape, factor = site.shape(x), int(scale)
     if factor != scale or shape[axis] * factor != new or settings.transformation not in PERIODIC or settings.exclude:
         refuse(
-            f"the open size {shape[axis]} resized to {new} by {settings.transformation}, which is only supported by "
-            f"{', '.join(PERIODIC)} and a whole factor; 'shapes' closes it"
+            f"the dynamic size {shape[axis]} resized to {new} by {settings.transformation}, which is only supported by "
+            f"{', '.join(PERIODIC)} and a whole factor; fix the size with `shapes=`"
         )
     taps = [settings.taps(settings.position(i, scale, 1, factor, ()), scale) for i in range(factor)]
     weights: dict[int, Array] = {}
@@ -201,7 +201,7 @@ def _multiplied(site: Site, x: Operand, axis: int, new: Size, scale: float, sett
 
 
 def _shifted(x: Operand, axis: int, places: int) -> Operand:
-    """Return the element so many places on, the last one after the end, the first one before the start."""
+    """Return the element `places` further on, the last one after the end, the first one before the start."""
     if places == 0:
         return x
     if places > 0:

@@ -26,11 +26,11 @@ def without_minus_one(old: Sequence[Size], new: Sequence[Size]) -> list[Size]:
 
 
 def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
-    """Return a quotient of products, in which factors may be sizes that are open."""
+    """Return a quotient of products, in which factors may be dynamic sizes."""
     numerator, divisor = _factors(numerator), _factors(divisor)
     for size in [size for size in divisor if isinstance(size, IndexExpr)]:
         if size not in numerator:
-            refuse(f"a size of -1 that is {count(numerator)} divided by {size}; 'shapes' closes them")
+            refuse(f"a size of -1 that is {count(numerator)} divided by {size}; fix the size with `shapes=`")
         numerator.remove(size)
         divisor.remove(size)
     known = count(divisor)
@@ -43,7 +43,7 @@ def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
 
 
 def _factors(sizes: Sequence[Size]) -> list[Size]:
-    """Return sizes whose product is that of others: the numbers and names that each is a product of."""
+    """Return sizes with the same product as others: the numbers and names that each is a product of."""
     found: list[Size] = []
     for size in sizes:
         if not isinstance(size, IndexExpr):

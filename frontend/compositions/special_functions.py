@@ -49,7 +49,7 @@ ERFC = (
 def erfc(x: Operand, kind: Attribute) -> Operand:
     """Return `1 - erf(x)` of floats of a type, computed in f64, with all its digits where it is small.
 
-    The square of `|x|` in the exponent is that of a number near it, which is exact, and a small rest.
+    The square of `|x|` in the exponent is split into the square of a number near it, which is exact, and a small rest.
     """
     y = x if kind == f64 else op.astype(x, f64)
     z = op.clip(op.abs(y), 0.0, ERFC_END)

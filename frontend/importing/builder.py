@@ -99,7 +99,7 @@ class Builder(OpenSizes):
 
     def size_source(self, name: str) -> tuple[SSAValue, int]:
         if name not in self._sources:
-            refuse(f"the size {name}, which no argument has; 'shapes' fixes it")
+            refuse(f"the size {name}, which no argument has; fix the size with `shapes=`")
         return self._sources[name]
 
     def tensor(self, expr: AnyOperand, like: Tensor | None = None) -> Tensor:
@@ -216,7 +216,7 @@ class Builder(OpenSizes):
         return [Known(np.asarray(result)) for result in made.evaluate_results(*arrays)]
 
     def _sizes_of_results(self, op: Operation, operands: Sequence[Tensor]) -> Sequence[Sizes]:
-        """Return the sizes of an operator's results in terms of those of the arguments. Operands that are not among
+        """Return the sizes of an operator's results in terms of the sizes of the arguments. Operands that are not among
         `operands` are arguments, of which the operator uses the sizes."""
         if not isinstance(op, Operator):
             return [cast(TensorType, t).get_shape() for t in op.result_types]
@@ -236,7 +236,7 @@ class Builder(OpenSizes):
 
 
 def _from_sizes(array: Array) -> Expr:
-    """Return a tensor of sizes that are open: the last of the numbers from 0 to each size."""
+    """Return a tensor of dynamic sizes: the last of the numbers from 0 to each size."""
     elements = [_from_size(size) for size in array.flat]
     return op.reshape(op.concat(*elements), array.shape)
 
@@ -260,7 +260,7 @@ def _can_fold(op: Operator, arrays: Sequence[Array]) -> bool:
 
 
 class _OpenSize(Exception):
-    """An operator cannot be computed at import, as one of its sizes is open."""
+    """An operator cannot be computed at import, as one of its sizes is dynamic."""
 
 
 class _NoSizes(OpenSizes):
@@ -279,7 +279,7 @@ def _number(number: float, like: Tensor | None) -> Known:
 
 
 def name_value(value: SSAValue, name: str) -> None:
-    """Name a value like that of the model, as far as MLIR's names allow."""
+    """Name a value like the model's value, as far as MLIR's names allow."""
     hint = re.sub(r"[^\w$.-]+", "_", name).strip("_.")
     if SSAValue.is_valid_name(hint):
         value.name_hint = hint

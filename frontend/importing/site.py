@@ -65,13 +65,13 @@ class Site(ABC):
         shape = self.shape(x)[first:]
         if any(isinstance(size, IndexExpr) for size in shape):
             found = " x ".join(map(str, shape))
-            refuse(f"expected {what} that are known at import, found {found}; 'shapes' closes them")
+            refuse(f"expected {what} that are known at import, found {found}; fix the sizes with `shapes=`")
         return tuple(size for size in shape if isinstance(size, int))
 
     def closed(self, size: Size, reason: str, attribute: str = "") -> int:
         """Return a size that must be known at import. In the reason to refuse others, `{}` stands for the size."""
         if not isinstance(size, int):
-            refuse(f"{reason.format(size)}; 'shapes' closes them", attribute)
+            refuse(f"{reason.format(size)}; fix the size with `shapes=`", attribute)
         return size
 
     def element_type(self, x: Operand) -> Attribute:
@@ -97,14 +97,14 @@ class Site(ABC):
         """Return the elements of an input that must be known at import, without sizes of the program."""
         array = self.known(x, what)
         if any(isinstance(size, IndexExpr) for size in array.flat):
-            refuse(f"expected {what} without sizes that are open; 'shapes' closes them")
+            refuse(f"expected {what} without dynamic sizes; fix the sizes with `shapes=`")
         return [int(number) for number in array.flat]
 
     def known_number(self, x: Operand | None, what: str) -> Any:
-        """Return the only element of an input that must be known at import, and no size that is open."""
+        """Return the only element of an input that must be known at import, and no dynamic size."""
         number = self.known_size(x, what)
         if isinstance(number, IndexExpr):
-            refuse(f"expected {what} that is known at import, found {number}; 'shapes' closes open sizes")
+            refuse(f"expected {what} that is known at import, found {number}; fix dynamic sizes with `shapes=`")
         return number
 
     def known_size(self, x: Operand | None, what: str) -> Any:

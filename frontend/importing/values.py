@@ -97,7 +97,7 @@ class Known(Value):
 
 
 class Computed(Value):
-    """A tensor of the program, with its sizes in terms of those of the arguments."""
+    """A tensor of the program, with its sizes in terms of the sizes of the arguments."""
 
     def __init__(self, value: SSAValue, sizes: Sequence[Size]):
         super().__init__()

@@ -75,7 +75,7 @@ class Importer(GraphImporter):
         with self.importing(partial(self._problem, node)):
             self.nodes += 1
             if self.nodes > MAX_NODES:
-                refuse(f"more than {MAX_NODES} nodes, with those of loops and functions")
+                refuse(f"more than {MAX_NODES} nodes, with the nodes of loops and functions")
             inputs = [self._input(name, scope) for name in node.input]
             outputs = self._import(node, inputs, scope)
         for i, name in enumerate(node.output):

@@ -28,8 +28,8 @@ def from_onnx(
     """Return the module for an ONNX model: the path of a file, its bytes, or a `ModelProto`.
 
     The graph becomes the function `main`, whose arguments have the names of the graph's inputs. Sizes that the model
-    names stay open; `shapes` closes them, by the name of a size, or of an input: `{"batch": 1}`, `{"x": (1, 3, 8, 8)}`.
-    `values` gives inputs that become constants.
+    names stay dynamic; `shapes` fixes them, by the name of a size, or of an input: `{"batch": 1}`,
+    `{"x": (1, 3, 8, 8)}`. `values` gives inputs that become constants.
 
     Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
     """
@@ -53,7 +53,7 @@ def read_onnx(
     data: bytes, name: str = "<bytes>", *, shapes: Shapes | None = None, values: Mapping[str, Any] | None = None
 ) -> ModuleOp:
     """Read the bytes of an ONNX file, as the tools do. Data beside it is in the folder of the file `name`. `shapes` and
-    `values` are those of `from_onnx`."""
+    `values` are as in `from_onnx`."""
     expect_package("onnx", "ONNX models")
     from relex.frontend.onnx.model import import_model, read_model
 

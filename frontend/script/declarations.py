@@ -98,7 +98,7 @@ def read_allocation(unit: Unit, call: ast.Call, what: str) -> Declaration:
     """Return the buffer that a call declares by shape, dtype and options, all of which must have their neutral
     values."""
     bound = arguments(call, what, ("shape",), ("dtype",), neutral=tuple(_NEUTRAL))
-    expect_neutral(unit, bound, _NEUTRAL, ": buffers are dense, row-major and of their own")
+    expect_neutral(unit, bound, _NEUTRAL, ": buffers are dense, row-major and do not alias")
     return declare(unit, call, bound["shape"], bound.get("dtype"))
 
 

@@ -37,7 +37,7 @@ _INSTEAD = {
     "R.call_packed": "library functions that fill their results are called by R.call_dps_packed",
     "R.call_pure_packed": "library functions that fill their results are called by R.call_dps_packed",
     "R.call_tir_inplace": "R.call_tir gives new tensors",
-    "R.match_cast": "shapes follow from those of the arguments",
+    "R.match_cast": "shapes follow from the shapes of the arguments",
     "R.dataflow": "write 'with R.dataflow():'",
     "R.output": "it ends a dataflow block",
 }

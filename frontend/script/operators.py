@@ -1,7 +1,7 @@
 """Graph operators by their names in scripts.
 
 There is no list of operators: `R.add` and `R.nn.relu` are `relex.add` and `relex.relu`; `R.audio.frame` is the operator
-`audio.frame` of another package. Parameters are those of the operator class.
+`audio.frame` of another package. Parameters are the parameters of the operator class.
 """
 
 from __future__ import annotations

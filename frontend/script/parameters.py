@@ -74,8 +74,8 @@ class Parameters:
             self._last_size = op
 
     def describe(self, function: Operation, node: ast.FunctionDef, attributes: Mapping[str, Attribute]) -> None:
-        """Set the location and the attributes of the function, and those of its arguments: names that SSA values cannot
-        keep, and names of sizes."""
+        """Set the location and the attributes of the function, and the attributes of its arguments: names that SSA
+        values cannot keep, and names of sizes."""
         function.location = self._scope.unit.source.location(node)
         function.attributes.update(attributes)
         keep_argument_names(function, list(self._names.values()))

@@ -246,7 +246,7 @@ class ExpressionPrinter:
             if not isinstance(last, scf.YieldOp) or len(last.operands) != 1:
                 fail(op, f"{CANNOT}: expected one value for each case")
             if any(isinstance(inner, _EFFECTS) for inner in region.walk()):
-                fail(op, f"{CANNOT}: expected cases that do nothing but compute a value")
+                fail(op, f"{CANNOT}: expected cases that only compute a value")
             values.append(last.operands[0])
         return self._call("T.if_then_else", op.cond, *values)
 

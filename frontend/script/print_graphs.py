@@ -59,7 +59,7 @@ from relex.frontend.script.writing import (
 )
 
 INLINE_ELEMENTS = 16
-"""Constants with more elements are printed on lines of their own."""
+"""Constants with more elements are printed on separate lines."""
 
 
 class GraphPrinter(ExpressionPrinter):

@@ -39,7 +39,7 @@ class Writer:
 
     @contextmanager
     def indented(self, head: str) -> Generator[None]:
-        """Add a line, and indent those that follow, in a scope of their own."""
+        """Add a line, and indent those that follow, in a new scope."""
         self.line(head)
         self._depth += 1
         with self.scope():

@@ -46,7 +46,7 @@ def relex(graph: Any, inputs: Sequence[Any], **settings: Any) -> Run:
     try:
         return compile_graph(graph, inputs, passes, freeze=bool(options.get("freeze")))
     except Exception as e:
-        # Torch's tracer raises errors of its own; whatever happens, the model has to run.
+        # Torch's tracer raises its own errors; whatever happens, the model has to run.
         LOG.warning("a graph of %d nodes is run by torch: %s", len(graph.graph.nodes), _reason(e))
         LOG.debug("the error", exc_info=e)
         return graph.forward

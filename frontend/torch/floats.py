@@ -14,7 +14,7 @@ FLOATS_ONLY = frozenset(
     "aten.nll_loss_forward aten.nll_loss2d_forward aten.prelu aten._prelu_kernel aten.round.decimals "
     "aten.smooth_l1_loss aten._softmax_backward_data".split()
 )
-"""Their names, or those of their overloads."""
+"""Their names, or the names of their overloads."""
 
 
 def expect_floats(target: Any, first: Any) -> None:

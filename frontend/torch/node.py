@@ -43,7 +43,7 @@ class Node(Site):
 
     @property
     def name(self) -> str:
-        """The name of the operator, without that of its overload: `view`."""
+        """The name of the operator, without the name of its overload: `view`."""
         return self.fx.target.__name__.partition(".")[0]
 
     @property
@@ -66,7 +66,7 @@ class Node(Site):
         return element_type_for(torch.result_type(*dtypes[:2]) if len(dtypes) > 1 else dtypes[0].dtype)
 
     def typed(self, x: Value, element_type: Attribute | None = None) -> Tensor:
-        """Return an operand with elements of a type, by default that of the result."""
+        """Return an operand with elements of a type, by default the type of the result."""
         element_type = element_type or self.result_type
         if isinstance(x, IndexExpr):
             x = Known(x)

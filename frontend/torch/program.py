@@ -41,8 +41,9 @@ def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arg
         for condition in conditions(checked, inputs.sizes, inputs.given, file):
             importer.builder.require(condition, "")
     signature = program.graph_signature
-    for name in (*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()):
-        importer.problems.append(Diagnostic(f"'{name}' changes in place: a program has no state", file))
+    for kind, names in (("buffer", signature.buffers_to_mutate), ("argument", signature.user_inputs_to_mutate)):
+        for name in names.values():
+            importer.problems.append(Diagnostic(f"in-place update of {kind} '{name}' is not supported", file))
     outputs = importer.run(program.graph_module, values)
     importer.expect_no_problems()
     return importer.finish(results_of(importer, outputs))

@@ -21,9 +21,9 @@ def from_exported(
     """Return the module for a model that `torch.export.export` has made a program of, or for the path of a file that
     `torch.export.save` has written.
 
-    The program becomes the function `main`, whose arguments have the names of those of `forward`. Sizes that
-    `dynamic_shapes` leaves open stay open; `shapes` closes them by name: `{"batch": 1}`. Parameters and buffers are
-    constants, or, on request, further arguments with their names in the model, such as `layer.0.weight`.
+    The program becomes the function `main`, whose arguments have the names of the arguments of `forward`. Sizes that
+    `dynamic_shapes` leaves dynamic stay dynamic; `shapes` fixes them by name: `{"batch": 1}`. Parameters and buffers
+    are constants, or, on request, further arguments with their names in the model, such as `layer.0.weight`.
 
     Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
     """
@@ -41,7 +41,7 @@ def from_exported(
 
 
 def read_exported(data: bytes, name: str = "<bytes>", *, shapes: Mapping[str, Any] | None = None) -> ModuleOp:
-    """Read the bytes of a file that `torch.export.save` has written, as the tools do. `shapes` closes sizes."""
+    """Read the bytes of a file that `torch.export.save` has written, as the tools do. `shapes` fixes sizes."""
     expect_package("torch", "models of PyTorch")
     for size, given in (shapes or {}).items():
         if not isinstance(given, int):

@@ -13,7 +13,8 @@ from relex.frontend.torch.library import torch
 
 
 def size_names(placeholders: Any) -> dict[Any, str]:
-    """Return names for the symbols in the sizes of inputs: those of `torch.export.Dim` where torch remembers them."""
+    """Return names for the symbols in the sizes of inputs: the names of `torch.export.Dim` where torch remembers
+    them."""
     symbols: dict[Any, str] = {}
     for node in placeholders:
         for size in getattr(node.meta.get("val"), "shape", ()):
@@ -62,4 +63,4 @@ def _index(expr: Any, names: Mapping[Any, Size]) -> Size:
         case "Symbol":
             refuse("a size that depends on data")
         case _:
-            refuse(f"the size {expr}; 'shapes' closes the sizes in it")
+            refuse(f"the size {expr}; fix its sizes with `shapes=`")

@@ -3,8 +3,9 @@ TVM's names for what relex has: programs written for TVM run with another import
 
     from relex.frontend.tvm import tvm, relax, I, R, T
 
-The names are those of TVM's modules: `import relex.frontend.tvm as tvm` is the same, and `from tvm.script import tir as
-T` becomes `from relex.frontend.tvm.script import tir as T`. `docs/from-tvm.md` lists all of them, beside relex's own.
+The names are the same as in TVM's modules: `import relex.frontend.tvm as tvm` is the same, and
+`from tvm.script import tir as T` becomes `from relex.frontend.tvm.script import tir as T`. `docs/from-tvm.md` lists all
+of them, beside relex's own.
 """
 
 from __future__ import annotations

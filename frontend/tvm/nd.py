@@ -26,7 +26,7 @@ class NDArray(LibraryInput):
     asnumpy = numpy
 
     def copyfrom(self, source: Any) -> NDArray:
-        """Overwrite the elements with those of another array of the same shape, and return this array."""
+        """Overwrite the elements with the elements of another array of the same shape, and return this array."""
         np.copyto(self, source, casting="same_kind")
         return self
 

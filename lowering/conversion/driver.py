@@ -1,7 +1,7 @@
 """Conversion between sets of ops and types in one walk.
 
-A `ConversionTable` has a rule for each kind of op, a `TypeConverter` one for each kind of type. Both are open: anyone
-can add rules for ops and types of their own. `convert` walks a module once and applies the rule of every op that has
+A `ConversionTable` has a rule for each kind of op, a `TypeConverter` one for each kind of type. Both can be extended:
+anyone can add rules for other ops and types. `convert` walks a module once and applies the rule of every op that has
 one; ops without a rule stay as they are. Between converted and other ops, a `builtin.unrealized_conversion_cast`
 connects the old and the new type, so that conversions can run one after the other, in any order.
 

@@ -55,7 +55,7 @@ def find_unsupported(context: Context, module: ModuleOp, passes: Sequence[Module
 
 
 _STAND_IN = "relex.stand_in"
-"""Marks an op whose result takes the place of that of an op that was removed."""
+"""Marks an op whose result replaces the result of an op that was removed."""
 
 
 def _in_order(problems: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -49,7 +49,7 @@ class LoopFunction:
 
     kernel: str = ""
     packing: bytes = b""
-    """The text of a function of the same arguments that does nothing but pack constants; empty if there are none."""
+    """The text of a function of the same arguments that only packs constants; empty if there are none."""
     temporaries: tuple[int, ...] = ()
     in_place: tuple[tuple[int, int], ...] = ()
 
@@ -158,7 +158,7 @@ class LoopKernels:
         self._expect_none(name for function in module.ops for name in needed_sketches(function))
 
     def _expect_none(self, unknown: Iterable[str]) -> None:
-        """Raise `NotKnownError` for the recipes of functions and sketches, if there are any, and for those of the
+        """Raise `NotKnownError` for the recipes of functions and sketches, if there are any, and for the recipes of the
         sketches in these functions."""
         recipes = [*unknown]
         made_of = {recipe: described for described, recipe in self._roots.items()}
@@ -220,8 +220,8 @@ class LoopKernels:
                 code.mark(function)
 
     def take_recipes(self, module: ModuleOp) -> dict[str, tuple[str, tuple[int, ...]]]:
-        """Remove the recipes from a module at the core level. Return those of functions that may be known from now on,
-        each with the memory that a call needs, by the names of the functions."""
+        """Remove the recipes from a module at the core level. Return the recipes of functions that may be known from
+        now on, each with the memory that a call needs, by the names of the functions."""
         found: dict[str, tuple[str, tuple[int, ...]]] = {}
         needs = MemoryNeeds(module)
         for recipe, function in _functions(module):

@@ -23,7 +23,8 @@ COMPILED_ATTR = "relex.compiled"
 """On a kernel whose code exists already, a `CompiledAs`: its body is ignored."""
 
 ARGUMENTS_ATTR = "relex.arguments"
-"""On the module of a kernel: the positions of the arguments that it takes, among those of the original function."""
+"""On the module of a kernel: the positions of the arguments that it takes, among the arguments of the original
+function."""
 
 RECIPE_ATTR = "relex.recipe"
 """On a loop function, and on what it is lowered to, while a program is compiled: a digest of the function before its

@@ -1,4 +1,4 @@
-"""Sketches of operators, which are not lowered because the code of the functions that they are fused into is known.
+"""Placeholders for operators whose fused kernel is cached.
 
 A sketch stands for the loop function of an operator: it has its arguments and the pattern by which operators are fused,
 but no loops. A function fused from sketches is looked up by the recipes of its operators. A sketch whose loops are
@@ -94,7 +94,7 @@ class Sketches:
         self._operators = [_recipe(op) if isinstance(op, Operator) else None for op in _calls(module, Operator)]
 
     def _depends_on_loops(self, op: Operator, outline: Outline) -> bool:
-        """Return whether fusion looks at the loops of an operator, as it does at those of a product of copies."""
+        """Return whether fusion looks at the loops of an operator, as it does for a product of copies."""
         if outline.pattern is not OpPattern.OUT_ELEMENTWISE_FUSABLE:
             return False
         owners = (value.owner for value in op.operands)

@@ -16,7 +16,7 @@ _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_
 
 
 class _ScalarFunctions:
-    """The functions of formulas: those of `relex.lowering.te`, by their names."""
+    """The functions of formulas: the functions of `relex.lowering.te`, by their names."""
 
     def __getattr__(self, name: str) -> Any:
         return _FUNCTIONS.get(name) or partial(compare if name in _COMPARISONS else call, name)

@@ -102,7 +102,7 @@ def _by_group(
     names: Sequence[str],
 ) -> Tensor:
     """Compute `element` of an image, a group, one of its output channels, or blocks of these, and a place, whose axes
-    have names. Groups of several have a loop of their own: each is a convolution of all of its channels."""
+    have names. Groups of several have a separate loop: each is a convolution of all of its channels."""
     shape = result_shape(op, *operands)
 
     def of_channel(n: Axis, o: Axis, *place: Axis) -> Expr:

@@ -110,6 +110,6 @@ def _with_op(function: Callable[..., Any]) -> Legalization:
 
     first = inspect.Parameter("op", inspect.Parameter.POSITIONAL_ONLY)
     parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    # The names of the parameters become those of the buffers.
+    # The names of the parameters become the names of the buffers.
     legalize.__signature__ = own.replace(parameters=[first, *parameters])
     return legalize

@@ -57,7 +57,7 @@ def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor, *like: Tensor) 
 
 def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[Sequence[Size], Sequence[Axis]]]:
     """Split the sizes of the old shape and the axes of the new one into the smallest groups with equal numbers of
-    elements. Indices of one group do not depend on those of another."""
+    elements. Indices of one group do not depend on indices of another."""
     while old or new:
         ends = product(*(range(min(1, len(dimensions)), len(dimensions) + 1) for dimensions in (old, new)))
         equal = [(i, j) for i, j in ends if count(old[:i]) == count([axis.extent for axis in new[:j]])]

@@ -19,9 +19,9 @@ from relex.lowering.te import Axis, Expr, Tensor, as_expr, compute, equal, if_th
 @dataclass(frozen=True)
 class _Phase:
     """Consecutive phases along a dimension, `count` of them starting at `first`: their results, which are `period`
-    apart, have equally many products. Phase `p` has those of the elements `start + p * step` of the window and every
-    `period`-th one after it, the first of them with the element `j + source + p * shift` of the data, where `j` counts
-    the results."""
+    apart, have equally many products. Phase `p` has the products with the elements `start + p * step` of the window and
+    every `period`-th one after it, the first of them with the element `j + source + p * shift` of the data, where `j`
+    counts the results."""
 
     first: int
     count: int
@@ -60,7 +60,7 @@ def _scaled(index: Axis, factor: int) -> Expr | int:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The products that each result of a transposed convolution sums along a dimension: result `r` has those of
+    """The products that each result of a transposed convolution sums along a dimension: result `r` has the products of
     elements `i` of the data and `k` of the window with `r + before = i * stride + k * dilation`.
 
     With the common divisor of stride and dilation, and their quotients `period` and `step`, there are such products for

@@ -25,7 +25,7 @@ from relex.passes.base import RelexPass
 class AddPackedEntriesPass(RelexPass):
     """
     Adds an entry `_relex_packed_NAME` for every function with a signature, which moves to the entry. At this level,
-    nothing but `relex.seal` tells whether it is still the one that the code was made for: a digest of the signature
+    only `relex.seal` tells whether it is still the one that the code was made for: a digest of the signature
     and the type of the function, from `convert-func-to-llvm`.
 
     ```mlir

@@ -1,7 +1,7 @@
 """Compilation of LLVM IR in several processes.
 
 Threads would gain nothing: llvmlite holds a lock around every call of LLVM. `multiprocessing` would run the main module
-of the program that calls relex once more, or fork a process that has threads. The processes are a command of their own.
+of the program that calls relex once more, or fork a process that has threads. The processes run a separate command.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class ConvertMathToLlvmPass(ConversionPass):
 
 
 _LIBRARY_ONLY = "acosh asinh atanh cbrt erf expm1 fma log1p roundeven".split()
-"""Functions of the C library that are no intrinsic, or that have rules of their own: `expm1`, `fma`, `log1p` and
+"""Functions of the C library that are no intrinsic, or that have separate rules: `expm1`, `fma`, `log1p` and
 `roundeven`."""
 
 COUNTERPARTS = {

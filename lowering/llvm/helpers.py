@@ -42,7 +42,7 @@ llvm.func internal @relex.ipowi(%base: i64, %exponent: i64) -> i64 {{
   %is_negative = llvm.icmp "slt" %exponent, %zero : i64
   llvm.cond_br %is_negative, ^inverse, ^head(%base, %exponent, %one : i64, i64, i64)
 ^inverse:
-  // The power of 1 is 1, that of -1 is 1 or -1; all others are between 0 and 1.
+  // The power of 1 is 1, a power of -1 is 1 or -1; all others are between 0 and 1.
   %odd_part = llvm.and %exponent, %one : i64
   %is_even = llvm.icmp "eq" %odd_part, %zero : i64
   %is_one = llvm.icmp "eq" %base, %one : i64

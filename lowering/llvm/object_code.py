@@ -30,7 +30,7 @@ def compile_module(
     """Compile a module of the LLVM dialect for the target that it names, or for the host.
 
     `opt_level` is 0 to 3; see `DEFAULT_LEVEL`. With `embed_constants` the code contains every constant and needs no
-    symbols but those of the C library. With `names`, only the functions that it maps are exported, under their new
+    symbols but the C library's. With `names`, only the functions that it maps are exported, under their new
     names; external functions that the code calls keep theirs.
 
     Raises `CompileError` at an op that is not of the LLVM dialect, `UnknownNameError` for an unknown triple or cpu,

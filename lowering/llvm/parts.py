@@ -1,4 +1,4 @@
-"""Compilation of a module whose kernels are in modules of their own."""
+"""Compilation of a module whose kernels are in separate modules."""
 
 from __future__ import annotations
 

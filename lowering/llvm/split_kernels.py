@@ -1,4 +1,4 @@
-"""Move functions that are not inlined to modules of their own."""
+"""Move functions that are not inlined to separate modules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PREFIX = "relex.k_"
 
 class SplitKernelsPass(RelexPass):
     """
-    Moves each internal function that is not to be inlined, with all that it calls, to a module of its own. Its symbol
+    Moves each internal function that is not to be inlined, with all that it calls, to a separate module. Its symbol
     is a digest of what it does, so that equal functions become one, and it takes only the arguments that it uses.
     `build` runs this pass last, has LLVM compile the modules one by one, and links their code. Functions that refer to
     data that the program writes, or to large constants, stay where they are.
@@ -94,7 +94,7 @@ class SplitKernelsPass(RelexPass):
 
 
 def _calls(module: ModuleOp, symbols: Symbols) -> dict[str, list[llvm.CallOp]]:
-    """Return the calls of each function that nothing but calls refers to."""
+    """Return the calls of each function that only calls refer to."""
     calls: dict[str, list[llvm.CallOp]] = {}
     for op in walk(module):
         if type(op) is llvm.CallOp and op.callee is not None:

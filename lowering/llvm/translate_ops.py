@@ -1,8 +1,8 @@
 """Translation of LLVM dialect ops that xDSL lacks or translates only in part; all output has a fixed order.
 
 xDSL's `convert_op` translates the others. It lacks `llvm.switch`, `llvm.extractelement` and casts between floats and
-unsigned integers, drops loop annotations and fast-math flags of comparisons, refuses those of intrinsics, and gives a
-phi two values for one block if both ways of a branch lead to the same target.
+unsigned integers, drops loop annotations and fast-math flags of comparisons, refuses fast-math flags of intrinsics, and
+gives a phi two values for one block if both ways of a branch lead to the same target.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
 
 
 # Branches. A phi has one value for each predecessor: of several edges from one block to another, all but the first go
-# through a block of their own.
+# through a separate block.
 
 
 @TRANSLATIONS.rule(llvm.BrOp)

@@ -120,7 +120,8 @@ def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool 
 
 
 def vector_alignment(kind: Attribute) -> IntegerAttr[IntegerType] | None:
-    """The alignment to state for a vector, that of its elements: LLVM's default is stricter. None for scalars."""
+    """The alignment to state for a vector, the alignment of its elements: LLVM's default is stricter. None for
+    scalars."""
     if not isa(kind, VectorType):
         return None
     element = kind.element_type

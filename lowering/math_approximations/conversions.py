@@ -61,7 +61,7 @@ def _subnormal(x: Floats, element: ElementType) -> Bits:
 
 def round_to_odd(x: Floats) -> Floats:
     """Return an f64 as the f32 towards zero, with its last bit set unless it is exact. Rounded once more, to at most 22
-    digits, the result is that of rounding the f64 directly."""
+    digits, the result is the same as rounding the f64 directly."""
     nearest = x.to(f32)
     wanted, found = ((number.bits << 1) >> 1 for number in (x, nearest.to(f64)))
     is_larger, is_smaller = _narrow((wanted - found).negative), _narrow((found - wanted).negative)

@@ -32,7 +32,7 @@ class _Power:
     """`exp(count * log(2) + rest)`, where `rest` is at most about half of `log(2)`."""
 
     biased: Bits
-    """An integer whose low bits are those of `count + bias`."""
+    """An integer with the low bits of `count + bias`."""
 
     count: Floats
     difference: Floats
@@ -124,7 +124,7 @@ def log1p(x: Floats) -> Floats:
 
 
 def _log(x: Floats, normal: Bits, scale: Bits | int, more: Floats | None = None) -> Floats:
-    """Return `n log(2) + log(1 + f)`, plus a small number, where the bits of a normal number are those of
+    """Return `n log(2) + log(1 + f)`, plus a small number, where a normal number has the bits of
     `2**(n + scale) (1 + f)`, and `1 + f` lies between the roots of 1/2 and 2.
 
     With `s = f / (2 + f)`, `log(1 + f)` is `2 s + s**3 (2/3 + 2/5 s**2 + ...)`, and `2 s` is `f - s f`, which is

@@ -45,7 +45,7 @@ def log10(x: Floats) -> Floats:
 
 def _log2(x: Floats) -> Floats:
     """Return the logarithm of a normal number above 0: `n + log2(1 + f)`, where `1 + f` lies between the roots of 1/2
-    and 2, and the logarithm is that of `(1 + s) / (1 - s)` with `s = f / (2 + f)`."""
+    and 2, and `1 + f` is `(1 + s) / (1 - s)` with `s = f / (2 + f)`."""
     root, one = F64.bits_of(sqrt(0.5)), F64.bits_of(1.0)
     above_root = x.bits + (one - root)
     biased = (above_root >> F64.fraction_bits) + F64.bits_of(rounder(F64))

@@ -24,7 +24,7 @@ class _Angle:
     """An angle: some right angles, and a rest of at most about half of one."""
 
     rights: Bits
-    """An integer whose two low bits are those of the number of right angles."""
+    """An integer with the two low bits of the number of right angles."""
 
     rest: Floats
     """In radians."""

@@ -178,7 +178,7 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     if (recipe := recipe_of(function)) is not None:
         new.attributes[RECIPE_ATTR] = StringAttr(f"{recipe} {source}={target}")
     if (known := CompiledAs.of(function)) is not None:
-        # Other arguments may share memory as before: whether they do depends on nothing but their uses.
+        # Other arguments may share memory as before: whether they do only depends on their uses.
         left = [pair for pair in known.in_place if source not in pair and target not in pair]
         replace(known, in_place=tuple((kept.index(i), kept.index(j)) for i, j in left)).mark(new)
     return new

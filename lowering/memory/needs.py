@@ -19,7 +19,7 @@ from relex.lowering.kernels.marks import CompiledAs
 
 
 class BufferSizes:
-    """The sizes of buffers in a function, as far as they follow from those of its arguments."""
+    """The sizes of buffers in a function, as far as they follow from the sizes of its arguments."""
 
     def __init__(self, function: func.FuncOp):
         analysis = SizeAnalysis(function, sizes_at_entry)
@@ -53,7 +53,7 @@ class BufferSizes:
 
 
 def _is_about_sizes(op: Operation, analysis: SizeAnalysis) -> bool:
-    """Return whether the sizes of an op's results follow from those of its operands alone."""
+    """Return whether the sizes of an op's results follow from the sizes of its operands alone."""
     if not (is_pure(op) or isinstance(op, memref.AllocOp)) or not all(map(analysis.knows, op.operands)):
         return False
     return not isinstance(op, memref.DimOp) or isinstance(analysis.number(op.index), int)
@@ -74,7 +74,7 @@ class MemoryNeeds:
         self._sizes: dict[str, BufferSizes] = {}
 
     def of(self, name: str) -> tuple[Size, ...]:
-        """Return sizes of which the largest is an upper bound of what a call needs. Unknown sizes are left out: those
+        """Return sizes of which the largest is an upper bound of what a call needs. Unknown sizes are left out: sizes
         of recursive calls too."""
         if name not in self._functions:
             return ()

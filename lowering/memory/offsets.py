@@ -40,11 +40,12 @@ _ORDERS: list[Callable[[Interval], tuple[int, ...]]] = [
 
 
 def place(intervals: Sequence[Interval]) -> list[int]:
-    """Return an offset for each interval such that no two that meet overlap, with a small total, though not always the
-    least.
+    """Return an offset for each interval such that no two that overlap in time share memory, with a small
+    total, though not always the least.
 
-    Intervals are placed in order: each goes into the smallest gap that is large enough among the intervals it meets
-    that are already placed, or after them all. Intervals that end highest come first in the next round.
+    Intervals are placed in order: each goes into the smallest gap that is large enough among the intervals that
+    overlap it in time and are already placed, or after them all. Intervals that end highest come first in the next
+    round.
     """
     timeline = Timeline(intervals)
     least = most_in_use(intervals)
@@ -64,8 +65,8 @@ def place(intervals: Sequence[Interval]) -> list[int]:
 
 
 def compact(intervals: Sequence[Interval], offsets: Sequence[int]) -> list[int]:
-    """Return the offsets of intervals, in the same order in memory as at `offsets`, each as low as those that it meets
-    below it allow."""
+    """Return the offsets of intervals, in the same order in memory as at `offsets`, each as low as the
+    overlapping ones below it allow."""
     timeline = Timeline(intervals)
     tops = {node: 0 for nodes in timeline.nodes for node in nodes.own + nodes.above}
     inner = dict(tops)
@@ -87,7 +88,7 @@ def end(intervals: Sequence[Interval], offsets: Sequence[int]) -> int:
 
 
 def meetings(intervals: Sequence[Interval]) -> list[list[int]]:
-    """Return for each interval the others that it meets, in order."""
+    """Return for each interval the others that overlap it in time, in order."""
     found: list[list[int]] = [[] for _ in intervals]
     live: list[int] = []
     for i in sorted(range(len(intervals)), key=lambda i: intervals[i].first):
@@ -108,8 +109,8 @@ def most_in_use(intervals: Sequence[Interval]) -> int:
 def below(
     intervals: Sequence[Interval], offsets: Sequence[int], index: int, near: Sequence[Sequence[int]]
 ) -> list[int]:
-    """Return the intervals directly below one that they meet, with no other in between that meets both. `near` are the
-    `meetings` of all."""
+    """Return the intervals directly below one that they overlap in time, with no other in between that overlaps
+    both. `near` are the `meetings` of all."""
     lower = [i for i in near[index] if offsets[i] < offsets[index]]
     return [i for i in lower if not any(offsets[i] < offsets[j] and intervals[i].meets(intervals[j]) for j in lower)]
 
@@ -122,15 +123,16 @@ class Nodes(NamedTuple):
     above: tuple[int, ...]
     """Those that contain one of these, and that other intervals consist of."""
     outer: tuple[int, ...]
-    """Those of its own that contain nodes of other intervals."""
+    """Its own nodes that contain nodes of other intervals."""
 
 
 class Timeline:
     """
     A binary tree over the positions at which intervals begin: as intervals are placed one after the other, each finds
-    those that it meets without being compared with all of them.
+    those that it overlaps without being compared with all of them.
 
-    Two intervals meet if and only if one consists of a node that the other consists of, or that contains one of its.
+    Two intervals overlap if and only if one consists of a node that the other consists of, or that contains one of
+    its.
     """
 
     def __init__(self, intervals: Sequence[Interval]):

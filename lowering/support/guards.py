@@ -48,7 +48,7 @@ class HoistedConditions:
 def hoisted_conditions(blocks: Iterable[BlockOp]) -> HoistedConditions:
     """
     Return where the conditions of guards go: each to the outermost loop that it does not depend on, if the loops from
-    there on hold nothing but the block. If it limits a loop that holds nothing but that one, iterations of that loop
+    there on hold only the block. If it limits a loop that holds only that one, iterations of that loop
     are left out instead. A block with an init keeps its guard.
     """
     bounds: dict[ForOp, tuple[Index, Index]] = {}
@@ -86,7 +86,7 @@ def _unused(guard: scf.IfOp, kept: Sequence[SSAValue]) -> set[Operation]:
 
 
 def _limit(outer: Operation | None, loop: ForOp, condition: SSAValue, bounds: dict[ForOp, tuple[Index, Index]]) -> bool:
-    """Leave out the iterations of an outer loop, which holds nothing but a loop, for which a condition does not hold.
+    """Leave out the iterations of an outer loop, which holds only a loop, for which a condition does not hold.
     Return False if that is not how it depends on the loop."""
     comparison = comparison_of(condition)
     if not isinstance(outer, ForOp) or outer.kind.data is not LoopKind.SERIAL or only_step(outer) is not loop:

@@ -1,4 +1,4 @@
-"""Placement of a block's init: in a loop nest of its own, or guarded in the first step of the reduction."""
+"""Placement of a block's init: in a separate loop nest, or guarded in the first step of the reduction."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ SCALARS = (*(t for t in BUFFER_TYPES if record_of(t).in_numpy), IndexType())
 def signatures(module: ModuleOp) -> dict[str, Signature]:
     """Return the signatures, by name, of a module's public functions above the machine level.
 
-    Those of functions on tensors, and of loop functions, follow from their types; so do those of functions on buffers,
-    which write their arguments, unless they state another one, as what graph functions are lowered to does.
+    Signatures of functions on tensors, and of loop functions, follow from their types; so do signatures of functions on
+    buffers, which write their arguments, unless they state another one, as what graph functions are lowered to does.
 
     Raises `CompileError` for functions that cannot be called: with result sizes that do not follow from argument sizes,
     or elements that NumPy does not have. So does a function that states a signature that does not fit it.
@@ -170,7 +170,7 @@ def _of_buffers(op: func.FuncOp | PrimFuncOp, stated: Signature | None) -> Signa
 
 def _called_like(spec: TensorSpec, stated: TensorSpec) -> TensorSpec:
     """Return an argument or result under its stated name. A scalar need not be a size, and the elements of a buffer may
-    be those of any type that it can hold."""
+    have any type that it can hold."""
     is_no_size = spec.is_scalar and stated.is_scalar and not stated.shape
     stored = stated.element_type in ELEMENTS and ELEMENTS[stated.element_type].storage == spec.element_type
     element_type = stated.element_type if stored and not spec.is_scalar else spec.element_type

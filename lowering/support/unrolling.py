@@ -58,7 +58,8 @@ def _iterations_at_once(loop: ForOp) -> int:
     if processor is None or not processor.shares_issue or _reads_again(loop, unrolled):
         return 1
     if sum(count([inner]) > 1 for inner in unrolled) == 1 and 2 * copies > processor.vector_registers:
-        # An element of a row is multiplied once, and LLVM puts the sum into its register, not into that of the old sum.
+        # An element of a row is multiplied once, and LLVM puts the sum into its register, not into the register of the
+        # old sum.
         return 1
     return max(divisors(loop, cost.MAX_COPIES_OF_TERMS // copies), default=1)
 

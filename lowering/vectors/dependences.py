@@ -31,7 +31,7 @@ def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
                 fail(
                     store.access.op,
                     f"expected iterations of {name_of(variable)} that do not depend on each other, "
-                    f"found another access to {name_of(store.buffer)} that may meet this one",
+                    f"found another access to {name_of(store.buffer)} that may conflict with this one",
                 )
 
 

@@ -128,7 +128,7 @@ def _select(op: arith.SelectOp, values: Sequence[SSAValue], out: Emitter) -> SSA
 
 
 def select(out: Emitter, mask: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
-    """Return the elements of one vector in the lanes that the mask enables, else those of the other."""
+    """Return the elements of one vector in the lanes that the mask enables, else the elements of the other."""
     kind = value.type
     if isa(kind, VectorType) and isinstance(kind.element_type, BFloat16Type):
         # At the level of LLVM these are integers, which a call of an intrinsic has to have from the beginning.

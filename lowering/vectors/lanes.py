@@ -174,7 +174,7 @@ class Emitter:
     ) -> SSAValue:
         """Reduce a vector to a scalar, combined with `start` if given."""
         assert isa(source.type, VectorType)
-        # xDSL's constructor takes the type of the vector for that of the result.
+        # xDSL's constructor takes the type of the vector for the type of the result.
         op = vector.ReductionOp.build(
             operands=[source, start],
             result_types=[source.type.element_type],

@@ -129,7 +129,7 @@ def _zipped(length: int, group: int) -> tuple[list[int], list[int]]:
 
 
 def _square(loop: scf.ForOp) -> _Square | None:
-    """Return the loops, if they do nothing but copy elements."""
+    """Return the loops, if they only copy elements."""
     around = loop.parent_op()
     if not isinstance(around, scf.ForOp) or around.iter_args or (extent := _extent(around)) is None:
         return None

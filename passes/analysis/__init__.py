@@ -1,7 +1,7 @@
 """Analyses: what passes ask of graphs and loop functions. They do not modify the IR.
 
-`analysis` makes one of a function, which is computed again only after a change. The names of this package are those of
-use in passes of other packages; docs/analyses.md shows them.
+`analysis` makes one of a function, which is computed again only after a change. The names of this package are the ones
+for use in passes of other packages; docs/analyses.md shows them.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def may_conflict(a: LoopAccess, b: LoopAccess, scope: Operation | None = None, a
 def may_alias(a: SSAValue, b: SSAValue, function: PrimFuncOp) -> bool:
     """Return whether two buffers may share memory.
 
-    Local buffers have memory of their own; arguments have, where the function says `tir.noalias`.
+    Local buffers do not alias anything; arguments do not, where the function says `tir.noalias`.
     """
     return a is b or (not function.noalias and a in function.args and b in function.args)
 

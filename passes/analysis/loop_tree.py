@@ -91,7 +91,7 @@ def name_of_block(block: BlockOp) -> str:
 def function_of(op: Operation) -> PrimFuncOp:
     """Return the loop function around `op`."""
     found = next((scope for scope in (op, *ancestors(op)) if type(scope) is PrimFuncOp), None)
-    return found or fail(op, "expected to stand in a 'tir.prim_func'")
+    return found or fail(op, "expected to be inside a 'tir.prim_func'")
 
 
 def loops_of(block: BlockOp) -> list[ForOp]:
@@ -139,7 +139,7 @@ _OF_STRUCTURE = {ForOp, BlockOp, AllocBufferOp, scf.IfOp, scf.YieldOp}
 
 def check_structure(scope: Operation) -> None:
     """Fail unless `scope` consists of loops around blocks, local buffers and index arithmetic. Each block may have a
-    guard of its own."""
+    separate guard."""
     for op in steps_in(scope):
         if isinstance(op, scf.IfOp) and not _is_guard(op):
             fail(op, "expected one block in a condition, no else and no results")
@@ -154,7 +154,7 @@ def _is_guard(op: scf.IfOp) -> bool:
 
 
 def check_conditions(block: BlockOp) -> None:
-    """Fail if a block has anything around it but loops and a guard of its own."""
+    """Fail if a block has anything around it but loops and its own guard."""
     guard = guard_of(block)
     if guard is not None and not _is_guard(guard):
         fail(guard, "expected one block in a condition, no else and no results")
@@ -170,7 +170,7 @@ def check_serial(loop: ForOp) -> None:
 
 
 def check_nested(loops: Sequence[ForOp]) -> None:
-    """Fail unless each loop, outermost first, holds nothing but the next one and index arithmetic."""
+    """Fail unless each loop, outermost first, holds only the next one and index arithmetic."""
     for outer, inner in pairwise(loops):
         others = [op for op in outer.body.block.ops if op is not inner and not is_scalar(op)]
         if others:

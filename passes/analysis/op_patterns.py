@@ -38,7 +38,7 @@ def pattern_of_function(function: PrimFuncOp) -> OpPattern:
 
 
 def _is_structure(op: Operation) -> bool:
-    """Return whether all effects of an op are those of blocks: it is a block, a loop or condition around blocks, or
+    """Return whether all effects of an op come from blocks: it is a block, a loop or condition around blocks, or
     pure."""
     match op:
         case BlockOp() | AllocBufferOp():
@@ -114,7 +114,7 @@ def _pattern_of_reduction(
 
 def reuses_operands(block: BlockOp) -> bool:
     """Return whether a reduction multiplies elements that other results use as well, however it is scheduled: its init
-    may be a block of its own."""
+    may be a separate block."""
     results = {store.buffer for store in _stores(block)}
     terms = [load for load in _loads(block) if load.buffer not in results]
     return is_reduction(block) and _multiplies_again(block, terms, _spatial_variables(block))

@@ -67,7 +67,7 @@ def bounds_of_terms(block: BlockOp) -> list[Bound]:
         if (bounds := _bounds(padded)) and _is_finite(other.buffer, function_of(block)):
             return bounds
     fail(block, f"expected {name_of_block(block)} to add products of padding with numbers that are known to be finite, "
-                f"as those of inputs with '{FINITE_ATTR}'")  # fmt: skip
+                f"as in inputs with '{FINITE_ATTR}'")  # fmt: skip
 
 
 def loops_with_padding(block: BlockOp, least: float) -> list[ForOp]:
@@ -175,7 +175,8 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _is_finite(buffer: SSAValue, func: PrimFuncOp) -> bool:
-    """Return whether all elements of a buffer are finite: those of an input that nothing writes, or copies of such."""
+    """Return whether all elements of a buffer are finite: elements of an input that nothing writes, or copies of
+    such."""
     stores = [access.access.op for access in accesses_in(func, buffer) if access.is_write]
     if isinstance(buffer, BlockArgument):
         return not stores and func.noalias and is_finite_input(buffer)

@@ -1,7 +1,7 @@
 """
 Every number of the cost model, with its unit and the reason for its value.
 
-Values that depend on the processor, those of vector registers and caches, are in its record,
+Values that depend on the processor, such as sizes of vector registers and caches, are in its record,
 `relex_dialects/processors.py`. Unless stated otherwise, numbers were measured on processors with AVX2 and AVX-512.
 """
 
@@ -20,7 +20,7 @@ LIKELY_EXTENT = 64
 LIKELY_SIZE = 1024
 """Dynamic size of a buffer in elements, for which buffers are packed into an arena, and of a row of results."""
 
-# Which rules suit a block
+# Which rules apply to a block
 
 MIN_STEPS = 2**10
 """Steps of a reduction; with fewer, no schedule is worth its compile time."""
@@ -217,9 +217,9 @@ FEW_ROWS = 8
 
 MAX_COPIES_OF_TERMS = 48
 """Multiplications of vectors in an iteration of the innermost loop of a tile, when iterations are combined. A core that
-runs a second thread issues half as many instructions for each, so that those of the loop itself take time: with 48
-instead of 12, convolutions with AVX2 take up to an eighth less time then, and as long as before if they have the core
-to themselves. More take longer to compile."""
+runs a second thread issues half as many instructions for each, so that the instructions of the loop itself take time:
+with 48 instead of 12, convolutions with AVX2 take up to an eighth less time then, and as long as before if they have
+the core to themselves. More take longer to compile."""
 
 MIN_STEPS_FOR_SEVERAL_TERMS = 2**22
 """Steps of a tiled reduction, some 50 microseconds, from which on iterations are combined."""
@@ -251,10 +251,10 @@ for further instructions."""
 
 COST_OF_EVICTED_ROWS = 1.2
 """Cost of tiles whose rows may be a power of two apart and evict each other from the first-level cache, relative to
-those of fewer rows."""
+the cost of tiles with fewer rows."""
 
 COST_OF_SCATTERED_ROWS = 1.2
-"""Cost of tiles whose rows are not contiguous, relative to those of contiguous ones: a tile reads a few elements of
+"""Cost of tiles whose rows are not contiguous, relative to the cost of contiguous rows: a tile reads a few elements of
 many cache lines and pages."""
 
 COST_OF_SCATTERED_TERMS = 4
@@ -301,7 +301,7 @@ SHARE_OF_ZEROS = 1 / 3
 """Zeros that may fill the last block, relative to the channels."""
 
 COST_OF_SINGLE_VECTORS = 1 / 8
-"""Additional cost of blocks of one vector over those of two, relative to the total cost."""
+"""Additional cost of blocks of one vector over blocks of two, relative to the total cost."""
 
 COST_OF_UNBLOCKING = 6
 """Cost of bringing an element from blocks of channels into the usual order, in multiplications of vectors: it is read
@@ -382,7 +382,7 @@ MAX_BUFFER_ON_STACK = 4096
 """Bytes of a local buffer; larger ones are allocated on the heap."""
 
 MAX_ARENA_ON_STACK = 16 * 1024
-"""Bytes of an arena; larger ones, and those of dynamic size, are allocated on the heap."""
+"""Bytes of an arena; larger ones, and arenas of dynamic size, are allocated on the heap."""
 
 MAX_MAXIMA_OF_AN_OFFSET = 8
 """Maxima in the expression of an offset in an arena; each takes two instructions at the start of a run. For one with

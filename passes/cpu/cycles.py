@@ -20,8 +20,8 @@ from relex.passes.cpu.reductions import bits_of, count, uses
 
 def cycles_of(nest: ForOp, processor: Processor, unknown: int) -> float:
     """
-    Return the cycles that a nest takes on one core if it runs well: those of its operations if all of them are in
-    vectors, or those that it takes to read and write its buffers once, if that is more. Loops whose extent is only
+    Return the cycles that a nest takes on one core if it runs well: the cycles of its operations if all of them are in
+    vectors, or the cycles that it takes to read and write its buffers once, if that is more. Loops whose extent is only
     known at run time have `unknown` iterations.
     """
     steps, touched = 0.0, dict[SSAValue, int]()

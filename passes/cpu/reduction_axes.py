@@ -1,4 +1,4 @@
-"""The loops of a reduction as rows, columns and terms of its operands."""
+"""The loops of a reduction as rows, columns and reduction axes of its operands."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class ReductionAxes:
         return total
 
     def _may_evict_rows(self, tile: Tile, processor: Processor) -> bool:
-        """Return whether rows of the left operand may be a power of two apart, and so many that they evict each other
+        """Return whether rows of the left operand may be a power of two apart, and numerous enough to evict each other
         from the first-level cache; `row_blocks` copies only those whose distance is known."""
         return self.is_unit_stride and self.has_open_rows and tile.rows >= processor.l1_ways
 
@@ -251,7 +251,7 @@ class ReductionAxes:
     @cached_property
     def _has_scattered_terms(self) -> bool:
         """Whether terms of a column are not next to each other in packed columns, which keep other dimensions as they
-        are: a loop around tiles indexes a dimension after those of the terms."""
+        are: a loop around tiles indexes a dimension after the dimensions of the terms."""
         loops = [loop for loop in (*self.outer, *self.reduction.terms) if uses(self.right, loop)]
         order = [loop for index in self.right.element for loop in loops if loop.variable in values_in(index)]
         return any(loop in self.outer for loop in order[-1:])
@@ -285,7 +285,7 @@ class ReductionAxes:
         return count([loop for loop in self.outer if uses(self.right, loop)], cost.LIKELY_EXTENT)
 
     def has_full_panels(self, tile: Tile) -> bool:
-        """Return whether tiles divide the columns evenly, or those that they do not divide have tiles of their own."""
+        """Return whether tiles divide the columns evenly, or columns that they do not divide have separate tiles."""
         return not self.has_known_columns or self.column_count % tile.columns == 0
 
     def panels_at_once(self, tile: Tile, registers: int) -> int:
@@ -312,8 +312,8 @@ class ReductionAxes:
         return may_be_packed and count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
 
     def is_packed_in_squares(self, tile: Tile, processor: Processor) -> bool:
-        """Return whether columns are packed by transposing squares of elements: those of a column are contiguous along
-        the last terms, whose number is known, and fill vectors."""
+        """Return whether columns are packed by transposing squares of elements: elements of a column are contiguous
+        along the last terms, whose number is known, and fill vectors."""
         bits, terms = self.reduction.bits, self.reduction.terms[-1]
         return (
             not self.is_unit_stride
@@ -369,7 +369,7 @@ class ReductionAxes:
 
 
 def suitable(candidates: Iterable[CandidateT], make: Callable[[CandidateT], FoundT]) -> list[FoundT]:
-    """Return what `make` returns for the candidates that suit it. If there is none, fail as it did for the first."""
+    """Return what `make` returns for the candidates that it accepts. If there is none, fail as it did for the first."""
     found: list[FoundT] = []
     problems: list[PassError] = []
     for candidate in candidates:

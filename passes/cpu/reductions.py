@@ -94,7 +94,7 @@ def loops_alone(block: BlockOp) -> list[ForOp]:
     """Return the loops of a block that is alone in them. Fail if it is not, or if they are scheduled already."""
     loops = loops_of(block)
     if not loops:
-        fail(block, f"expected {name_of_block(block)} to stand in loops")
+        fail(block, f"expected {name_of_block(block)} to be inside loops")
     if guard_of(block) is not None or statement_of(block) is not loops[0]:
         fail(block, f"expected no condition around {name_of_block(block)}")
     check_nested(loops)

@@ -36,9 +36,9 @@ class Tile:
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 
     def cost(self, rows: int | None, columns: int, load: float = 1, element: float = 1) -> float:
-        """Return the cost of a product of so many rows and columns in such tiles, per term of its sums, where `load` is
-        the cost of loading a vector, and `element` that of loading an element of a row by itself. If rows are counted
-        at run time, it is the cost of one of them."""
+        """Return the cost of a product of `rows` and `columns` in such tiles, per term of its sums, where `load` is
+        the cost of loading a vector, and `element` the cost of loading an element of a row by itself. If rows are
+        counted at run time, it is the cost of one of them."""
         panels = -(-columns // self.columns)
         if rows is None:
             return panels * self._time(self.rows, load, element) / self.rows
@@ -48,7 +48,7 @@ class Tile:
         return panels * time * (1 + cost.COST_OF_EDGES * edges)
 
     def _time(self, rows: int, load: float = 1, element: float = 1) -> float:
-        """Return the time of a tile of so many rows: two multiplications, or two loads from the first-level cache,
+        """Return the time of a tile of `rows` rows: two multiplications, or two loads from the first-level cache,
         start in each cycle; the tile loads its vectors of a row, and one element for each row. Few sums leave units
         idle."""
         sums = rows * self.vectors

@@ -67,7 +67,7 @@ def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:
 
 
 def _tiles_in_a_block(tiles: int, fitting: int) -> int:
-    """Return the number of tiles in a block if so many fit, or up to half of that, so that few are left over; 0 if all
-    of them are one block."""
+    """Return the number of tiles in a block if `fitting` fit, or up to half of that, so that few are left over; 0 if
+    all of them are one block."""
     most = max(min(fitting, tiles // cost.ENOUGH_BLOCKS), cost.MIN_TILES_IN_A_BLOCK)
     return min(range(most, most // 2 - 1, -1), key=lambda count: tiles % count) if tiles > most else 0

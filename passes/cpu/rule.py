@@ -24,5 +24,5 @@ class Plan:
 
 
 Match: TypeAlias = Callable[[BlockOp, Processor], Plan]
-"""Map a block, all of whose loops are labelled, to a plan. Fails with the reason if the rule does not suit the block.
-Does not change the block."""
+"""Map a block, all of whose loops are labelled, to a plan. Fails with the reason if the rule does not apply to the
+block. Does not change the block."""

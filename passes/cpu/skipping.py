@@ -25,7 +25,7 @@ def skip_padding(schedule: Schedule, block: Block) -> None:
 def _skip_in_rows(schedule: Schedule, block: Block, taps: Loop, row: Loop) -> None:
     """
     Write out the taps of a window, so that for each it is known which results of a row it reads padding for. Each tap
-    keeps a loop of its own: otherwise LLVM would keep elements that several taps read in the registers of the tile.
+    keeps a separate loop: otherwise LLVM would keep elements that several taps read in the registers of the tile.
 
     ```mlir
     tir.for %b, %r, %s, unrolled %x in (512, 3, 3, 7) {

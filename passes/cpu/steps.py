@@ -133,7 +133,7 @@ def parts(
 
 
 def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
-    """Return the loop in the only consumer of a block's results along which it goes on with those of a loop."""
+    """Return the loop in the only consumer of a block's results along which it follows the elements of a loop."""
     op = schedule.block_op(block)
     variable = next(found.variable for found in loops_of(op) if named(found) == loop)
     written = element_written(op)
@@ -147,7 +147,7 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     loops = [found for found in loops_of(reader) if all(terms_of(i).get(found.variable) == factor for i in indices)]
     if not loops:
         name = name_of_block(op)
-        fail(reader, f"expected {name_of_block(reader)} to go on with what {name} writes along @{loop.label}")
+        fail(reader, f"expected {name_of_block(reader)} to iterate over what {name} writes along @{loop.label}")
     return named(loops[0])
 
 

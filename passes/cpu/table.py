@@ -20,11 +20,11 @@ from relex.passes.cpu.rules.transpose import transpose
 
 RULES = Table[str, Match]("schedule-cpu")
 """
-The rules of the default schedule: which steps suit a block, judged by its memory accesses. `--explain-schedule` names
-them.
+The rules of the default schedule: which steps apply to a block, judged by its memory accesses. `--explain-schedule`
+names them.
 
-Each rule is a function in a file of its own in `rules/`, all named alike; other packages add theirs with `add_rule`.
-They are tried in order; a rule that does not suit a block gives a reason.
+Each rule is a function in a separate file in `rules/`, all named alike; other packages add theirs with `add_rule`.
+They are tried in order; a rule that does not apply to a block gives a reason.
 """
 
 

@@ -21,7 +21,7 @@ _DTYPES = {
     **{f"I{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
-"""Names of dtypes by those of the format."""
+"""Names of dtypes by the names of the format."""
 
 
 def read_safetensors(file: str | Path) -> dict[str, Array]:

@@ -32,7 +32,8 @@ class GroupSizes:
         return [self._size(value, d) for d, size in enumerate(shape) if size == DYNAMIC_INDEX]
 
     def _size(self, value: SSAValue, dimension: int) -> SSAValue:
-        """Return a size of a tensor: that of an argument, or the one passed to the call that computes the tensor."""
+        """Return a size of a tensor: the size of an argument, or the one passed to the call that computes the
+        tensor."""
         static = shape_of(value)[dimension]
         if static != DYNAMIC_INDEX:
             return self._constant(static)

@@ -22,7 +22,7 @@ class Node:
     size: int = 1
     """The number of loop functions that it stands for."""
     copied: Collection[int] = ()
-    """Those of `operands` that are copies it need not have: it reads what they copy just as well, or better."""
+    """The operands that are copies it need not have: it reads what they copy just as well, or better."""
 
 
 def find_groups(nodes: Sequence[Node], max_size: int) -> list[list[int]]:
@@ -140,7 +140,7 @@ class _Round:
                 continue
             others = {self._group[o] for i in self._members[user] for o in self._nodes[i].operands} - {user, group}
             # Groups of a lower level cannot depend on this one, so no path leads out of the group and back into it.
-            # The group keeps its level, which stays below those of all groups that depend on it.
+            # The group keeps its level, which stays below the levels of all groups that depend on it.
             if all(levels[other] < levels[group] for other in others) and self._join([group, user]):
                 new = self._users_of(group) - seen
                 seen |= new
@@ -150,7 +150,7 @@ class _Round:
         return {self._group[user] for i in self._members[group] for user in self._users[i]} - {group}
 
     def _levels(self) -> dict[int, int]:
-        """Return a level for each group, higher than those of all groups that it depends on."""
+        """Return a level for each group, higher than the levels of all groups that it depends on."""
         levels: dict[int, int] = {}
         for members in sorted(self._members.values(), key=max):
             group = self._group[members[0]]
@@ -162,7 +162,7 @@ class _Round:
         return widest(self._nodes[i].pattern for i in self._members[group])
 
     def _join(self, nodes: Sequence[int], *, is_copy: bool = False) -> bool:
-        """Merge the groups of some nodes into that of the first, which may be a copy that the others do not need;
+        """Merge the groups of some nodes into the group of the first, which may be a copy that the others do not need;
         return False if this is refused."""
         numbers = list(dict.fromkeys(self._group[i] for i in nodes))
         members = [i for number in numbers for i in self._members[number]]

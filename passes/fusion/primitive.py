@@ -76,7 +76,7 @@ class Primitive:
 
 
 def can_move(size: SSAValue) -> bool:
-    """Return whether a size can be recomputed elsewhere from nothing but tensors."""
+    """Return whether a size can be recomputed elsewhere from tensors alone."""
     if isinstance(size, BlockArgument) or not isinstance(size.owner, Operation) or not is_size(size.owner):
         return False
     return all(isinstance(operand.type, TensorType) or can_move(operand) for operand in size.owner.operands)

@@ -30,8 +30,8 @@ from relex.passes.files.array_files import load_arrays
 class BindParamsPass(RelexPass):
     """
     Turns arguments of a function into constants: those named in an `.npz`, `.safetensors` or `.pkl` file, or in a
-    dictionary of arrays or of tensors with DLPack. The name of an argument is its attribute `relex.name`, else that of
-    its SSA value. Equal arrays become one constant.
+    dictionary of arrays or of tensors with DLPack. The name of an argument is its attribute `relex.name`, else the name
+    of its SSA value. Equal arrays become one constant.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {

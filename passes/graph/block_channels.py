@@ -32,14 +32,22 @@ class BlockChannelsPass(RelexPass):
     neighbouring channels, are stored in vectors, and weights are read in order. Elementwise operators, `concat`,
     `batch_norm`, pools and means follow; where something else needs a result, it is brought into the usual order.
 
-    This suits convolutions of a single group whose results reach another window or a mean, if vectors divide the
-    channels or few zeros fill the last block, which is then read in parts without them; those of several groups if
-    vectors divide the channels of each, and those with a group for each channel of data in blocks; convolutions of
-    several groups whose rows of results do not fill vectors always are in blocks. Data with rows that are too short for
-    vectors, or with windows that are too large to be written out, is brought into blocks for those of each channel,
-    channels with several results repeated; so are operands of a `concat` with others that are in blocks, for a
-    convolution of both. The number of images may be open. Sums add up in another order, so `strict` compilation leaves
-    out this pass.
+    Applies to convolutions
+
+    * of a single group whose results reach another window or a mean, if vectors divide the channels, or few zeros fill
+      the last block, which is then read in parts without them;
+    * of several groups, if vectors divide the channels of each;
+    * with a group for each channel of data in blocks;
+    * of several groups whose rows of results do not fill vectors: always;
+    * of any number of images, which may be dynamic.
+
+    What else it does: two kinds of operands are brought into blocks.
+
+    * Data with rows that are too short for vectors, or with windows that are too large to be written out: into blocks
+      for the windows of each channel, with channels that have several results repeated.
+    * Operands of a `concat` with others that are in blocks, for a convolution of both.
+
+    Sums add up in another order, so `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
@@ -123,7 +131,7 @@ def _is_image(value: SSAValue) -> bool:
 
 
 def _alike(op: Operation, entry: InBlocks, processor: Processor) -> Sequence[int] | None:
-    """Return the indices of the operands with blocks like those of the result; None if there can be no blocks, or none
+    """Return the indices of the operands with blocks like the result's; None if there can be no blocks, or none
     that divide the channels of a group."""
     lanes = processor.lanes(_bits([op.results[0]]))
     return None if any(count % lanes for count in entry.within(op)) else entry.alike(op)
@@ -169,7 +177,8 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
 
 
 def _within(value: SSAValue) -> Sequence[int]:
-    """Return numbers of channels that the blocks of a value must divide, if vectors do: those of groups."""
+    """Return numbers of channels that the blocks of a value must divide, if vectors do: the numbers of channels of
+    groups."""
     op = value.owner
     own = entry.within(op)[:1] if isinstance(op, Operation) and (entry := IN_BLOCKS.find(op)) else ()
     readers = (use.operation for use in value.uses if not use.index)

@@ -85,7 +85,7 @@ class FoldBatchNormPass(RelexPass):
     them.
 
     Results between the two must have no other users, and all new numbers must be finite. Results change by rounding, as
-    those of a sum in another order do; so `strict` compilation leaves out this pass.
+    a sum in another order does; so `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {

@@ -61,7 +61,7 @@ _WEIGHTS = op(SoftmaxOp, _Scores(_PRODUCT)).where(_is_along_rows)
 
 class FuseAttentionPass(OutliningPass):
     """
-    Moves attention into functions of its own: the product of queries and keys, scaled, masked, or changed by any other
+    Moves attention into separate functions: the product of queries and keys, scaled, masked, or changed by any other
     elementwise operators, its softmax along the keys, and the product of this with the values. The loops of such a
     function become a single nest, in which the scores of a few queries at a time stay in the cache (`block-rows`,
     `merge-loops`).

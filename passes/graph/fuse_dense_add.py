@@ -20,7 +20,7 @@ def _is_bias(match: Match) -> bool:
 
 class FuseDenseAddPass(OutliningPass):
     """
-    Moves each `relex.dense` and the bias that is added to it into a function of its own. A bias has one element for
+    Moves each `relex.dense` and the bias that is added to it into a separate function. A bias has one element for
     each column: shape `[N]` or `[1, N]`, where the product is `[..., N]`. Other additions, and products with other
     uses, are left unchanged.
 

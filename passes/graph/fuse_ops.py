@@ -33,14 +33,17 @@ class FuseOpsPass(RelexPass):
     of `annotate-op-pattern`; functions without one are analyzed when they are called. `fuse-tir` makes one loop
     function of each group.
 
-    A matrix product takes in elementwise consumers of its result, a reduction elementwise producers of its operands;
-    elementwise, broadcast and injective functions join each other; opaque ones, and all other ops, stay where they are.
-    A group has at most one product or reduction. A product also takes in the transposition of an operand, as in
-    `q @ k.T`, after which its terms are not contiguous any more: it reads them better where they come from.
+    What joins:
+
+    * A matrix product takes in elementwise consumers of its result, and the transposition of an operand, as in
+      `q @ k.T`, after which its reduction axis is not contiguous any more: it reads the operand better from its source.
+    * A reduction takes in elementwise producers of its operands.
+    * Elementwise, broadcast and injective functions join each other.
+    * Opaque functions, and all other ops, stay where they are. A group has at most one product or reduction.
 
     A call joins its post-dominator, together with everything in between; a result that more than one call outside needs
     becomes one of several results of its group. Nothing is computed twice. Constants stay outside, as arguments. A
-    group that another pass made grows in the same way: it is taken apart and formed again.
+    group that another pass made grows in the same way: it is dissolved and formed again.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
@@ -153,7 +156,7 @@ class _Fusion:
         return widest(self._pattern_of_callee(step.callee.root_reference.data) for step in steps)
 
     def _steps(self, op: Operation) -> list[CallTirOp]:
-        """Return the calls that an op stands for: itself, or those of a group; empty for all other ops."""
+        """Return the calls that an op stands for: itself, or the calls of a group; empty for all other ops."""
         if isinstance(op, CallTirOp):
             return [op]
         callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
@@ -174,7 +177,7 @@ class _Fusion:
         return self._patterns[name]
 
     def _outline(self, ops: Sequence[Operation]) -> CallOp:
-        """Move a group into a function, or reuse that of an equal group; return the call."""
+        """Move a group into a function, or reuse the function of an equal group; return the call."""
         primitive = Primitive()
         names: list[str] = []
         for op in ops:

@@ -40,7 +40,8 @@ class FuseTirPass(RelexPass):
     `relex.call_tir`. The loops of its parts follow each other (`merge-loops` brings them together); intermediate
     results are local buffers. Blocks, loops and buffers keep their names, made unique; `tir.noalias` and other
     attributes are kept if all parts have them, `relex.strict` if one has it. Constants in a group become arguments.
-    Equal private groups become one function, that of the first. Private loop functions without callers are dropped.
+    Equal private groups become one function, the function of the first. Private loop functions without callers are
+    dropped.
 
     Requires operators to be lowered (`legalize-ops`). A group that holds more than calls of loop functions, such as a
     call of a library function, or that `func.call` calls, is left unchanged.

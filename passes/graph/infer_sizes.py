@@ -17,8 +17,8 @@ class InferSizesPass(RelexPass):
     """
     States the sizes of the arguments and results of graph functions, and the conditions on them that every correct call
     satisfies: what all ops require that are there now, even if no result depends on them. Conditions of public loop
-    functions are stated, too. Every size follows from those of the arguments, so all of it can be checked before a run
-    begins. Sizes that must be equal share a name, in `relex.dims`; sizes of results are expressions of these names;
+    functions are stated, too. Every size follows from the sizes of the arguments, so all of it can be checked before a
+    run begins. Sizes that must be equal share a name, in `relex.dims`; sizes of results are expressions of these names;
     `relex.requires` has the other conditions. Sizes that can never fit are errors. Static functions are left unchanged.
 
     ```mlir

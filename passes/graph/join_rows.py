@@ -147,7 +147,7 @@ def _fits(value: SSAValue, shape: Shape) -> bool:
 
 
 def _is_image_of(op: Operation, value: SSAValue) -> bool:
-    """Return whether the rows of an operand are those of the result."""
+    """Return whether the rows of an operand are the rows of the result."""
     if isinstance(op, Conv2dOp | Conv2dBlockedOp):
         return value is op.data
     return _has_places(value, shape_of(op.results[0]))

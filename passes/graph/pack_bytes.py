@@ -69,7 +69,7 @@ class PackBytesPass(RelexPass):
     result, multiplied with sums of the rows or columns of the other operand. So do the differences of 128 that make the
     left operand unsigned and the right one signed. Integers wrap around, so that results stay the same.
 
-    This suits targets with instructions for such products, and sums of a known number of terms.
+    This applies to targets with instructions for such products, and sums of a known number of terms.
 
     ```mlir
     builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
@@ -244,7 +244,7 @@ class _Emitter:
         return self.add(PackBytesOp(data, axis))
 
     def sums_of_right(self, factor: _Factor, axes: Sequence[int], terms: int) -> SSAValue:
-        """Return the sums of so many signed bytes along some axes."""
+        """Return the sums of `terms` signed bytes along some axes."""
         total = self.add(SumOp(self.add(AstypeOp(factor.data, i32)), axes, keepdims=True))
         return self.add(SubtractOp(total, self.number(terms * _HALF))) if factor.is_unsigned else total
 
@@ -284,8 +284,8 @@ def _is_worth_it(op: Operator) -> bool:
 
 
 def _pack_matmul(op: MatmulOp | DenseOp) -> None:
-    """Replace a matrix product of bytes. The sum of `(a - za) * (b - zb)` is that of `a * b`, minus `za` times that of
-    `b`, minus `zb` times that of `a - za`."""
+    """Replace a matrix product of bytes. The sum of `(a - za) * (b - zb)` is the sum of `a * b`, minus `za` times the
+    sum of `b`, minus `zb` times the sum of `a - za`."""
     lhs, rhs = op.operands
     is_dense = isinstance(op, DenseOp)
     if min(rank_of(lhs), rank_of(rhs)) < 2:

@@ -103,7 +103,7 @@ def _split(op: Convolution) -> list[Convolution]:
 
 def _bands(windows: Windows, dimension: int, size: int) -> list[_Band]:
     """Return the results along a dimension that read data of this size with the same taps; none if there are too many
-    bands, or if some results read nothing but padding."""
+    bands, or if some results only read padding."""
     stride, step = windows.strides[dimension], windows.dilation[dimension]
     before, extent = windows.before[dimension], cast(int, windows.size[dimension])
     (count,) = cast(Shape, Windows((extent,), (stride,), (before, windows.after[dimension]), (step,)).counts([size]))

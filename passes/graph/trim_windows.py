@@ -1,4 +1,4 @@
-"""Drop the taps of convolutions that read nothing but padding."""
+"""Drop the taps of convolutions that only read padding."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from relex.passes.support.constants import erase_unused_constants
 
 class TrimWindowsPass(RelexPass):
     """
-    Drops the taps at the ends of a convolution's window that read nothing but padding, wherever the window is, together
+    Drops the taps at the ends of a convolution's window that only read padding, wherever the window is, together
     with that padding. Where the dilation is as large as the image, as in the context modules of segmentation networks,
     a window of three by three becomes one of one by one.
 
     The taps belong to a constant weight and are finite: a product of padding with infinity or NaN would be NaN. The
-    number of images may be open, sizes of images may not. Sums lose terms that are zero, so that results have the same
-    bits.
+    number of images may be dynamic, sizes of images may not. Sums lose terms that are zero, so that results have the
+    same bits.
 
     ```mlir
     func.func @main(%x: tensor<1x2x4x4xf32>) -> tensor<1x1x4x4xf32> {

@@ -42,10 +42,11 @@ class WinogradConv2dPass(RelexPass):
 
     This is done where it takes less time, by an estimate of the products, the transforms, and the memory that the
     weights are read from, in tiles of 4 or 2. Windows slide by 1 without gaps, there is a single group, and weights are
-    finite. The number of images may be open.
+    finite. The number of images may be dynamic.
 
-    Results of tiles of 4 are rounded ten times as coarsely as sums in any order, those of tiles of 2 twice; infinities
-    and NaN spread to all results of a tile. So the default compilation has this pass only if it may be `approximate`.
+    Results of tiles of 4 are rounded ten times as coarsely as sums in any order, results of tiles of 2 twice;
+    infinities and NaN spread to all results of a tile. So the default compilation has this pass only if it may be
+    `approximate`.
 
     ```mlir
     func.func @main(%x: tensor<1x2x14x14x32xf32>) -> tensor<1x2x14x14x32xf32> {
@@ -113,7 +114,7 @@ class _Layer:
     def best_tile(self) -> int | None:
         """The extent of the tiles with which the layer takes least time; None if it takes less time as it is."""
         images, _, height, width = shape_of(self.op.result)[:4]
-        images = max(images, 1)  # An open number counts as 1.
+        images = max(images, 1)  # A dynamic number counts as 1.
         outputs, inputs = self.weight.shape[:2]
 
         def products(rows: int, numbers: int, vectors: float) -> float:

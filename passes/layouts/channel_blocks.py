@@ -96,8 +96,8 @@ def into_blocks(value: SSAValue, size: int) -> Sequence[Operation]:
 
 
 def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
-    """Return the ops that compute a value of a shape `[N, C, H, W]` from its blocks, or from those of the mean of its
-    channels, `[N, C / b, b]`."""
+    """Return the ops that compute a value of a shape `[N, C, H, W]` from its blocks, or from the blocks of the mean of
+    its channels, `[N, C / b, b]`."""
     n, blocks, *sizes, size = shape_of(value)
     # With one place, the channels are in order already.
     ops: list[Operation] = [] if prod(sizes) == 1 else [PermuteDimsOp(value, (0, 1, 4, 2, 3))]
@@ -108,7 +108,7 @@ def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
 
 
 def _reshape(value: SSAValue, shape: Sequence[int]) -> Operation:
-    """Return the op that gives a value a shape, in which the number of images may be open."""
+    """Return the op that gives a value a shape, in which the number of images may be dynamic."""
     return ReshapeOp(value, [-1 if size == DYNAMIC_INDEX else size for size in shape])
 
 
@@ -120,7 +120,7 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     before = _by_channel(op, data, size) if (is_depthwise := _is_depthwise(op)) else ()
     data = before[-1].results[0] if before else data
     _, channels, *window = filled.shape
-    # A part divides the block, so that what fills the last block is not read; a channel of its own is one.
+    # A part divides the block, so that what fills the last block is not read; a separate channel is one.
     block = gcd(channels, block)
     parts = filled.reshape(-1, size, channels // block, block, *window)
     constant = ConstantOp(parts.transpose(0, 2, 4, 5, 3, 1))
@@ -264,7 +264,7 @@ IN_BLOCKS.add(InBlocks(_normalization, _of_constants), BatchNormOp)
 
 
 def _pool(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
-    """Pool in three dimensions, the last one that of a block, with windows of one channel."""
+    """Pool in three dimensions, the last one the dimension of a block, with windows of one channel."""
     assert isinstance(op, MaxPool2dOp | AvgPool2dOp)
     windows = op.windows
     window = (*as_integers(op.pool_size), 1)

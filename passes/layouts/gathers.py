@@ -50,8 +50,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Gather:
-    """The source element for each place of a target, in parts. Their axes are those of the arrays after splitting: an
-    index `%i * 16 + %j` with `%j` below 16 counts as two axes."""
+    """The source element for each place of a target, in parts. Their axes are the axes of the arrays after splitting:
+    an index `%i * 16 + %j` with `%j` below 16 counts as two axes."""
 
     source_sizes: Sequence[int]
     target_sizes: Sequence[int]

@@ -31,7 +31,7 @@ from relex.passes.layouts.gathers import AxisIndex, Gather, Limit
 
 @dataclass(frozen=True)
 class Reordering:
-    """A block that does nothing but copy elements of an input to a local buffer, which is only read otherwise."""
+    """A block that only copies elements of an input to a local buffer, which is only read otherwise."""
 
     block: BlockOp
     source: BlockArgument
@@ -76,7 +76,7 @@ class Reordering:
 
 
 def reorderings(func: PrimFuncOp, source: SSAValue) -> Iterator[Reordering]:
-    """Yield the blocks of a function that do nothing but copy elements of a buffer."""
+    """Yield the blocks of a function that only copy elements of a buffer."""
     for block in list(blocks_in(func)):
         found = Reordering.of(block) if buffers_read(block) == [source] else None
         if found is not None:

@@ -109,7 +109,7 @@ def _apply(sequence: SequenceOp, func: PrimFuncOp) -> int:
     """Apply the steps of a sequence, and return their number."""
     has_unknown_sizes = any(map(has_unknown, func.function_type.inputs))
     if has_unknown_sizes:
-        cse(func)  # Steps compare sizes by value, as those of schedule-cpu do.
+        cse(func)  # Steps compare sizes by value, as steps of schedule-cpu do.
     steps = [step for step in sequence.body.block.ops if isinstance(step, PrimitiveOp)]
     for step in steps:
         apply_primitive(step, func)

@@ -36,11 +36,11 @@ from relex.passes.schedule.rebind import bind_to_loops, redirect
 
 class BlockRowsPass(RelexPass):
     """
-    Splits the rows of a product, of a product of its results, and of all nests in between, such as those of attention:
+    Splits the rows of a product, of a product of its results, and of all nests in between, as in attention:
     what passes between them for a block of rows fits into the second-level cache of the module's target. `schedule-cpu`
     tiles the rows of each block, and `merge-loops` merges the loops over blocks.
 
-    Rows that do not fill a block come last, in nests of their own. Where all rows fit, and for targets that are not
+    Rows that do not fill a block come last, in separate nests. Where all rows fit, and for targets that are not
     known, nothing changes.
 
     ```mlir
@@ -155,7 +155,7 @@ def _spatial_loops(nest: ForOp) -> list[ForOp]:
 
 
 def _depth(chain: Sequence[Sequence[ForOp]], nest: ForOp, function: PrimFuncOp) -> int:
-    """Return the number of loops that a nest may share with those of a chain."""
+    """Return the number of loops that a nest may share with the nests of a chain."""
     depth = 0
     for i, loop in enumerate(_spatial_loops(nest)):
         if not all(i < len(loops) and may_be_one(loops[i], loop, function) for loops in chain):

@@ -28,9 +28,9 @@ class CompactBuffersPass(RelexPass):
     element stays in a register, a row in the first-level cache, where the whole buffer would go through memory. Blocks
     compute the same.
 
-    A buffer stays as it is if iterations hand on elements in it, or if the loop is vectorized or unrolled; also if what
-    an iteration uses would not fit on the stack, unless it stays in the second-level cache of the module's target, and
-    iterations of a nest with products take so long that memory may be allocated in each.
+    A buffer stays as it is if it carries elements across iterations, or if the loop is vectorized or unrolled; also if
+    what an iteration uses would not fit on the stack, unless it stays in the second-level cache of the module's target,
+    and iterations of a nest with products take so long that memory may be allocated in each.
 
     ```mlir
     %T = tir.alloc_buffer : memref<64x100xf32>
@@ -70,13 +70,13 @@ def _compact_all(function: PrimFuncOp, nearby: int) -> None:
 
 
 def _compact(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) -> None:
-    """Compact a buffer if the innermost loop around its uses suits it; fail if that is not possible."""
+    """Compact a buffer if the innermost loop around its uses allows it; fail if that is not possible."""
     if (block := _writer_in_loops(alloc, function, nearby)) is not None:
         compact_buffer(block, buffers_written(block).index(alloc.buffer))
 
 
 def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) -> BlockOp | None:
-    """Return a block that writes a buffer, if it suits the innermost loop around all uses of the buffer."""
+    """Return a block that writes a buffer, if it fits the innermost loop around all uses of the buffer."""
     accesses = list(accesses_in(function, alloc.buffer))
     writers = [access.block for access in accesses if access.is_write]
     shared = [loop for loop in loops_of(writers[0]) if _holds(loop, alloc)] if writers else []
@@ -103,5 +103,5 @@ def _takes_long(loop: ForOp) -> bool:
 
 
 def _holds(loop: ForOp, alloc: AllocBufferOp) -> bool:
-    """Return whether all uses of a buffer stand in a loop."""
+    """Return whether all uses of a buffer are inside a loop."""
     return all(loop.is_ancestor(use.operation) for use in alloc.buffer.uses)

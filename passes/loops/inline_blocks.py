@@ -38,7 +38,7 @@ class InlineBlocksPass(RelexPass):
     are. A choice between two numbers is made where it is read as well, unless by a reduction: its mask takes a quarter
     of the memory or less. Blocks whose results are not read are dropped.
 
-    The block must fill the buffer by one element for each value of its variables, in loops of its own, and nothing that
+    The block must fill the buffer by one element for each value of its variables, in its own loops, and nothing that
     it reads may be written after it. Where all calls of a function are known, sizes that are equal in all of them count
     as equal, and get a common name.
 
@@ -98,7 +98,7 @@ def _inline_in(function: PrimFuncOp) -> None:
 
 
 def _is_dead(nest: Operation) -> bool:
-    """Return whether a nest does nothing but fill local buffers that only it reads."""
+    """Return whether a nest only fills local buffers that only it reads."""
     if not isinstance(nest, ForOp | BlockOp) or not is_understood(nest):
         return False
     return all(
@@ -178,8 +178,8 @@ def _times(load: memref.LoadOp) -> list[Hashable] | None:
 
 
 def _variables_around(op: Operation) -> list[IterVar] | None:
-    """Return the variables, with more than one value, that an op runs for: those of the block directly around it,
-    through conditions and inits only. None if there is no such block."""
+    """Return the variables, with more than one value, that an op runs for: the variables of the block directly around
+    it, through conditions and inits only. None if there is no such block."""
     in_init, scope = False, op.parent_op()
     while isinstance(scope, scf.IfOp | InitOp):
         in_init, scope = in_init or isinstance(scope, InitOp), scope.parent_op()

@@ -25,9 +25,10 @@ from relex.passes.schedule.nests import reorder
 
 class InterchangeLoopsPass(RelexPass):
     """
-    Puts the loops around a block into the order of the dimensions that they index: first those of the element that the
-    block writes, then those of the elements that it reads alone, as the loops of graph operators are. The default
-    schedule starts from this order, and memory is accessed side by side in the innermost loop, as far as it can be.
+    Puts the loops around a block into the order of the dimensions that they index: first the dimensions of the element
+    that the block writes, then the dimensions of the elements that it reads alone, as the loops of graph operators are.
+    The default schedule starts from this order, and memory is accessed side by side in the innermost loop, as far as it
+    can be.
 
     This is for serial loops that hold one block and nothing else, each of which is a variable of the block. Loops that
     may not change places stay, such as two that carry a sum without `reassoc`; so do split loops, whose order somebody
@@ -74,8 +75,8 @@ def _interchange(block: BlockOp) -> None:
 
 
 def _in_order_of_dimensions(block: BlockOp, loops: list[ForOp]) -> list[ForOp]:
-    """Return the loops around a block in the order of the indices that use them: those of what the block writes, then
-    those of what it reads."""
+    """Return the loops around a block in the order of the indices that use them: first indices of what the block
+    writes, then of what it reads."""
     accesses = sorted(block_accesses(block), key=lambda access: not access.is_write)
     first: dict[SSAValue, int] = {}
     for i, index in enumerate(chain.from_iterable(access.element for access in accesses)):

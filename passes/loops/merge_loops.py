@@ -132,7 +132,7 @@ def _products(nest: ForOp) -> list[BlockOp]:
 
 
 def _merge(shared: Sequence[tuple[ForOp, ForOp]]) -> None:
-    """Append the body of each second loop to that of the first."""
+    """Append the body of each second loop to the body of the first."""
     for first, second in shared:
         move_before(list(takewhile(partial(is_not, second), following(first))), first)
         second.variable.replace_all_uses_with(first.variable)

@@ -34,11 +34,12 @@ from relex.passes.support.remembered import rewrite_once
 @dataclass(frozen=True)
 class ScheduleCpuPass(RelexPass):
     """
-    Reorders, vectorizes and tiles loops to suit the module's target. It goes by what the loops do, not by the operator
+    Reorders, vectorizes and tiles loops for the module's target. It goes by what the loops do, not by the operator
     they come from, and takes the steps that a schedule consists of. For each block it asks the rules in `cpu/table.py`,
     one after the other: reductions that reuse their operands, such as a dense layer, become tiles that fit into the
-    vector registers, other reductions become loops that LLVM vectorizes. Blocks that no rule suits are left as they
-    are, and so are blocks that have been scheduled already, and all blocks for targets other than x86-64 and AArch64.
+    vector registers, other reductions become loops that LLVM vectorizes. Blocks that no rule applies to are left as
+    they are, and so are blocks that have been scheduled already, and all blocks for targets other than x86-64 and
+    AArch64.
 
     A reduction whose order matters keeps it, so that its results stay the same bit for bit.
 
@@ -108,7 +109,7 @@ class Decision:
     """A summary of what the rule did."""
 
     refusals: dict[str, str]
-    """The rules that were tried before, each with the reason why it does not suit the block."""
+    """The rules that were tried before, each with the reason why it does not apply to the block."""
 
     steps: Sequence[PrimitiveOp] = ()
     """The primitives that the rule has applied."""
@@ -150,15 +151,15 @@ class Scheduled:
 
 
 def schedule_function(func: PrimFuncOp, processor: Processor) -> Sequence[Decision]:
-    """Schedule each block of a function by the first rule that suits it. Return the decisions, block by block."""
+    """Schedule each block of a function by the first rule that applies to it. Return the decisions, block by block."""
     found = scheduled(func, processor)
     found.replace(func)
     return found.decisions
 
 
 def scheduled(func: PrimFuncOp, processor: Processor, *, without: Container[str] = ()) -> Scheduled:
-    """Return a function with each block scheduled by the first rule that suits it, leaving out some rules. The function
-    is not modified; it is returned if there is nothing to do."""
+    """Return a function with each block scheduled by the first rule that applies to it, leaving out some rules. The
+    function is not modified; it is returned if there is nothing to do."""
     name = func.sym_name.data
     schedule = first = Schedule(ModuleOp([]), sizes_are_stated=True)
     schedule.module.body.block.add_op(func.clone())

@@ -83,7 +83,7 @@ def _split(function: PrimFuncOp, name: str, processor: Processor) -> PrimFuncOp:
 
 
 def _initialize(block: BlockOp, first: BlockOp) -> None:
-    """Let a block set its results to what another one stores in a nest of its own, so that it is a reduction again, for
+    """Let a block set its results to what another one stores in a separate nest, so that it is a reduction again, for
     which the default schedule has rules."""
     (store,) = [op for op in first.body.block.ops if isinstance(op, memref.StoreOp)]
     (place,) = [op for op in block.body.block.ops if isinstance(op, memref.StoreOp)]

@@ -107,7 +107,7 @@ class NewNames:
 
     def __init__(self, func: PrimFuncOp, given: Sequence[str] = ()):
         self.taken: list[str] = []
-        """The names in use, those of blocks first."""
+        """The names in use, names of blocks first."""
         self._func, self._given = func, given
 
     def take(self, blocks: Sequence[str] = (), loops: Sequence[str] = ()) -> tuple[list[str], list[str]]:

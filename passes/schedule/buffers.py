@@ -84,8 +84,7 @@ def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBuf
         for read in (access for access in accesses if not access.is_write):
             carried = carrying(around, write, read)
             if carried and not any(_is_computed_anew(read, again) for again in accesses if again.is_write):
-                fail(block, f"expected {name_of(alloc.buffer)} to hand on nothing from one iteration of "
-                            f"{label_of(carried[-1])} to another")  # fmt: skip
+                fail(block, f"{name_of(alloc.buffer)} carries values across iterations of {label_of(carried[-1])}")
 
 
 def _is_computed_anew(read: BlockAccess, write: BlockAccess) -> bool:
@@ -136,7 +135,7 @@ def _shift(
 def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineMap) -> None:
     """
     Change the layout of a local buffer that a block uses: each element moves to where the map sends its indices. The
-    new buffer is large enough for all these places. Sizes that are only known at run time must be those of dimensions
+    new buffer is large enough for all these places. Sizes that are only known at run time must be sizes of dimensions
     that the map puts somewhere as they are. Blocks that address it by quotients or remainders of sums of loops are
     rebound, with one variable per loop, where that eliminates them.
     """
@@ -180,7 +179,7 @@ def _new_sizes(
     places = _apply_map(index_map, [IndexExpr.of(variable) for variable in variables], block)
     same = equal_atoms([(place, place) for place in places], everything)
     if any(size > 1 and variable not in same for size, variable in zip(shape, variables, strict=True)):
-        fail(block, f"expected a map that puts each element of {name} at a place of its own")
+        fail(block, f"expected a map that puts each element of {name} at a different place")
     # These range over all integers, so that no remainder is taken for its dividend.
     extents = dict(zip(Block(arg_types=[IndexType()] * len(shape)).args, shape, strict=True))
     spans = [_room(place, extents) for place in _apply_map(index_map, [*map(IndexExpr.of, extents)], block)]

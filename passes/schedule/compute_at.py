@@ -67,8 +67,8 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     readers = [access for access in accesses_in(func, buffer) if access.block is not block]
     for reader in readers:
         if not loop.is_ancestor(reader.block):
-            fail(block, f"expected all that read {name_of(buffer)} to stand in {label_of(loop)}, "
-                        f"found {name_of_block(reader.block)} elsewhere")  # fmt: skip
+            fail(block, f"every reader of {name_of(buffer)} must be inside {label_of(loop)}; "
+                        f"{name_of_block(reader.block)} is not")  # fmt: skip
     if not readers:
         fail(block, f"expected {name_of(buffer)} to be read in {label_of(loop)}")
     check_independent(block, list(accesses_from(branch, other)), exempt=[buffer])
@@ -101,7 +101,7 @@ def _written_element(block: BlockOp) -> tuple[SSAValue, Element]:
 
 
 def _check_whole_reduction(block: BlockOp, other: Operation) -> None:
-    """Fail if a reduction shares loops of its own with its consumers, which would then see partial results."""
+    """Fail if a reduction shares its own loops with its consumers, which would then see partial results."""
     shared = {loop.variable for loop in loops_around(other)}
     if variables_of_kind(block, IterKind.REDUCE) & shared:
         fail(block, f"expected the loops of the reduction {name_of_block(block)} around it alone")
@@ -249,8 +249,8 @@ def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
 def _check_finished(block: BlockOp, loop: ForOp, write: BlockAccess, writes: Sequence[BlockAccess]) -> None:
     buffer = write.buffer
     if not loop.is_ancestor(write.block):
-        fail(block, f"expected all that write {name_of(buffer)} to stand in {label_of(loop)}, "
-                    f"found {name_of_block(write.block)} elsewhere")  # fmt: skip
+        fail(block, f"every writer of {name_of(buffer)} must be inside {label_of(loop)}; "
+                    f"{name_of_block(write.block)} is not")  # fmt: skip
     around = [outer for outer in loops_of(write.block) if outer.is_ancestor(loop)]
     for again in writes:
         if carried := carrying(around, write, again):

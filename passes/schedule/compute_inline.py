@@ -51,7 +51,7 @@ def compute_inline(block: BlockOp) -> None:
     """Compute the elements that a block writes where they are read, and remove the block and its buffer."""
     store = elementwise_store(block)
     if outermost_block(block) is not block:
-        fail(block, f"expected {name_of_block(block)} to stand in no other block")
+        fail(block, f"expected {name_of_block(block)} not to be nested in another block")
     alloc = local_buffer(store.memref, block)
     loads = _loads_alone(block, store)
     _check_whole_buffer(block, store, alloc)
@@ -91,7 +91,7 @@ def elementwise_store(block: BlockOp) -> memref.StoreOp:
     if not needed <= set(variables) <= set(block.body.block.args) or len(variables) != len(set(variables)):
         fail(store, f"expected the variables of {name} as indices, each once")
     if any(isinstance(op, ForOp | BlockOp | AllocBufferOp) for op in block.walk() if op is not block):
-        fail(block, f"expected {name} to hold no loops, blocks and buffers of its own")
+        fail(block, f"expected {name} to contain no loops, blocks or buffers")
     if not is_understood(block):
         fail(block, f"expected {name} to have no effects but its store")
     if any(access.buffer is store.memref and not access.is_write for access in block_accesses(block)):

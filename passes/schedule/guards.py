@@ -41,7 +41,7 @@ from relex.passes.schedule.table import primitive
 
 @primitive(UnguardOp)
 def unguard(block: BlockOp) -> None:
-    """Remove the guard of a block whose additional iterations stay in bounds, and write elements of their own.
+    """Remove the guard of a block whose additional iterations stay in bounds, and write separate elements.
 
     No other block writes the additional elements, so they had no defined contents.
     """
@@ -200,7 +200,7 @@ def _check_own_elements(block: BlockOp) -> None:
     reduce = variables_of_kind(block, IterKind.REDUCE)
     loops = loops_of(block)
     if not loops:
-        fail(block, f"expected {name_of_block(block)} to stand in a loop")
+        fail(block, f"expected {name_of_block(block)} to be inside a loop")
     for access in block_accesses(block):
         if not access.is_write:
             continue

@@ -53,7 +53,7 @@ def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
         scope = nest[-1].parent_op()
         if not isinstance(scope, ForOp):
             names = " and ".join(map(label_of, loops))
-            fail(loops[0], f"expected {names} to stand in each other, with nothing but loops between")
+            fail(loops[0], f"expected {names} to be perfectly nested")
         nest.append(scope)
     return nest[::-1]
 
@@ -71,9 +71,9 @@ def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
         kept = ", ".join(map(label_of, carried))
         if a.block is not b.block:
             blocks = f"{name_of_block(a.block)} and {name_of_block(b.block)}"
-            fail(nest[0], f"expected {kept} to keep their order, as {blocks} meet in {name_of(a.buffer)}")
+            fail(nest[0], f"cannot reorder {kept}: {blocks} have a dependence through {name_of(a.buffer)}")
         if (reason := _reason_to_keep(a, b, nest[0])) is not None:
-            fail(a.block, f"expected {kept} to keep their order, as they carry the reduction {name_of_block(a.block)} "
+            fail(a.block, f"cannot reorder {kept}: they carry the reduction {name_of_block(a.block)} "
                           f"and {reason}")  # fmt: skip
 
 
@@ -85,13 +85,13 @@ def _reason_to_keep(a: BlockAccess, b: BlockAccess, nest: ForOp) -> str | None:
     if a.buffer is not b.buffer:
         return f"{name_of(a.buffer)} and {name_of(b.buffer)} may share memory"
     if in_init and not _belong_together(a, b, nest):
-        return f"its init meets other elements of {name_of(a.buffer)}"
+        return f"its init accesses other elements of {name_of(a.buffer)}"
     return None
 
 
 def _belong_together(a: BlockAccess, b: BlockAccess, nest: ForOp) -> bool:
-    """Return whether accesses of a block, one of them in its init, only meet for the same values of its spatial
-    variables. The init then comes first in any order of the loops."""
+    """Return whether accesses of a block, one of them in its init, only reach the same element for the same values of
+    its spatial variables. The init then comes first in any order of the loops."""
     spatial = [(v.variable, v.variable) for v in a.block.iter_vars if v.kind is IterKind.SPATIAL]
     first, second = (Place(x.access.op, x.access.indices, tuple(map(index_of, x.access.indices))) for x in (a, b))
     scope = lifetime(a.buffer, nest.parent_op() or nest)

@@ -112,8 +112,8 @@ class _Order:
     """
     A mapping of floats to integers of the same order, with -0 below 0, and NaN at the end that wins.
 
-    The bits of positive floats are in order as they are; those of negative floats are in reverse order, apart from the
-    sign. This puts NaNs at both ends, by their sign. To bring them all to one end, the integers are shifted by the
+    The bits of positive floats are in order as they are; the bits of negative floats are in reverse order, apart from
+    the sign. This puts NaNs at both ends, by their sign. To bring them all to one end, the integers are shifted by the
     number of NaNs at the other end, which makes those wrap around.
     """
 

@@ -54,7 +54,7 @@ def partition(loops: Sequence[ForOp], multiple: int, names: NewNames) -> list[Bl
     """
     Let loops with the same extent, in consecutive nests, run in two parts: first all nests for the largest number of
     iterations that is a multiple of `multiple`, then copies of the nests for the rest. The copy of a block `Y` is
-    `Y_rest`, that of a loop `i` is `i_rest`. Local buffers of which every iteration uses elements of its own are split
+    `Y_rest`, the copy of a loop `i` is `i_rest`. Local buffers of which every iteration uses its own elements are split
     as well. Return the blocks of the copies.
     """
     return _Group.of(loops).divide(lambda group: group.sizes(multiple), names)
@@ -77,7 +77,7 @@ def dispatch(loops: Sequence[ForOp], loop: ForOp, least: int, names: NewNames) -
 
 
 def _rename_inside(block: BlockOp) -> None:
-    """Give the blocks inside of a copied one names of their own. Loops inside lose their labels."""
+    """Give the blocks inside of a copied one new names. Loops inside lose their labels."""
     names = Names(op.block_name.data for op in structures_in(function_of(block)) if type(op) is BlockOp)
     for op in block.body.walk():
         if isinstance(op, ForOp):
@@ -139,7 +139,7 @@ class _Group:
         none, and of the rest."""
         emitter, extent = Emitter(self.nests[0]), self.loops[0].extent
         whole = extent if isinstance(extent, int) else index_of(extent)
-        # What divides all iterations divides those of each part. The rest does iterations beyond that limit.
+        # What divides all iterations divides the iterations of each part. The rest does iterations beyond that limit.
         factor = gcd(constant_of(whole), *terms_of(whole).values())
         first = smaller(divide_factors(whole, factor), index_of(deciding) // least * MANY_ITERATIONS) * factor
         return emitter.emit(first), emitter.emit(whole - first)
@@ -253,7 +253,7 @@ def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp, nes
     scope = nest.parent_op()
     assert scope is not None
     if may_conflict(a, b, scope, [(first.variable, second.variable)]):
-        fail(a.block, f"expected each iteration of {label_of(first)} to use elements of {name_of(a.buffer)} of its own")
+        fail(a.block, f"expected each iteration of {label_of(first)} to use its own elements of {name_of(a.buffer)}")
 
 
 def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:

@@ -1,4 +1,4 @@
-"""`decompose_reduction` and `rfactor`: make the init of a reduction a block of its own, or factor it into partial
+"""`decompose_reduction` and `rfactor`: make the init of a reduction a separate block, or factor it into partial
 results."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from relex.passes.schedule.table import primitive
 @primitive(DecomposeReductionOp)
 def decompose_reduction(block: BlockOp, loop: ForOp, names: NewNames) -> BlockOp:
     """
-    Move the init of a block `Y` into a block `Y_init` of its own, before a loop that holds the whole reduction. The new
+    Move the init of a block `Y` into a separate block `Y_init`, before a loop that holds the whole reduction. The new
     block gets copies of those loops, from that one inwards, that its variables need: `j` becomes `j_init`.
     """
     init = block.init or fail(block, f"expected {name_of_block(block)} to have an init, found none")
@@ -88,12 +88,12 @@ def _loops_from(loop: ForOp, block: BlockOp) -> list[ForOp]:
     """Return the loops around a block from `loop` inwards; fail if a loop of the reduction is outside of them."""
     around = loops_of(block)
     if loop not in around:
-        fail(block, f"expected {name_of_block(block)} to stand in {label_of(loop)}")
+        fail(block, f"expected {name_of_block(block)} to be inside {label_of(loop)}")
     start = around.index(loop)
     reduce = variables_of_kind(block, IterKind.REDUCE)
     for outer in around[:start]:
         if outer.variable in reduce:
-            fail(outer, f"expected the loops of the reduction {name_of_block(block)} to stand in {label_of(loop)}, "
+            fail(outer, f"expected the loops of the reduction {name_of_block(block)} to be inside {label_of(loop)}, "
                         f"found {label_of(outer)} around it")  # fmt: skip
     return around[start:]
 

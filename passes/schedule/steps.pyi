@@ -42,9 +42,9 @@ class Steps:
 
     def decompose_reduction(self, block: Block, loop: Loop) -> Block:
         """
-        Move the init of a block `Y` into a block `Y_init` of its own, before a loop that holds the whole
-        reduction. The new block gets copies of those loops, from that one inwards, that its variables need: `j`
-        becomes `j_init`.
+        Move the init of a block `Y` into a separate block `Y_init`, before a loop that holds the whole reduction.
+        The new block gets copies of those loops, from that one inwards, that its variables need: `j` becomes
+        `j_init`.
         """
 
     def dispatch(self, loops: Sequence[Loop], loop: Loop, least: int) -> list[Block]:
@@ -76,8 +76,8 @@ class Steps:
         """
         Let loops with the same extent, in consecutive nests, run in two parts: first all nests for the largest
         number of iterations that is a multiple of `multiple`, then copies of the nests for the rest. The copy of
-        a block `Y` is `Y_rest`, that of a loop `i` is `i_rest`. Local buffers of which every iteration uses
-        elements of its own are split as well. Return the blocks of the copies.
+        a block `Y` is `Y_rest`, the copy of a loop `i` is `i_rest`. Local buffers of which every iteration uses
+        its own elements are split as well. Return the blocks of the copies.
         """
 
     def prefetch(self, block: Block, index: int, loop: Loop, ahead: int) -> None:
@@ -132,14 +132,14 @@ class Steps:
         """
         Change the layout of a local buffer that a block uses: each element moves to where the map sends its
         indices. The new buffer is large enough for all these places. Sizes that are only known at run time must
-        be those of dimensions that the map puts somewhere as they are. Blocks that address it by quotients or
+        be sizes of dimensions that the map puts somewhere as they are. Blocks that address it by quotients or
         remainders of sums of loops are rebound, with one variable per loop, where that eliminates them.
         """
 
     def unguard(self, block: Block) -> None:
         """
-        Remove the guard of a block whose additional iterations stay in bounds, and write elements of their own.
-        No other block writes the additional elements, so they had no defined contents.
+        Remove the guard of a block whose additional iterations stay in bounds, and write separate elements.  No
+        other block writes the additional elements, so they had no defined contents.
         """
 
     def unroll(self, loop: Loop) -> None:

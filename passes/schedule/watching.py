@@ -32,7 +32,7 @@ _TAKEN: ContextVar[list[Step] | None] = ContextVar("steps taken", default=None)
 
 @contextmanager
 def recorded_steps() -> Generator[list[Step]]:
-    """Record the primitives that are applied in the body, including those of schedules that are given up."""
+    """Record the primitives that are applied in the body, including primitives of schedules that are given up."""
     token = _TAKEN.set(taken := [])
     try:
         yield taken

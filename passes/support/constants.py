@@ -22,7 +22,7 @@ _ARRANGED = (BroadcastToOp, ExpandDimsOp, PermuteDimsOp, ReshapeOp, SqueezeOp)
 
 
 def holds_only(value: SSAValue, number: float) -> bool:
-    """Return whether a value of known size is a constant, perhaps broadcast or reshaped, that holds nothing but
+    """Return whether a value of known size is a constant, perhaps broadcast or reshaped, that only holds
     `number`, with the same sign if that is zero. Integers never equal a number like 0.5."""
     while isinstance(op := value.owner, _ARRANGED) and tensor_type(value.type).has_static_shape():
         value = op.operand
@@ -44,7 +44,7 @@ def erase_constant(constant: ConstantOp) -> None:
 
 
 def erase_unused_constants(candidates: Iterable[object]) -> None:
-    """Erase those of some ops that are constants without users. Each is given once."""
+    """Of some ops, erase the constants without users. Each is given once."""
     for op in candidates:
         if isinstance(op, ConstantOp) and op.result.first_use is None:
             erase_constant(op)

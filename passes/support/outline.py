@@ -1,4 +1,4 @@
-"""Outlining: a pattern and a name make a pass that moves ops into functions of their own."""
+"""Outlining: a pattern and a name make a pass that moves ops into separate functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from relex.passes.tracing import applying, current_trace, refuse
 
 class OutliningPass(RelexPass, ABC):
     """
-    A pass that moves every match of a pattern into a function of its own, called in the place of the last op of the
+    A pass that moves every match of a pattern into a separate function, called in the place of the last op of the
     match. A subclass gives the pattern and the name of the functions:
 
         @dataclass(frozen=True)
@@ -36,14 +36,17 @@ class OutliningPass(RelexPass, ABC):
 
     The functions are private, marked `relex.primitive`, and numbered in program order: `fused_dense_relu0`,
     `fused_dense_relu1`, ... Their arguments are the values that the ops use from outside, constants included, each
-    once, in order of use and with the names that the pattern gives. Their results are those of the last op, followed by
-    the values that the pattern marks as `output()`.
+    once, in order of use and with the names that the pattern gives. Their results are the results of the last op,
+    followed by the values that the pattern marks as `output()`.
 
-    A match is only outlined if that does not change what the program does, or how often: its ops are in one block, pure
-    and without regions, with tensors as operands and results; values that are not outputs are used inside only; and no
-    op between them depends on one of them while another depends on it. Each op ends up in one function at most; matches
-    that end last take precedence. Functions that are already marked are skipped, so running the pass again changes
-    nothing.
+    A match is only outlined if that does not change what the program does, or how often:
+
+    * its ops are in one block, pure and without regions, with tensors as operands and results;
+    * values that are not outputs are used inside only;
+    * no op between them depends on one of them while another depends on it.
+
+    Each op ends up in one function at most; matches that end last take precedence. Functions that are already marked
+    are skipped, so running the pass again changes nothing.
     """
 
     pattern: ClassVar[Pattern]
@@ -56,7 +59,7 @@ class OutliningPass(RelexPass, ABC):
             # A call may enable new matches; at least the first group of each round becomes one.
             while groups := find_groups(self.pattern, function):
                 for group in groups:
-                    # A call made of an earlier group may stand in the way.
+                    # A call made of an earlier group may be in the way.
                     if (later := _needing(group)) is not None:
                         with applying("outline", *group.ops) as made:
                             new, call = _outline(group, names.numbered(self.function_name), later)
@@ -118,7 +121,7 @@ def _is_movable(op: Operation) -> bool:
 
 
 def _needing(group: Group) -> list[Operation] | None:
-    """Return the ops between those of a group that depend on it, and so must move after it; None if they cannot."""
+    """Return the ops between the ops of a group that depend on it, and so must move after it; None if they cannot."""
     if len(group.outputs) == len(group.ops[-1].results):
         return []
     *others, last = group.ops

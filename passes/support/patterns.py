@@ -133,7 +133,7 @@ def values(name: str) -> Pattern:
 
 def each(pattern: Pattern) -> Pattern:
     """Match all operands of an op, however many, each with the same pattern. Names in it stand for one value that all
-    have in common; those of `values` stand for a list."""
+    have in common; names of `values` stand for a list."""
     return _Each(pattern)
 
 
@@ -148,7 +148,7 @@ class attribute:
 
 
 def constant(name: str | None = None, *, number: float | None = None) -> Pattern:
-    """Match any constant, or one that holds nothing but `number`."""
+    """Match any constant, or one that only holds `number`."""
     pattern = _Constant(number)
     return pattern if name is None else pattern.named(name)
 

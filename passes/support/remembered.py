@@ -55,7 +55,7 @@ def remembering(memory: Memory | None) -> Generator[None]:
 
 def rewrite_once(function: PrimFuncOp, step: str, rewrite: Callable[[PrimFuncOp], object]) -> None:
     """Rewrite a loop function in its module by `rewrite`, which changes it in place or replaces it by one of the same
-    name, or reuse the result for an equal function. The result may depend on nothing but the function and `step`. The
+    name, or reuse the result for an equal function. The result may only depend on the function and `step`. The
     names of the function and of its arguments are kept."""
     if function.body.block.first_op is None:
         return  # Its code is known.

@@ -42,7 +42,7 @@ class OpTexts:
         return self._names[value]
 
     def replaced(self, old: Sequence[SSAValue], new: Sequence[SSAValue | None]) -> None:
-        """Give values without a name those of the values that they replace."""
+        """Give values without a name the names of the values that they replace."""
         for before, after in zip(old, new, strict=True):
             if after is not None and before in self._names:
                 self._names.setdefault(after, self._names[before])

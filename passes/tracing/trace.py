@@ -171,7 +171,7 @@ class Trace:
         self, rule: str, op: Operation
     ) -> Generator[Callable[[Sequence[Operation], Sequence[SSAValue | None]], None]]:
         """Record the body as an application of a rule of a conversion, if it calls the function that it gets, with new
-        ops and the values that take the place of those of the op. It has no number: programs between two rules of a
+        ops and the values that replace the results of the op. It has no number: programs between two rules of a
         conversion may be invalid."""
         attempt = Attempt(lambda _: rule, op, op.parent_op(), None, changes=True)
         if self.with_texts:

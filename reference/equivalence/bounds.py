@@ -14,10 +14,10 @@ A program may have several correct results. relex allows (`docs/checking.md` exp
 * Any NaN is as good as another: the integer that has the bits of one is unspecified.
 
 `BoundedNumbers` propagates this through a run of the interpreter: each number carries its *spread*, the maximum
-distance between two correct values of it. An operation on numbers with a spread gives one with a spread: that of the
-exact operation over all correct operands, plus two roundings. Results without a known bound (a quotient whose divisor
-may be zero, a selection that may go either way) have an infinite spread and are not compared; if control flow depends
-on such a number, the run ends with `Undecided`. Where a program works on the bits of such a number, as after
+distance between two correct values of it. An operation on numbers with a spread gives one with a spread: the spread of
+the exact operation over all correct operands, plus two roundings. Results without a known bound (a quotient whose
+divisor may be zero, a selection that may go either way) have an infinite spread and are not compared; if control flow
+depends on such a number, the run ends with `Undecided`. Where a program works on the bits of such a number, as after
 `expand-math`, nothing is known: there, the bounds of the earlier program apply. Operators of the graph level run as the
 loops that `legalize-ops` makes of them.
 """

@@ -90,7 +90,7 @@ def find_other_calls(expected: Outcome, found: Outcome, effectful: Collection[st
     """Return the first call of a library function with side effects that another one takes the place of; None if there
     is none, or if the calls are not known.
 
-    Arguments are only compared with those of the other calls: how far rounding may change them is not known.
+    Arguments are only compared with the arguments of the other calls: how far rounding may change them is not known.
     """
     if expected.calls is None or found.calls is None:
         return None
@@ -100,7 +100,7 @@ def find_other_calls(expected: Outcome, found: Outcome, effectful: Collection[st
             return Mismatch(f"library call {i}", _described(a), _described(b))
         if not _is_close(a, b) and any(_is_close(other, b) for other in olds):
             return Mismatch(
-                f"the arguments of library call {i}, {_described(a)},", _shown(a), f"those of another: {_shown(b)}"
+                f"the arguments of library call {i}, {_described(a)},", _shown(a), f"{_shown(b)} in another call"
             )
     return None
 
@@ -145,8 +145,8 @@ def _within(a: Array, b: Array, spread: Array) -> Array:
 
 
 def _is_approximate(a: Array, b: Array, numerics: Numerics) -> Array:
-    """Return a mask of the elements that lie as close to those of `a` as `numerics` allow. An infinity counts as the
-    largest number: an approximation of a number near it may overflow."""
+    """Return a mask of the elements that lie as close to the elements of `a` as `numerics` allow. An infinity counts as
+    the largest number: an approximation of a number near it may overflow."""
     if a.dtype.kind != "f":
         return np.zeros(a.shape, np.bool_)
     largest = float(np.finfo(a.dtype).max)

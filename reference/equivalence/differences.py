@@ -41,7 +41,7 @@ class Difference:
     terms: TermDifference | None = None
     """The terms that differ, if a proof found any."""
     is_directed: bool = False
-    """Whether the arguments are those of the sample except for some elements, chosen by the terms."""
+    """Whether the arguments equal the sample's except for some elements, chosen by the terms."""
 
     @property
     def message(self) -> str:

@@ -26,7 +26,7 @@ take together."""
 def find_directed(
     before: Reference, after: Runner, call: CallAfter, p: ModulePass, terms: TermDifference
 ) -> Difference | None:
-    """Return a difference for arguments that are those of a sample, except for the elements in terms that differ: these
+    """Return a difference for arguments that equal a sample's, except for the elements in terms that differ: these
     become the numbers in the terms, their neighbors, and special numbers."""
     names = [spec.name for spec in before.interface.inputs]
     places = [(names.index(name), index) for name, index in terms.elements[:MOST_ELEMENTS]]

@@ -81,8 +81,8 @@ class Runner:
         """The results of functions on symbols, kept from one proof to the next."""
 
     def run(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None) -> Outcome:
-        """Call a function. `shapes` are those of the results, if known; they are required if the function gets buffers
-        for results of dynamic sizes.
+        """Call a function. `shapes` are the shapes of the results, if known; they are required if the function gets
+        buffers for results of dynamic sizes.
 
         Raises `NotComparable` if it cannot be called.
         """
@@ -136,7 +136,7 @@ class Runner:
         shapes: Shapes | None,
         steps: int,
     ) -> list[Any]:
-        """Call a function in another representation of numbers, that of `program` and `inputs`, and return the results
+        """Call a function in another representation of numbers, as in `program` and `inputs`, and return the results
         in it. Raises `Fails` if an assertion fails, and `NotComparable` if it cannot be called, or takes more steps."""
         function = find_function(self.module, name)
         if function is None or isinstance(function, llvm.FuncOp):

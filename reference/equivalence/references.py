@@ -48,7 +48,7 @@ class Reference:
     unchecked: tuple[ModulePass, ...] = ()
     """The passes since then."""
     is_slow: bool = False
-    """True if a lower level took too long to be interpreted: the next comparison is that of machine code."""
+    """True if a lower level took too long to be interpreted: the next comparison is with machine code."""
     is_proved: bool = False
     """True if it is proved to compute the same as `earlier`, whose outcomes then stand for its own."""
     earlier: Reference | None = None
@@ -83,7 +83,8 @@ class Reference:
 
     def relaxed(self, runners: dict[Runner, Runner]) -> Reference:
         """Return the function, in all of its forms, with the fast-math flags that hand-written loops allow: they leave
-        more results open, and this one as it is. `runners` are those of annotated modules, by those of the modules."""
+        more than one result possible, and this one as it is. `runners` maps runners of modules to runners of annotated
+        modules."""
         if self.runner not in runners:
             is_by_hand = any(isinstance(op, PrimFuncOp) for op in self.module.ops)
             runners[self.runner] = Runner(AnnotateFastMathPass()(self.module)) if is_by_hand else self.runner
@@ -147,7 +148,7 @@ class Reference:
 
     @cached_property
     def accepted(self) -> list[sizes.Shapes]:
-        """Shapes of arguments that the function accepts, by what is known about its sizes: those of samples may not
+        """Shapes of arguments that the function accepts, by what is known about its sizes: shapes of samples may not
         fit."""
         function = find_function(self.module, self.name)
         return sizes.accepted_shapes(function, self.interface) if function is not None else []
@@ -221,7 +222,7 @@ class Reference:
             yield from self.earlier.history()
 
     def shapes(self, outcome: Outcome) -> list[tuple[int, ...]]:
-        """Return the shapes of the results, without those of the buffers that are written."""
+        """Return the shapes of the results, without the shapes of the buffers that are written."""
         return [result.shape for result in outcome.results[: len(self.interface.outputs)]]
 
     def mismatch(

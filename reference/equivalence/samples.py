@@ -40,7 +40,7 @@ class Sample:
             yield [self._argument(spec, sizes.shape(spec), interface) for spec in interface.inputs]
 
     def of_shapes(self, interface: Interface, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-        """Return arguments of given shapes; that of a number is the number itself, if it stands for a size."""
+        """Return arguments of given shapes; the argument for a number is the number itself, if it stands for a size."""
         return [
             np.int64(shape[0])
             if spec.is_index and spec.shape is None and shape

@@ -59,7 +59,7 @@ def find_mismatch(before: Operation, after: Operation, interface: Interface) -> 
 
 
 def accepted_shapes(function: Operation, interface: Interface) -> list[Shapes]:
-    """Return shapes of inputs that a function of dynamic sizes accepts, as far as some are found; first those of small
+    """Return shapes of inputs that a function of dynamic sizes accepts, as far as some are found; first shapes of small
     arrays with elements."""
     if not any(has_unknown(sizes) for sizes in signature_of(function).inputs):
         return []
@@ -77,8 +77,8 @@ def accepted_shapes(function: Operation, interface: Interface) -> list[Shapes]:
 
 
 def enlarged(function: Operation, interface: Interface, arguments: Shapes, outputs: Shapes) -> Shapes:
-    """Return shapes for the buffers that a function fills, given those of its other arguments: `outputs`, enlarged to
-    what the function requires of them."""
+    """Return shapes for the buffers that a function fills, given the shapes of its other arguments: `outputs`, enlarged
+    to what the function requires of them."""
     try:
         return _Sizes.of(function, interface).enlarged(arguments, outputs)
     except PassError:
@@ -141,7 +141,7 @@ class _Sizes:
     def of(
         cls, function: Operation, interface: Interface, find: Callable[[Operation], FunctionSizes] | None = None
     ) -> _Sizes:
-        """Compute the sizes of a function. Raises `PassError` if they do not follow from those of the arguments."""
+        """Compute the sizes of a function. Raises `PassError` if they do not follow from the sizes of the arguments."""
         is_known = _is_graph(function) or isinstance(function, PrimFuncOp)
         find = find or (ModuleSizes().of if is_known else sizes_at_entry)
         sizes = find(function)

@@ -139,7 +139,7 @@ def bound_exact_op(op: Operation, value: Any, a: Any) -> Any:
 
 @RULES.rule(arith.BitcastOp)
 def bound_bits(op: Operation, value: Any, a: Any) -> Any:
-    """Bound the bits of a number: those of NaN are not known."""
+    """Bound the bits of a number: the bits of NaN are not known."""
     result, number = known_if_operands_are(op, value, a), value_of(a)
     return plain(value, where(np.isnan(number), np.inf, spread_of(result))) if is_float_dtype(number.dtype) else result
 

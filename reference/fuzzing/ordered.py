@@ -118,7 +118,7 @@ def _running(text: _Text) -> Iterator[str]:
 
 
 def _neighbours(text: _Text) -> Iterator[str]:
-    """Elements that depend on those of the row above: straight, to the left or to the right."""
+    """Elements that depend on elements of the row above: straight, to the left or to the right."""
     m, n = text.shape
     matrix = text.memref(text.shape)
     offset = text.random.choice([-1, 0, 1])

@@ -36,7 +36,7 @@ LEVELS: dict[str, Sequence[RelexPass]] = {
     "converted": (ConvertTirToScfPass(),),
     "carried": (),
 }
-"""The passes that take a graph, or loops that are not those of operators, to a level."""
+"""The passes that take a graph, or loops that do not come from operators, to a level."""
 
 
 def written_loops(random: Random) -> ModuleOp:

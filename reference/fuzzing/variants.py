@@ -124,7 +124,7 @@ def _choice(random: Random, things: Sequence[T]) -> T:
 
 
 def resize(function: FuncOp, old: int, new: int) -> None:
-    """Give all dimensions of one size another; those of constants only if both are static."""
+    """Give all dimensions of one size another; dimensions of constants only if both are static."""
     for arg, t in _tensors(function):
         _set_value_type(arg, TensorType(t.element_type, [new if size == old else size for size in t.get_shape()]))
     if new != DYNAMIC_INDEX:

@@ -48,7 +48,7 @@ def interpret(
     """Return the functions of a program, interpreted op by op at any level: graph, loops, core, or a mixture.
 
     `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript. Arguments and
-    results are those of functions from `build`. Graph operators compute what their NumPy semantics define; everything
+    results are as in functions from `build`. Graph operators compute what their NumPy semantics define; everything
     below rounds once per op, in program order.
 
     With `checked`, fresh memory holds NaN (integers a pattern, booleans true and false in turn), and a run stops when
@@ -59,7 +59,7 @@ def interpret(
     Lowering turns outputs into trailing arguments. A function is called by the signature that it states, as those do
     that the pipeline has lowered, or by that in `interface` (`signatures(module)` of the module before lowering); a
     function on buffers with neither takes all of them and writes into them.
-    `implementations` are those of xDSL's interpreter for further dialects.
+    `implementations` are from xDSL's interpreter for further dialects.
 
     Raises `CompileError` for an invalid program; a run raises `ExecutionError`, which names the op.
     """

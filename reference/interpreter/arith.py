@@ -233,7 +233,7 @@ def interpret_cast(op: Operation) -> Unary:
 
 
 def convert(op: Operation, kind: type[Operation]) -> Unary:
-    """Return the conversion of a kind of op from the type of an op's operand to that of its result."""
+    """Return the conversion of a kind of op from the type of an op's operand to the type of its result."""
     source, target = op.operands[0].type, op.results[0].type
     if kind in INTEGER_CASTS:
         numbers, resized = integers(op, source), integers(op, target)
@@ -257,7 +257,7 @@ def _round_towards_zero(target: Integers, *, is_signed: bool) -> Unary:
 
 @SCALARS.rule(arith.BitcastOp)
 def interpret_bitcast(op: arith.BitcastOp) -> Unary:
-    """Reinterpret the bits of a number as those of another type of the same width."""
+    """Reinterpret the bits of a number as the bits of another type of the same width."""
     source, target = dtype_of(op, op.input.type), dtype_of(op, op.result.type)
     if source.itemsize != target.itemsize or np.bool_ in (source, target):
         unsupported(op, f"expected types of one width, found {op.input.type} and {op.result.type}")

@@ -57,7 +57,7 @@ class Monitor:
 
 @contextmanager
 def watching() -> Generator[None]:
-    """Give a run a monitor of its own."""
+    """Give a run its own monitor."""
     token = MONITOR.set(Monitor())
     try:
         yield

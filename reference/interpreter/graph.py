@@ -58,7 +58,7 @@ def _size_check(op: Operator) -> Callable[..., None]:
     infer = guarded(op, op.infer_results)
 
     def check(*arrays: Array) -> None:
-        # A size of -1 follows from open sizes also where there are no elements, which do not tell it.
+        # A size of -1 follows from dynamic sizes also where there are no elements, which do not tell it.
         if all(array.size for array in arrays):
             infer([SizedType(t.element_type, a.shape) for t, a in zip(types, arrays, strict=True)], op.properties)
         found = {f"operand{i}_{d}": size for i, array in enumerate(arrays) for d, size in enumerate(array.shape)}

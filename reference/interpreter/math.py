@@ -33,7 +33,7 @@ def _exact_fma(a: float, b: float, c: float) -> float:
         return a * b + c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
-        return a * b + c  # The sign of a zero is that of the sum.
+        return a * b + c  # A zero has the sign of the sum.
     try:
         return float(exact)
     except OverflowError:
@@ -127,7 +127,7 @@ def interpret_fpowi(op: math.FPowIOp) -> Binary:
 
 @SCALARS.rule(math.AbsIOp)
 def interpret_absi(op: math.AbsIOp) -> Unary:
-    """Return absolute values, that of the smallest integer wrapped around."""
+    """Return absolute values, with the smallest integer wrapped around."""
     kind = integers(op, op.result.type)
     return lambda a: kind.value(np.abs(kind.signed(a)))
 

@@ -61,8 +61,8 @@ class Buffer:
 
 
 def signless(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype that the integers of buffers have, which have no sign: that of signed ones, also in its
-    fields; bytes, for those of fewer than 8 bits."""
+    """Return the dtype that the integers of buffers have, which have no sign: the dtype of signed ones, also in its
+    fields; bytes, for integers of fewer than 8 bits."""
     if dtype.names is None:
         return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" or is_sub_byte(dtype) else dtype
     return np.dtype((dtype.type, [(name, signless(dtype[name])) for name in dtype.names]))

@@ -35,7 +35,8 @@ Step = Callable[[Frame], None]
 
 Run = Callable[..., Any]
 """Maps the values of an op's operands to its result, or to a tuple of its results. The function of an op with regions
-gets the frame before the operands, that of a terminator with successors returns the next block and its arguments."""
+gets the frame before the operands, the function of a terminator with successors returns the next block and its
+arguments."""
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
@@ -205,7 +206,7 @@ def _step(op: Operation, run: Run, operands: tuple[int, ...], results: tuple[int
 
 @dataclass(frozen=True)
 class Body:
-    """The steps of a block, the slots of its arguments, and those of its terminator's operands."""
+    """The steps of a block, the slots of its arguments, and the slots of its terminator's operands."""
 
     arguments: tuple[int, ...]
     steps: tuple[Step, ...]

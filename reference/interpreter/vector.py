@@ -248,7 +248,7 @@ def interpret_shuffle(op: vector.ShuffleOp) -> Binary:
 
 @SCALARS.rule(vector.BitcastOp)
 def interpret_bitcast(op: vector.BitcastOp) -> Unary:
-    """Reinterpret the bits of elements as those of another type."""
+    """Reinterpret the bits of elements as the bits of another type."""
     source, target = dtype_of(op, op.source.type), dtype_of(op, op.result.type)
     if (source == np.bool_) != (target == np.bool_):
         unsupported(op, f"expected whole bytes, found {op.source.type} and {op.result.type}")

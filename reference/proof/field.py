@@ -1,11 +1,11 @@
 """
 Residues in place of terms: a fingerprint of each term in a prime field, computed for whole arrays.
 
-Terms cost time and memory one by one. Here a term is only its residue modulo P: that of an element of an argument is
-drawn at random, and an op without further laws hashes the residues of its arguments, which makes it a new random
-residue. So equal terms have equal residues, and two terms that differ have equal ones with a probability of 1 / P. A
-sum in any order is the sum of the residues of its terms in the field: a polynomial of degree 1, whose coefficients say
-how often each term occurs. Two sums of other terms are other polynomials, which agree at random points with a
+Terms cost time and memory one by one. Here a term is only its residue modulo P: the residue of an element of an
+argument is drawn at random, and an op without further laws hashes the residues of its arguments, which makes it a new
+random residue. So equal terms have equal residues, and two terms that differ have equal ones with a probability of 1 /
+P. A sum in any order is the sum of the residues of its terms in the field: a polynomial of degree 1, whose coefficients
+say how often each term occurs. Two sums of other terms are other polynomials, which agree at random points with a
 probability of 1 / P (Schwartz-Zippel). Sums that must keep their order are hashed, as any op, so that no other order
 gives their residue. Products are hashed, too: nothing allows a pass to distribute them over a sum.
 
@@ -35,9 +35,9 @@ AT_ONCE = 2**20
 
 
 class Residues(Terms):
-    """Terms that are known by their residues. `before` are those of the side before the pass, if that ran already; the
-    ops of this side may be as free as those. `after` are those of the side after it: the ops of this side must not be
-    more free."""
+    """Terms that are known by their residues. `before` are the residues of the side before the pass, if that ran
+    already; the ops of this side may be as free as those. `after` are the residues of the side after it: the ops of
+    this side must not be more free."""
 
     def __init__(self, seed: int, *, before: Residues | None = None, after: Residues | None = None):
         self._seed = seed
@@ -235,7 +235,7 @@ class Residues(Terms):
         return mask, self.constants(numbers.astype(head.dtype, copy=False))
 
     def _addends(self, head: Head, words: Any) -> Any:
-        """Return the residues of the terms of a sum; those of zeros are 0."""
+        """Return the residues of the terms of a sum; residues of zeros are 0."""
         residues = words & P
         if (words & single.CONSTANT).any():
             for zero in (0.0, -0.0):
@@ -319,7 +319,7 @@ class Residues(Terms):
 
     def _parts_of_fused(self, head: Head) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
         """Return the sum and the product of a fused op that may be a part of a sum of the other side; None if it is an
-        op of its own."""
+        op by itself."""
         if self._before is None or _key_of(head) in self._before.seen:
             return None
         dtype = head.dtype

@@ -43,7 +43,7 @@ class FirstDifference:
 
 def first_difference(refinement: Refinement, before: int, after: int) -> FirstDifference:
     """Return the outermost parts of two terms that differ and are short, or the smallest ones if none are. Where
-    several operands differ that may stand in any order, nobody knows which became which: the first are compared."""
+    several operands differ that may be in any order, nobody knows which became which: the first are compared."""
     terms = refinement.terms
     around = list[str]()
     while True:

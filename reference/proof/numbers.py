@@ -112,7 +112,7 @@ class SymbolicNumbers(Numbers):
         super().__init__(checked=True)
         self.terms = terms
         self.assumed: set[str] = set()
-        """The operators whose meaning was that of the loops that `legalize-ops` makes of them."""
+        """The operators whose meaning was taken from the loops that `legalize-ops` makes of them."""
         self._loops: dict[object, Function | None] = {}
         self._has_views = False
 
@@ -232,7 +232,7 @@ class SymbolicNumbers(Numbers):
 
     def _split(self, source: np.dtype[Any], target: np.dtype[Any]) -> Callable[..., Any]:
         if source.itemsize < target.itemsize or not source.kind == target.kind == "i":
-            raise Unproved("it splits the bits of floats, or joins those of elements")
+            raise Unproved("it splits the bits of floats, or joins the bits of elements")
 
         def run(number: Any) -> Any:
             return packed(split(self.terms, self.terms_of(number, source), source, target), target)

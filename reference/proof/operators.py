@@ -1,4 +1,4 @@
-"""The meaning of graph operators on terms: that of their NumPy functions."""
+"""The meaning of graph operators on terms: the meaning of their NumPy functions."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ Maxima and minima of floats that are computed on integers of the same order, as 
 
 The integer of a float is its bits with all but the sign inverted if the sign is set, shifted so that NaNs of both signs
 come last: after all others for a maximum, before them for a minimum. `tests/unit/test_proof_identities.py` shows for
-all floats of 16 bits that this order is that of `arith.maximumf` and `arith.minimumf`.
+all floats of 16 bits that this is the order of `arith.maximumf` and `arith.minimumf`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _added(terms: Terms, term: int, number: int) -> int | None:
 
 
 def _float_of(terms: Terms, order: Order, term: int) -> int | None:
-    """Return the term of a float, given that of its integer."""
+    """Return the term of a float, given the term of its integer."""
     value = terms.value(term)
     if value is not None:
         number = order.floats(value)

@@ -90,7 +90,7 @@ DOUBT = 1e-9
 
 @np.errstate(all="ignore")
 def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | None, rewrite: Rewrite | None) -> float:
-    """Prove that two functions compute the same for all arguments of the sizes of these. `shapes` are those of the
+    """Prove that two functions compute the same for all arguments of the sizes of these. `shapes` are the shapes of the
     results; `rewrite` maps arguments to those before and after. Return the probability that the proof is wrong: 0 if it
     is on terms. Raises `NotComparable` with the reason if nothing is proved: `DifferentTerms` if they may not compute
     the same."""
@@ -134,7 +134,7 @@ class Sides:
         old = self._known(None) or self._run(
             self.before, Terms((*identities(), *simplifications(), ExtremeOfIntegers()))
         )
-        # Those of a long chain of passes would fill the memory.
+        # The terms of a long chain of passes would fill the memory.
         new = self._run(self.after, old.terms)
         _expect_same_shapes(old, new)
         try:

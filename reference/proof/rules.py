@@ -58,7 +58,7 @@ def make_application(op: Operation, terms: Terms, function: Callable[..., Any]) 
 
 
 def head_for(op: Operation, function: Callable[..., Any], name: str | None = None) -> Head:
-    """Return the head for an op: with the types of its operands, where they differ from that of the result, and all
+    """Return the head for an op: with the types of its operands, where they differ from the type of the result, and all
     properties."""
     name = name or _SAME_AS.get(type(op), op.name)
     dtype = dtype_of(op, op.results[0].type)
@@ -185,7 +185,7 @@ def choose_terms(dtype: Any, terms: Terms) -> Make:
 
 @TERMS.rule(llvm.CallIntrinsicOp)
 def make_intrinsic(op: llvm.CallIntrinsicOp, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Call an intrinsic; that of a choice is one."""
+    """Call an intrinsic; the intrinsic of a choice is one."""
     if op.intrin.data.startswith("llvm.vp.select."):
         return make_select(op, terms, function)
     return make_application(op, terms, function)

@@ -59,7 +59,7 @@ def _wrapped(word: Any) -> Any:
 
 
 def permuted(word: Any, key: Any) -> Any:
-    """Permute the numbers of 61 bits. A word that is not that of a chain becomes one first: sums and numbers get
+    """Permute the numbers of 61 bits. A word that is not the word of a chain becomes one first: sums and numbers get
     others."""
     residue = (word ^ ((word >> BITS) * FIRST)) & P
     residue = (residue ^ (residue >> 31)) * key & P

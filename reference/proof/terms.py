@@ -262,7 +262,8 @@ class Terms:
         return self.constant(result.astype(head.dtype, copy=False)[()])
 
     def make(self, head: Head) -> Callable[..., int]:
-        """Return the function from the terms of arguments to that of a head: the next step of a chain, if it is one."""
+        """Return the function from the terms of arguments to the term of a head: the next step of a chain, if it is
+        one."""
         if head.name == SUM or head.name in CHAINS:
             return partial(self.join, head)
         return lambda *arguments: self.apply(head, arguments)
@@ -278,7 +279,7 @@ class Terms:
         return term
 
     def settle(self, term: int) -> int:
-        """Return the final form of a term: that of a chain is a multiset."""
+        """Return the final form of a term: the final form of a chain is a multiset."""
         if term not in self._pairs:
             return term
         if term not in self._settled:
@@ -335,7 +336,7 @@ class Terms:
         return {self.heads[part].name for part in self._parts(term)}
 
     def leaves(self, *terms: int, limit: int = 1000) -> Iterator[int]:
-        """Yield the elements and numbers in terms, each once; those of the first `limit` parts of large ones."""
+        """Yield the elements and numbers in terms, each once; of large ones, only the first `limit` parts."""
         return (part for part in islice(self._parts(*terms), limit) if self.heads[part].name in LEAVES)
 
     def _parts(self, *terms: int) -> Iterator[int]:

@@ -1,8 +1,8 @@
 """
 Parts of words, such as the bytes that `tir.dot4` multiplies: each has one term, however it is cut out.
 
-That of bits `start` up to `start + n` is `trunci(shrui(word, start))`. `tests/unit/test_proof_identities.py` shows for
-all integers of 16 bits that what is simplified to it has the same value.
+The term of bits `start` up to `start + n` is `trunci(shrui(word, start))`. `tests/unit/test_proof_identities.py` shows
+for all integers of 16 bits that what is simplified to it has the same value.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class TruncatedShift:
     name = arith.TruncIOp.name
 
     def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
-        """Return the truncation of an unsigned shift for that of a signed one; None for other terms."""
+        """Return the truncation of an unsigned shift for the truncation of a signed one; None for other terms."""
         inner = terms.heads[arguments[0]]
         if inner.name != arith.ShRSIOp.name or inner.properties or head.properties != inner.dtype.name:
             return None
@@ -112,7 +112,7 @@ def make_dot4(op: Dot4Op, terms: Terms, function: Callable[..., Any]) -> Make:
 
 
 def byte_product(terms: Terms) -> Callable[[Any, Any], Any]:
-    """Return the function from terms of an unsigned and a signed byte to that of their product."""
+    """Return the function from terms of an unsigned and a signed byte to the term of their product."""
     unsigned, signed = (terms.make(extension(kind.name, INT8, INT32)) for kind in (arith.ExtUIOp, arith.ExtSIOp))
     product = terms.make(head_of(arith.MuliOp.name, INT32))
     return lambda a, b: product(unsigned(a), signed(b))

@@ -1,4 +1,4 @@
-"""Functions of numbers that lie between two others: what any correct implementation may give."""
+"""Interval arithmetic: the results that a correct implementation may return."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def divide(a: Reals, b: Reals) -> Reals:
 
 
 def loosened(x: Reals, ulps: float) -> Reals:
-    """Return numbers that may be off by so many units in the last place, as where a formula has several forms."""
+    """Return numbers that may be off by `ulps` units in the last place, as where a formula has several forms."""
     return enclose(x.fmt, x.ends, x.known, where(np.isfinite(x.low) & (x.low != 0), ulps, 0.0))
 
 
@@ -183,7 +183,7 @@ def _sum(fmt: Format, ends: Sequence[Array], known: Any, quanta: Any) -> Reals:
     mass = np.sum(sizes, axis=-1)
     quantum = np.min(np.broadcast_to(quanta, low.shape), axis=-1, initial=np.inf)
     is_exact = (mass <= quantum * 2.0**fmt.precision) & (quantum >= fmt.tiny)
-    # The roundings of wide arithmetic are a small part of those of the program.
+    # The roundings of wide arithmetic are small beside the roundings of the program.
     slack = 1 + 2 * float(np.finfo(low.dtype).eps) / fmt.roundoff
     off = where(is_exact, 0.0, slack * (count + 2) * fmt.roundoff * mass + count * fmt.tiny)
     sums = [np.sum(where(is_finite, end, 0.0), axis=-1) for end in (low, high)]

@@ -212,7 +212,7 @@ def left_shift(op: Operation, x: Integers, count: Integers) -> Value:
 
 @FORMULAS.rule(relex.RightShiftOp)
 def right_shift(op: Operation, x: Integers, count: Integers) -> Value:
-    """The sign is filled in; a count out of range leaves nothing but it."""
+    """The sign is filled in; a count out of range leaves only the sign."""
     bits, _ = width_of(x.t)
 
     def shifted(a: int, n: int) -> int:
@@ -262,7 +262,7 @@ FORMULAS.add(_classified(np.isfinite), relex.IsfiniteOp)
 
 @FORMULAS.rule(relex.WhereOp)
 def select(op: Operation, condition: Integers, x: Any, y: Any) -> Value:
-    """The elements of one array where a condition is true, else those of another."""
+    """The elements of one array where a condition is true, else the elements of another."""
     chosen = np.asarray(condition.value, np.bool_)
     return stacked([x, y], lambda parts: np.where(chosen, parts[0], parts[1])).only(condition.known)
 
@@ -317,7 +317,7 @@ def _saturated(x: Any, limits: tuple[int, int]) -> int:
 
 @FORMULAS.rule(relex.BitcastOp)
 def bitcast(op: Operation, x: Any) -> Value:
-    """The numbers of another type that have the same bits; nothing is known about those of NaN."""
+    """The numbers of another type that have the same bits; nothing is known about the bits of NaN."""
     t, dtype = element_type(op), numpy_dtype(element_type(op))
     if isinstance(x, Reals):
         own = np.asarray(x.low).astype(numpy_dtype(op.operands[0].type.element_type))  # pyright: ignore

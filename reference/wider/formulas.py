@@ -53,7 +53,7 @@ def moved(x: Any, move: Callable[[Array], Any]) -> Any:
 
 
 def constant(like: Any, value: float) -> Any:
-    """Return a number as one of those of an array."""
+    """Return a number as an element of an array like another."""
     return real.number(like, value) if isinstance(like, Reals) else wrapped(like.t, int(value), np.True_)
 
 

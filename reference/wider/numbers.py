@@ -98,7 +98,7 @@ class Reals:
 
 def enclose(fmt: Format, found: Sequence[Any], known: Any, ulps: Any = 0.0) -> Reals:
     """Return numbers that lie between the smallest and the largest of those found in wide arithmetic, once they are
-    rounded, and off by so many units in the last place."""
+    rounded, and off by `ulps` units in the last place."""
     corners = np.broadcast_arrays(*found)
     low = high = corners[0]
     for corner in corners[1:]:

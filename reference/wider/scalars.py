@@ -1,4 +1,4 @@
-"""Formulas of the ops on single numbers in loop functions: those of `arith` and `math`."""
+"""Formulas of the ops on single numbers in loop functions: the ops of `arith` and `math`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _arc(y: Reals, x: Reals) -> Reals:
 
 
 def fused(a: Reals, b: Reals, c: Reals) -> Reals:
-    """Return a * b + c, rounded once. The product is exact in wide arithmetic, but for that of f64."""
+    """Return a * b + c, rounded once. The product is exact in wide arithmetic, but for f64."""
     product = a.low * b.low
     found = product + c.low
     is_exact = 2 * a.fmt.precision <= np.finfo(product.dtype).nmant + 1

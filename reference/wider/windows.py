@@ -184,7 +184,7 @@ def _pooled(op: Operation, x: Any) -> tuple[Sequence[Line], Any]:
 
 @FORMULAS.rule(relex.MaxPool1dWithIndicesOp, relex.MaxPool2dWithIndicesOp, relex.MaxPool3dWithIndicesOp)
 def max_pool_with_indices(op: Operation, x: Any) -> tuple[Value, ...]:
-    """The maximum of each window, and the place in the data of the first one; -1 where there is nothing but padding."""
+    """The maximum of each window, and the place in the data of the first one; -1 where there is only padding."""
     windows, parts = _pooled(op, x)
     best = extreme(parts, largest=True)
     numbers = Integers.of(i64, np.arange(prod(x.shape[2:])).reshape(x.shape[2:]))

@@ -19,7 +19,7 @@ def unknowns(form: Index) -> Mapping[Variable, int]:
 
 
 def limits_of(form: Index) -> tuple[int, int]:
-    """Return bounds of the value, from those of each variable."""
+    """Return bounds of the value, from the bounds of each variable."""
     span = span_of(form)
     return int(span.low), int(span.high)
 

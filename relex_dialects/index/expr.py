@@ -153,7 +153,7 @@ def _sum(constant: int, terms: dict[Atom, int]) -> Index:
 
 
 def _quotient_beside(remainder: Remainder) -> Quotient:
-    """Return the quotient of the division that gives a remainder. That of `x // a % b` is `x // (a * b)`."""
+    """Return the quotient of the division that gives a remainder. For `x // a % b` it is `x // (a * b)`."""
     dividend, divisor = remainder.dividend, remainder.divisor
     match [*dividend.terms.items()]:
         case [(Quotient() as inner, 1)] if dividend.constant == 0:
@@ -211,7 +211,7 @@ def _is_within(index: Index, size: int) -> bool:
 
 
 def span_of(index: Index) -> Span:
-    """Return bounds of an index, from those of its atoms."""
+    """Return bounds of an index, from the bounds of its atoms."""
     return _span(index, {})
 
 

@@ -49,7 +49,8 @@ class _Reader:
         self._lookup = lookup
         self._opaque = opaque
         self._known: dict[int, tuple[SSAValue, Index]] = {}
-        """The expressions of values, by identity, with the values: that of one that is gone could be another one's."""
+        """The expressions of values, by identity, with the values: the identity of a value that is gone could be
+        another one's."""
 
     def __call__(self, value: SSAValue) -> Index:
         found = self._known.get(id(value))

@@ -48,7 +48,7 @@ class LinearForms:
         return self._terms.get(atom)
 
     def variable_for(self, atom: Atom) -> Index | None:
-        """Return a new variable to stand in an expression for an atom; None for one that stays as it is."""
+        """Return a new variable that replaces an atom in an expression; None for one that stays as it is."""
         match atom:
             case Quotient(dividend=dividend, divisor=divisor):
                 rest = self.linear(dividend)

@@ -11,7 +11,7 @@ from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remaind
 from relex.dialects.index.expr import Index, IndexExpr, atoms_in, constant_of, larger, named, smaller, terms_of
 
 Texts: TypeAlias = dict[Atom, str]
-"""The texts of atoms; each is made once, after those of what it is computed from."""
+"""The texts of atoms; each is made once, after the texts of what it is computed from."""
 
 
 def text_of(index: Index) -> str:

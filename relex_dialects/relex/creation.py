@@ -1,4 +1,4 @@
-"""Operators that make tensors of nothing but sizes."""
+"""Operators that make tensors from sizes alone."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class _Division(BinaryFunction, ABC, exactness=Exactness.NUMBERS):
         return is_unsigned(tensor_type(self.lhs.type).element_type)
 
     def quotient(self, f: Functions, x: Element, y: Element) -> Element:
-        """Return the quotient rounded towards zero. That of the smallest integer by -1 wraps around."""
+        """Return the quotient rounded towards zero. The quotient of the smallest integer by -1 wraps around."""
         zero = f.equal(y, 0)
         if self.on_unsigned:
             return f.select(zero, 0, f.trunc_divide(x, f.select(zero, 1, y)))

@@ -23,7 +23,7 @@ Python's arithmetic."""
 
 
 class Functions(Protocol):
-    """The functions that formulas may use: those of `relex.lowering.te.scalars`, `select` and `cast`."""
+    """The functions that formulas may use: the functions of `relex.lowering.te.scalars`, `select` and `cast`."""
 
     def __getattr__(self, name: str, /) -> Callable[..., Element]: ...
 

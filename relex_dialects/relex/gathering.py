@@ -57,7 +57,7 @@ def _from_front(indices: Array, size: int) -> Array:
 
 
 def _places(shape: Sequence[int], indices: Array, axis: int) -> list[Array]:
-    """Return the index along each dimension: that of the element itself, but along one dimension the given one."""
+    """Return the index along each dimension: the index of the element itself, but along one dimension the given one."""
     own = list(cast(Array, np.indices(indices.shape)))
     return [*own[:axis], _from_front(indices, shape[axis]), *own[axis + 1 :]]
 

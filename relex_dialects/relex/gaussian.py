@@ -90,8 +90,8 @@ def weighted(f: Functions, x: Element, element_type: Attribute) -> Element:
     Return `x` times the cumulative normal distribution at `x`, for floats of a type, or of f32 if they are smaller:
     where `x` is positive, `x` minus `x` times the distribution at `-x`.
 
-    The distribution falls as `exp(-z**2 / 2)`. The square is that of a number near `z`, which is exact, and a small
-    rest, whose exponential is a sum of four terms. Small factors come last: they may be subnormal.
+    The distribution falls as `exp(-z**2 / 2)`. The square is split into the square of a number near `z`, which is
+    exact, and a small rest, whose exponential is a sum of four terms. Small factors come last: they may be subnormal.
     """
     tail = TAIL_F64 if element_type == f64 else TAIL_F32
     is_negative = x < 0

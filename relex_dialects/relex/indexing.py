@@ -87,7 +87,7 @@ class StridedSliceOp(Movement):
     negative positions count from the end, positions out of range are clipped, and a negative stride goes backwards.
 
     Positions that are known at run time are expressions in `begin_sizes` and `end_sizes`, one for each of the axes, or
-    an empty text where `begin` or `end` has the position: of the operand's sizes `d0`, `d1`, ..., and of those of the
+    an empty text where `begin` or `end` has the position: of the operand's sizes `d0`, `d1`, ..., and the sizes of the
     tensors in `like`, as in `relex.reshape`. They count from the start, also negative ones, which are clipped to 0.
 
     ```mlir

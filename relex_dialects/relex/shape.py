@@ -82,7 +82,7 @@ class ToShape(Movement, ABC):
 class ReshapeOp(ToShape):
     """
     The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
-    Further ones may be -1 if `sizes` has expressions for them, of the operand's sizes `d0`, `d1`, ..., and of those of
+    Further ones may be -1 if `sizes` has expressions for them, of the operand's sizes `d0`, `d1`, ..., and the sizes of
     the tensors in `like`: `like0_d1` is dimension 1 of the first one.
 
     ```mlir
@@ -195,7 +195,7 @@ class SqueezeOp(Movement):
 class BroadcastToOp(ToShape):
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
-    keeps that of the operand, unless `sizes` has an expression for it, as in `relex.reshape`: a size that is known only
+    keeps the operand's size, unless `sizes` has an expression for it, as in `relex.reshape`: a size that is known only
     at run time broadcasts dimensions whose size is 1 in the type.
 
     ```mlir

@@ -1,7 +1,7 @@
 """Sizes and positions that are known at run time: expressions of the sizes of operands, in a property.
 
-An operator names the sizes of its first operand `d0`, `d1`, ..., and those of operand `i` of `like`, of which nothing
-but the sizes is used, `like{i}_d0`, `like{i}_d1`, ...
+An operator names the sizes of its first operand `d0`, `d1`, ..., and the sizes of operand `i` of `like`, of which
+only the sizes are used, `like{i}_d0`, `like{i}_d1`, ...
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def like_name(i: int, dimension: int) -> str:
 
 
 def names_of_sizes(operands: Sequence[SizedType], first: int = 1) -> dict[str, Size]:
-    """Return the sizes of operands by their names in properties; those of `like` are the operands from `first` on."""
+    """Return the sizes of operands by their names in properties; sizes of `like` are the operands from `first` on."""
     own = {f"d{d}": size for operand in operands[:first][:1] for d, size in enumerate(operand.get_shape())}
     like = {
         like_name(i, d): size for i, other in enumerate(operands[first:]) for d, size in enumerate(other.get_shape())
@@ -100,8 +100,8 @@ def quotient(dividend: Size, divisor: Size) -> Size | None:
 
 
 def shape_for(op: Operator, operands: Sequence[Array]) -> list[int]:
-    """Return the shape of an operator's result for these operands. It is that of the type rule for their types: a size
-    of 0 that is known only now does not count."""
+    """Return the shape of an operator's result for these operands. It is the shape of the type rule for their types: a
+    size of 0 that is known only now does not count."""
     types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(op.operand_types)]
     values = {f"operand{i}_{d}": size for i, array in enumerate(operands) for d, size in enumerate(array.shape)}
     return [evaluate(size, values) for size in op.infer(types, op.properties).get_shape()]

@@ -34,7 +34,7 @@ _EFFECTS = {
 @irdl_op_definition
 class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
     """
-    A region of pure ops that form a graph: their order carries no meaning beyond that of its edges. Only the values
+    A region of pure ops that form a graph: their order carries no meaning beyond its edges. Only the values
     that `relex.output` lists are visible outside. Side effects go between dataflow blocks.
 
     ```mlir
@@ -92,7 +92,7 @@ class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
             raise VerifyException(f"expected 'relex.output' of {expected}, as the block says, found {found}")
         for op in self.body.block.ops:
             if (reason := impurity(op)) is not None:
-                raise WrongOp(op, f"expected to be pure, as it stands in 'relex.dataflow', but it {reason}")
+                raise WrongOp(op, f"expected to be pure inside 'relex.dataflow', but it {reason}")
 
 
 @irdl_op_definition

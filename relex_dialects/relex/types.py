@@ -1,4 +1,4 @@
-"""Type inference of graph operators: shapes and element types of results from those of operands."""
+"""Type inference of graph operators: shapes and element types of results from the operands'."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _broadcast_sizes(sizes: Sequence[Size], shapes: Sequence[Sequence[Size]]) ->
 
 
 def expect_equal(lhs: Size, rhs: Size, what: str) -> None:
-    """Check that two sizes are equal, such as those of a dimension that is summed over; dynamic ones are checked at run
+    """Check that two sizes are equal, such as sizes of a dimension that is summed over; dynamic ones are checked at run
     time."""
     if not equal(lhs, rhs):
         raise InferenceError(f"expected equal {what}, found {lhs} and {rhs}")

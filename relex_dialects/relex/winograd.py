@@ -195,7 +195,7 @@ def windows_of(properties: Mapping[str, Attribute]) -> Windows:
 
 
 def tiles_of(counts: Sequence[Size], tile: int) -> Sizes:
-    """Return the number of tiles along each dimension of so many results."""
+    """Return the number of tiles along each dimension, given the number of results."""
     return tuple((count + (tile - 1)) // tile for count in counts)
 
 

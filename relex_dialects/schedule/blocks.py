@@ -160,7 +160,7 @@ class CacheWriteOp(BufferPrimitiveOp, NamingOp):
 @irdl_op_definition
 class DecomposeReductionOp(MovePrimitiveOp):
     """
-    Makes the init of a block a block of its own, before a loop.
+    Makes the init of a block a separate block, before a loop.
 
     ```mlir
     schedule.decompose_reduction @Y at @k into [@Y_init, @j_1_init]

@@ -178,8 +178,8 @@ class PartitionOp(LoopsPrimitiveOp, MultiplePrimitiveOp, NamingOp):
 class DispatchOp(LoopsPrimitiveOp, NamingOp):
     """
     Makes a second version of consecutive nests, whose loops have the same extent. At run time, all iterations of these
-    loops are in the first version if another loop has at least so many iterations, and in the second one if it has
-    fewer.
+    loops are in the first version if another loop has at least this number of iterations, and in the second one if it
+    has fewer.
 
     ```mlir
     schedule.dispatch [@j, @j1] on @i from 28 into [@Y_rest, @Z_rest, @i_rest, @j_rest, @i1_rest, @j1_rest]

@@ -1,7 +1,7 @@
 """Size inference: the sizes of all tensors of a function, as expressions of the sizes of its arguments.
 
-Every size is a function of those of the arguments: no shape depends on the contents of a tensor. So all requirements on
-the sizes of a run can be stated, and checked, at function entry.
+Every size is a function of the sizes of the arguments: no shape depends on the contents of a tensor. So all
+requirements on the sizes of a run can be stated, and checked, at function entry.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SizeAnalysis:
             return self._solver.solved(self._values[value])
         known = sizes_in_type(value.type)
         if DYNAMIC_INDEX in known:
-            fail(self._op, f"expected sizes that follow from those of the arguments, found {name_of(value)}")
+            fail(self._op, f"expected sizes that follow from the sizes of the arguments, found {name_of(value)}")
         return known
 
     def sizes_as_typed(self, value: SSAValue) -> Sizes:
@@ -156,7 +156,7 @@ class SizeAnalysis:
 
     def _inputs(self, entered: Sequence[Sizes]) -> tuple[tuple[Sizes, ...], list[Requirement]]:
         """Return the sizes of the arguments, and the requirements that numbers among them are constants: their type
-        cannot say so, as that of a tensor can."""
+        cannot say so, as a tensor's type can."""
         inputs, fixed = list[Sizes](), list[Requirement]()
         for t, sizes in zip(signature_of(self._function).inputs, entered, strict=True):
             found = self._solver.solved(sizes)

@@ -51,7 +51,7 @@ def sizes_in_type(t: Attribute) -> tuple[int, ...]:
 
 
 def has_unknown(t: Attribute) -> bool:
-    """Return whether a type is that of a tensor or buffer with a `?`."""
+    """Return whether a type is a tensor or buffer type with a `?`."""
     return DYNAMIC_INDEX in sizes_in_type(t) and t != IndexType()
 
 

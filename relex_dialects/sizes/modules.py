@@ -51,7 +51,7 @@ def sizes_at_entry(function: Operation) -> FunctionSizes:
 class ModuleSizes:
     """The sizes in the functions of a module, each computed on first use.
 
-    Raises `PassError` at an op whose sizes never fit, or do not follow from those of the function's arguments.
+    Raises `PassError` at an op whose sizes never fit, or do not follow from the sizes of the function's arguments.
     """
 
     def __init__(self) -> None:

@@ -233,7 +233,7 @@ class InitOp(IRDLOperation):
     def verify_(self) -> None:
         block = self.parent_op()
         if self.body.block.args:
-            raise VerifyException("expected no variables; those of the block count")
+            raise VerifyException("expected no variables; the block's variables count")
         if not isinstance(block, BlockOp) or block.init is not self:
             raise VerifyException("expected to be the first op of its block")
         if IterKindAttr(IterKind.REDUCE) not in block.kinds:

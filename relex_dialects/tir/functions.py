@@ -68,7 +68,7 @@ class PrimFuncOp(IRDLOperation):
     """
     A loop function in destination-passing style: it reads its inputs, which are buffers or scalars, fills the buffers
     declared by `outs`, and returns nothing. `tir.noalias` states that no two buffers alias, `relex.dims` which dynamic
-    sizes of buffers are equal: in a public function, it gives those of the outputs.
+    sizes of buffers are equal: in a public function, it gives the sizes of the outputs.
 
     Products may be contracted with the sums that they are terms of, and `reduce` variables may run in any order, unless
     the function has the attribute `relex.strict`: `annotate-fast-math` states this by flags.

@@ -29,8 +29,8 @@ def variable_of(index: SSAValue, block: BlockOp) -> IterVar | None:
 
 
 def plain_indices(access: Access, block: BlockOp) -> list[BlockArgument] | None:
-    """Return the variables that index an access, without those of dimensions of size 1; None if an index is computed,
-    or a variable does not span its whole dimension."""
+    """Return the variables that index an access, without variables of dimensions of size 1; None if an index is
+    computed, or a variable does not span its whole dimension."""
     variables: list[BlockArgument] = []
     for index, size in zip(access.indices, access.shape, strict=True):
         variable = variable_of(index, block)

@@ -1,4 +1,4 @@
-"""Fusion patterns: how the elements of a loop function's results depend on those of its inputs."""
+"""Fusion patterns: how the elements of a loop function's results depend on the elements of its inputs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OpPattern(StrEnum):
 
 
 def widest(patterns: Iterable[OpPattern]) -> OpPattern:
-    """Return the pattern of several steps together: that of the one hardest to fuse."""
+    """Return the pattern of several steps together: the pattern of the one hardest to fuse."""
     return max(patterns, key=lambda pattern: pattern.rank, default=OpPattern.ELEMENTWISE)
 
 

@@ -167,7 +167,7 @@ def _may_read(op: Operation) -> bool:
 def _verify_write(block: BlockOp, access: Access) -> None:
     """Check that every spatial variable, and no reduce variable, takes part in the indices of a write."""
     if block.is_ancestor(access.buffer.owner):
-        return  # Each execution of the block has a buffer of its own.
+        return  # Each execution of the block has its own buffer.
     used: set[BlockArgument] = set()
     for index in access.indices:
         used |= variables_in(index, block)

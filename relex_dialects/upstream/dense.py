@@ -71,7 +71,7 @@ def _literal(dense: DenseIntOrFPElementsAttr) -> str:
 
 
 def _numbers(dense: DenseIntOrFPElementsAttr) -> Array:
-    """Return the elements as numbers; those of bf16 as float32, of which it is the upper half."""
+    """Return the elements as numbers; elements of bf16 as float32, of which it is the upper half."""
     if dense.get_element_type() != bf16:
         return array_from_dense(dense)
     halves = np.frombuffer(dense_bytes(dense), "<u2").reshape(dense.get_shape())

@@ -94,7 +94,7 @@ def reverse_postorder(entry: Block) -> list[Block]:
 
 def _immediate_dominators(blocks: list[Block]) -> list[int]:
     """
-    Return the number of each block's immediate dominator; that of the entry block is itself.
+    Return the number of each block's immediate dominator; the entry block's is itself.
 
     As Cooper, Harvey and Kennedy do: the nearest common dominator of all predecessors, until nothing changes.
     """

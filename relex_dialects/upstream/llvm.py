@@ -1,7 +1,7 @@
 """Ops and attributes of the `llvm` dialect that xDSL's does not have.
 
-Their syntax and semantics are those of MLIR's. A context has one dialect per name, which is xDSL's: the parser looks up
-`MISSING_OPS` itself, and `load_missing_attributes` adds the attributes to a context.
+Their syntax and semantics are the same as in MLIR's. A context has one dialect per name, which is xDSL's: the parser
+looks up `MISSING_OPS` itself, and `load_missing_attributes` adds the attributes to a context.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def _print_target(printer: Printer, block: Block, arguments: Sequence[SSAValue])
 
 
 NO_WRAP_INBOUNDS = 3
-"""The flags of `inbounds` in MLIR's generic form: its own bit, and that of `nusw`, which it implies."""
+"""The flags of `inbounds` in MLIR's generic form: its own bit, and the bit of `nusw`, which it implies."""
 
 
 _SET = UnitAttr()
@@ -275,7 +275,7 @@ class Unrolling(StrEnum):
 class LoopUnrollAttr(Data[Unrolling | int]):
     """
     The part of `#llvm.loop_annotation` on unrolling; a number says how many iterations become one. MLIR prints it under
-    an alias of its own:
+    a separate alias:
 
     ```mlir
     #loop_unroll = #llvm.loop_unroll<full = true>

@@ -170,7 +170,7 @@ class RelexParser(Parser):
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
         self._is_custom = self._current_token.kind is not MLIRTokenKind.STRING_LIT
-        # As in MLIR, the location of an op is that of its name.
+        # As in MLIR, the location of an op is the location of its name.
         self._open_ops.append((self._current_token.text.strip('"'), self.location))
         return results
 
@@ -242,7 +242,8 @@ class RelexParser(Parser):
 
     def _keep_argument_names(self, op: Operation) -> None:
         """Record argument names that name hints lose. In `llvm.func`, arguments are no longer known by name, and nobody
-        outside knows those of a private function: of two values `w` that passes made, the printer calls one `w_1`."""
+        outside knows the names of a private function: of two values `w` that passes made, the printer calls one
+        `w_1`."""
         has_attributes = isinstance(op, IRDLOperation) and "arg_attrs" in op.get_irdl_definition().properties
         if not has_attributes or op.name == "llvm.func" or op.properties.get("sym_visibility") == StringAttr("private"):
             return

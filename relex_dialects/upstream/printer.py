@@ -55,7 +55,7 @@ class ElidingPrinter(ExactPrinter):
 
 
 def printed(op: Operation, make_printer: Callable[..., Printer] = ExactPrinter, **options: Any) -> str:
-    """Return an op as text, by default such that nothing is lost. `options` are those of the printer."""
+    """Return an op as text, by default such that nothing is lost. `options` are options of the printer."""
     text = StringIO()
     make_printer(stream=text, **options).print_op(op)
     return text.getvalue()

@@ -49,7 +49,7 @@ def _check_successors(op: Operation, *arguments: Sequence[SSAValue]) -> None:
 def _check_types(
     op: Operation, types: Iterable[Attribute], found: Iterable[Attribute], what: str = "operands {}"
 ) -> None:
-    """Check types of an op. In messages, the types stand in the place of `{}` in `what`."""
+    """Check types of an op. In messages, the types replace `{}` in `what`."""
     if list(types) != list(found):
         raise WrongOp(op, f"expected {what.format(types_str(types))}, found {types_str(found)}")
 

@@ -101,7 +101,7 @@ def _token_before(span: AnySpan) -> Span[str] | None:
         while (token := lexer.lex()).kind is not MLIRTokenKind.EOF and token.span.start < span.start:
             before = token.span
     except ParseError:
-        # The parser splits some tokens, such as those of shapes, in its own way.
+        # The parser splits some tokens, such as tokens of shapes, in its own way.
         return None
     return before
 

@@ -48,7 +48,7 @@ _INTRODUCTION = """\
  *
  * Arrays are row-major and have no gaps. Booleans are bytes of 0 or 1, numbers of 16 bits are given by their bits.
  * Results share memory neither with each other nor with arguments; a result that is a number is written through a
- * pointer too. What depends on the call are sizes; each has a name and is an argument of its own, before all others.
+ * pointer too. What depends on the call are sizes; each has a name and is a separate argument, before all others.
  * Threads may call the functions at the same time. Parallel loops run in the calling thread, unless the program is
  * linked with relex_threads.o.
  *
@@ -331,7 +331,7 @@ def _string(text: str) -> str:
 
 
 _PLAIN = frozenset(f"{ascii_letters}{digits} !#%&'()*+,-./:;<=>[]^_{{|}}~")
-"""Characters that stand for themselves in a string: not those of trigraphs, either."""
+"""Characters that stand for themselves in a string: not characters of trigraphs, either."""
 
 
 def _number(value: int) -> str:

@@ -6,7 +6,7 @@ enum {
   RELEX_OK = 0,
   RELEX_WRONG_SIZES = 1,   /* The sizes do not fit each other. */
   RELEX_TOO_LARGE = 2,     /* A size, or a number on the way to one, is too large. */
-  RELEX_OUT_OF_MEMORY = 3, /* There is no memory for values on the way. */
+  RELEX_OUT_OF_MEMORY = 3, /* Temporaries cannot be allocated. */
   RELEX_FAILED = 16        /* From here on: an assertion of the program, which has a message. */
 };
 

@@ -181,7 +181,7 @@ no:
 }
 
 ; Return the array at `%out`, or those in the tuple there, if results of a plan may be written into them: of the right
-; dtypes and shapes, writable, and with memory of their own; else null.
+; dtypes and shapes, writable, and not sharing memory; else null.
 define internal ptr @given(ptr %plan, ptr %arguments, ptr %out) noinline {
 start:
   %inputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 2

@@ -68,8 +68,8 @@ def _entry() -> Entry | None:
 
 
 def layouts_are_known() -> bool:
-    """Return whether Python and NumPy objects have the layout that `entry.ll` assumes: that of 64-bit CPython with a
-    GIL."""
+    """Return whether Python and NumPy objects have the layout that `entry.ll` assumes: the layout of 64-bit CPython
+    with a GIL."""
     return (
         platform.python_implementation() == "CPython"
         and sys.maxsize == 2**63 - 1

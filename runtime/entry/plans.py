@@ -28,7 +28,7 @@ MAX_WORDS = 2048
 class Plan:
     """The data that all calls of a function with the same shapes have in common.
 
-    `shapes` are those of all arguments and results. A frame has a descriptor for each of them, or one word for a
+    `shapes` are the shapes of all arguments and results. A frame has a descriptor for each of them, or one word for a
     scalar, in the order of `Signature.frame_order`; the number of a failure and an index follow if calls may fail.
     `places` are their offsets in the frame, in words. `template` is a frame without addresses and scalars.
     """
@@ -88,7 +88,7 @@ class NativePlans:
         self._lock = Lock()
 
     def offer(self, plan: Plan, function: Any) -> None:
-        """Put a plan at the head of the function's list, unless it is there already or does not suit native code."""
+        """Put a plan at the head of the function's list, unless it is there already or does not fit native code."""
         if len(plan.template) > MAX_WORDS or any(plan.is_scalar):
             return
         with self._lock:

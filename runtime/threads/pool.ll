@@ -7,7 +7,7 @@
 ; that was measured before, and by that takes long enough, is shared from its first iteration on; it is measured again
 ; from time to time.
 ;
-; Each thread begins with a part of its own, by whose counter it takes chunks, and goes on with what is left of the parts
+; Each thread begins with its own part, by whose counter it takes chunks, and continues with what is left of the parts
 ; of others. It has the same part of each loop, so that what it computed may still be in its caches, and the cache lines
 ; of the counters rarely move from one processor to another.
 ;
@@ -159,8 +159,8 @@ leave:
   ret void
 }
 
-; Whether it is worth to share what takes a thread so many nanoseconds. Those that are awake take part at once; to wake
-; others costs the caller 3 microseconds, and they take 10 to 20 to come. That is also worth it if loops in short
+; Whether it is worth to share what takes a thread this number of nanoseconds. Threads that are awake take part at once;
+; to wake others costs the caller 3 microseconds, and they take 10 to 20 to come. That is also worth it if loops in short
 ; succession, each too short, take long enough together: more of them are likely to follow.
 define internal i1 @is_worth_it(i64 %time, i64 %now) {
 start:

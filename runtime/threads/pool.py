@@ -78,8 +78,8 @@ def set_threads(count: int) -> None:
 
 
 def get_threads() -> int:
-    """Return the number of threads that share a loop: that of the last `set_threads`, else `RELEX_NUM_THREADS`, else
-    the number of cores available to this process."""
+    """Return the number of threads that share a loop: the number of the last `set_threads`, else `RELEX_NUM_THREADS`,
+    else the number of cores available to this process."""
     return pool().threads
 
 

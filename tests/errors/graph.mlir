@@ -44,7 +44,7 @@ tir.prim_func @g(%x: memref<5xf32>) outs(%y: memref<4xf32>) {}
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %out = relex.dataflow -> tensor<4xf32> {
-// expected-error@+1:5 {{'func.call' op expected to be pure, as it stands in 'relex.dataflow', but it may have any side effect}}
+// expected-error@+1:5 {{'func.call' op expected to be pure inside 'relex.dataflow', but it may have any side effect}}
     func.call @g() : () -> ()
     relex.output %x : tensor<4xf32>
   }

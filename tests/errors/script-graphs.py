@@ -169,7 +169,7 @@ def main(x: R.Tensor((3, 4), "float32")):
 @R.function
 def main(x: R.Tensor((3, 4), "float32")):
     with R.dataflow():
-# expected-error@+1:13 {{'relex.alloc_tensor' op expected to be pure, as it stands in 'relex.dataflow', but it allocates memory}}
+# expected-error@+1:13 {{'relex.alloc_tensor' op expected to be pure inside 'relex.dataflow', but it allocates memory}}
         a = R.alloc_tensor((3, 4), "float32")
         gv = R.add(a, x)
         R.output(gv)

@@ -420,7 +420,7 @@ def f(X: T.Buffer((8,), "uint8"), Y: T.Buffer((8,), "float32")):
 # -----
 
 @T.prim_func
-# expected-error@+1:42 {{expected scope to be 'global', found 'shared': buffers are dense, row-major and of their own}}
+# expected-error@+1:42 {{expected scope to be 'global', found 'shared': buffers are dense, row-major and do not alias}}
 def f(X: T.Buffer((8,), "float32", scope="shared"), Y: T.Buffer((8,), "float32")):
     for i in range(8):
         Y[i] = X[i]

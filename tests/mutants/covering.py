@@ -1,10 +1,10 @@
 """
-Which tests are those of a file of the source.
+Which tests belong to a file of the source.
 
 Names say it: the pass `fuse-ops` is `passes/graph/fuse_ops.py`, its tests are `tests/lit/passes/fuse-ops.mlir` and
 `tests/unit/test_fuse_ops.py`. A file that has no tests of its own name is tested through the files that import it. So
 the tests are ordered by how many imports lie between a file and the one that a test is named after, or imports. Tests
-that share rare words with the edited function, such as those of a message, or the name of an op, are near, too.
+that share rare words with the edited function, such as words of a message, or the name of an op, are near, too.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Covering:
             met = met | level
 
     def _named_after(self, module: str) -> list[Path]:
-        """Return the tests with the name of a module, and those of its folder where it has a folder of tests."""
+        """Return the tests with the name of a module, and the tests of its folder where it has a folder of tests."""
         *_, folder, stem = module.split(".")
         lit = re.compile(rf"{re.escape(stem.replace('_', '-'))}(-.*)?")
         unit = re.compile(rf"test_(.*_)?{re.escape(stem)}(_.*)?")

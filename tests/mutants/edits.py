@@ -102,7 +102,7 @@ REFUSALS = {"fail", "refuse", "emit_error", "warn"}
 """Functions that report an error, with a message."""
 
 TYPES = {"cast", "TypeVar", "NewType", "isinstance", "issubclass", "getattr", "hasattr", "setattr", "field"}
-"""Calls whose arguments have kinds of their own: exchanged, they are no mistake that a program could be run with."""
+"""Calls whose arguments have different kinds: exchanged, they are no mistake that a program could be run with."""
 
 
 def called(node: ast.AST) -> str:
@@ -234,7 +234,7 @@ OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 """What a function is taken for."""
 
 SYMMETRIC = {"array_equal", "gcd", "lcm", "union", "intersection", "suppress"}
-"""Functions whose arguments may stand in any order."""
+"""Functions whose arguments may be in any order."""
 
 ASSERTED = {"strict"}
 """Arguments that only stop what cannot be: `zip(a, b, strict=True)`."""

@@ -4,9 +4,9 @@ Mutation testing: are small mistakes in the compiler noticed?
     python tests/mutants/mutants.py --seed 1 --count 60
 
 makes wrong edits, one at a time, in a copy of the checkout, and runs the tests of the edited file until one fails.
-Edits that no test notices meet generated programs (`relex-fuzz`) for a minute, then proofs (`--check-each=proof`) of
-the programs of the lit tests. What survives is reported: a test is missing, or the edit changes nothing, which
-`equivalent.txt` then explains.
+Edits that no test notices are tried on generated programs (`relex-fuzz`) for a minute, then on proofs
+(`--check-each=proof`) of the programs of the lit tests. What survives is reported: a test is missing, or the edit
+changes nothing, which `equivalent.txt` then explains.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--fuzz", type=float, default=1, help="minutes of generated programs for survivors (1)")
     parser.add_argument("--no-proof", action="store_true", help="leave the proofs out")
     parser.add_argument("--list", action="store_true", help="print the edits and their tests, and try none")
-    parser.add_argument("--resume", action="store_true", help="go on with the campaign in the folder")
+    parser.add_argument("--resume", action="store_true", help="continue the campaign in the folder")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "mutants", help="a folder (build/mutants)")
     return parser
 
@@ -100,7 +100,7 @@ class Trial:
         return verdict
 
     def batches(self, mutant: Mutant) -> list[Tests]:
-        """Return the tests of the edited file, nearest first; those of lit, which are quick, before others."""
+        """Return the tests of the edited file, nearest first; lit tests, which are quick, before others."""
         found = self.covering.tests(self.tree.root / mutant.file, mutant.function)
         found.sort(key=lambda pair: (pair[0], pair[1].suffix == ".py"))
         batches: list[Tests] = []

@@ -124,7 +124,7 @@ NEAREST = {
     "passes/graph/fuse_ops.py": "tests/lit/passes/fuse-ops.mlir",
     "runtime/saving.py": "tests/unit/test_saving.py",
     "lowering/legalizations/reductions.py": "tests/unit/test_operators_reductions.py",
-    # It has no tests of its own; those of the function that asks it are the nearest.
+    # It has no separate tests; the tests of the function that asks it are the nearest.
     "relex_dialects/index/constraints.py": "tests/unit/test_check_tir_linear.py",
 }
 
@@ -147,7 +147,7 @@ def test_tests_that_speak_of_the_same_things(covering: Covering):
 
 
 def test_every_file_has_tests(covering: Covering):
-    """Beyond those of everything."""
+    """Beyond the tests of everything."""
     files = [file for room in ROOMS for file in (ROOT / room).rglob("*.py") if file.stem != "__init__"]
     assert [file for file in files if min(distance for distance, _ in covering.tests(file)) > 3] == []
 

@@ -62,7 +62,7 @@ class Tree:
             shutil.copy2(ROOT / name, path)
 
     def _write(self, path: Path, data: bytes) -> None:
-        # Python compares the time of a file, in seconds, and its size with those of the code that it keeps.
+        # Python compares the time of a file, in seconds, and its size with the time and size of the code that it keeps.
         path.write_bytes(data)
         self._edits += 1
         os.utime(path, (self._edits, self._edits))

@@ -4,9 +4,9 @@
     python tests/onnx/networks.py squeezenet        # one
 
 `benchmarks/models.py` makes the networks. Each is compiled, saved, loaded, and run by `relex-run`; results are compared
-before a final softmax with those of ONNX Runtime if it is installed, else with those of `onnx.reference`. A line for
+before a final softmax with the results of ONNX Runtime if it is installed, else of `onnx.reference`. A line for
 each network says the differences, how long its import, its compilation and a call took, and how much memory its process
-had needed until then. Each network has processes of its own.
+had needed until then. Each network has separate processes.
 """
 
 from __future__ import annotations

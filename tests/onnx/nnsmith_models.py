@@ -4,7 +4,7 @@
     python tests/onnx/nnsmith_models.py --models 50 --seed 1000  # others
     python tests/onnx/nnsmith_models.py --replay nnsmith/17.onnx # one that was written before
 
-Each model is a function of its seed, and is tried in a process of its own. What becomes of it:
+Each model is a function of its seed, and is tried in a separate process. What becomes of it:
 
 * `equal`: relex and ONNX Runtime agree.
 * `unstable`: they differ only where the model does, if what it computes changes in the last digits, or where ONNX
@@ -67,8 +67,8 @@ SECONDS = 120
 """The time that a model may take until it counts as endless."""
 
 CHANGE = 8
-"""By how many units in the last place numbers are changed, those of the narrowest float type. What a result changes by
-shows what rounding may do to it, and where a comparison or `floor` is undecided."""
+"""By how many units in the last place numbers are changed, in units of the narrowest float type. What a result changes
+by shows what rounding may do to it, and where a comparison or `floor` is undecided."""
 
 CHANGES = 6
 """How often they are changed."""
@@ -137,7 +137,7 @@ def exporter() -> Any:
 def generate(seed: int, nodes: int) -> tuple[ModelProto, Arrays]:
     """Return the model of a seed, and inputs for it. Raises `NoModel` if there is none."""
     models, made = exporter(), operators()
-    # Other threads would wait busily: all tensors are small. Each thread of this process has a number of its own.
+    # Other threads would wait busily: all tensors are small. Each thread of this process has its own number.
     import_module("torch").set_num_threads(1)
     import_module("nnsmith.util").set_seed(seed)
     tried = count()
@@ -288,7 +288,7 @@ def _shape(info: ValueInfoProto) -> list[int]:
 
 
 def references(model: ModelProto, inputs: Arrays) -> Iterator[list[NDArray[Any]]]:
-    """Yield the results of the model in 64 bits by the interpreter, then those of models that differ little."""
+    """Yield the results of the model in 64 bits by the interpreter, then the results of models that differ little."""
     wide = doubled(model)
     inputs = {name: array.astype(np.float64) if array.dtype.kind == "f" else array for name, array in inputs.items()}
     yield _interpreted(wide, inputs)
@@ -415,7 +415,7 @@ def _send(sender: Connection, seed: int, nodes: int, folder: Path) -> None:
 
 
 def try_apart(seed: int, nodes: int, folder: Path) -> Outcome:
-    """Try a seed in a process of its own: one that crashes or hangs is an outcome, too."""
+    """Try a seed in a separate process: one that crashes or hangs is an outcome, too."""
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(sender, seed, nodes, folder))

@@ -369,5 +369,5 @@ def mean_variance(draw: Draw) -> None:
 
 
 def sizes_without(draw: Draw, count: int, choices: Sequence[int] = (1, 2, 3)) -> tuple[int, ...]:
-    """Return so many sizes, none of them 0."""
+    """Return `count` sizes, none of them 0."""
     return tuple(draw.random.choices(choices, k=count))

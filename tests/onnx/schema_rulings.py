@@ -1,6 +1,6 @@
 """Where relex is right although `onnx.reference`, or ONNX Runtime, computes something else: an open table.
 
-A row has the operators that it is for, when it holds, and why the results of relex are those of the standard, or why
+A row has the operators that it is for, when it holds, and why the results of relex are right by the standard, or why
 the standard leaves open what they are. Rows hold as seldom as possible: what they hold for is not compared.
 """
 
@@ -234,17 +234,17 @@ REFUSALS: tuple[tuple[str, str], ...] = (
     ("elements of type (i1|ui?.*) resized", "Resize Upsample"),
     # What has to be known before the program runs.
     ("expected .*known at import", ""),
-    (".* (is|are|of a length that is) open", ""),
-    ("division of sizes by sizes that are open|a range by steps", "Attention"),
+    ("(.* )?(a dynamic (dimension|size)|(of|by|without) dynamic (length|sizes?))", ""),
+    ("division of sizes by dynamic sizes|a range by steps", "Attention"),
     ("expected square matrices of a size that is known", "Det"),
     (r"at run time: main\(\) expected .* <= .*", ""),
     ("(at run time: |'relex.assert' op failed: )'Squeeze' node 'node': expected n1 not to be 1", "Squeeze"),
     ("expected a shape that .* elements fit|a size of -1 that is .* divided by", "LinearAttention Reshape"),
-    ("the open size .* times .*, which is no whole number", "Resize Upsample"),
+    ("the dynamic size .* times .*, which is no whole number", "Resize Upsample"),
     ("'FeatureVectorizer' node attribute 'inputdimensions': expected the widths of the inputs", "FeatureVectorizer"),
     ("expected operands of a type to compute with", "TensorScatter"),
     ("expected windows of . elements at most", "LRN"),
-    ("expected .* (sizes|multiple) .*open", ""),
+    ("expected .* (sizes|multiple) .*dynamic", ""),
     ("results whose sizes depend on data", "Unique"),
     # A constant with a size that the program only knows at run time: a mistake in `lower-call-tir`.
     ("'builtin.unrealized_conversion_cast' op cannot be lowered to buffers", "RotaryEmbedding"),

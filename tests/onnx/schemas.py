@@ -172,7 +172,7 @@ def _send(sender: Connection, operator: Operator, numbers: Sequence[int], run: s
 
 
 def apart(operator: Operator, numbers: Sequence[int], run: str) -> list[Finding]:
-    """Try draws in a process of their own: one that crashes or hangs is a finding, too."""
+    """Try draws in a separate process: one that crashes or hangs is a finding, too."""
     context = get_context("fork")
     found: list[Finding] = []
     while len(found) < len(numbers):

@@ -1,4 +1,4 @@
-"""Operators of ONNX that are compositions, with open sizes and odd attributes, against the package's reference."""
+"""Operators of ONNX that are compositions, with dynamic sizes and odd attributes, against the package's reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `torch.onnx.export` writes for networks with an open batch: names, expansions, splits, resizing."""
+"""What `torch.onnx.export` writes for networks with a dynamic batch: names, expansions, splits, resizing."""
 
 from __future__ import annotations
 
@@ -139,11 +139,11 @@ def test_resize_to_an_open_size() -> None:
 @pytest.mark.parametrize(
     ("factor", "mode", "expected"),
     [
-        (1.5, {}, "the open size height times 1.5, which is no whole number; 'shapes' closes it"),
+        (1.5, {}, "the dynamic size height times 1.5, which is no whole number; fix the size with `shapes=`"),
         (
             2.0,
             {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
-            "the open size height resized to 2 \\* height by align_corners, which is only supported by asymmetric",
+            "the dynamic size height resized to 2 \\* height by align_corners, which is only supported by asymmetric",
         ),
     ],
 )

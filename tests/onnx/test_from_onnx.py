@@ -27,7 +27,7 @@ WEIGHT = numpy_helper.from_array(np.arange(12, dtype=np.float32).reshape(3, 4), 
 
 
 def dense(**changes: Any) -> onnx.ModelProto:
-    """A dense layer with an open batch."""
+    """A dense layer with a dynamic batch."""
     nodes = [node("Gemm", "x weight", "h", name="/fc/Gemm", transB=1), node("Relu", "h", "y", name="/act")]
     return model(nodes, [value("x", FLOAT, ["batch", 4])], ["y"], [WEIGHT], **changes)
 
@@ -66,7 +66,8 @@ def looped() -> NodeProto:
 )
 def test_numbers_that_are_open(user: NodeProto, what: str) -> None:
     m = model([node("Shape", "x", "n", start=0, end=1), user], [value("x", FLOAT, ["batch", 4])], ["y"])
-    assert errors(m) == [f"net:/bags: error: {what} that is known at import, found batch; 'shapes' closes open sizes"]
+    expected = f"{what} that is known at import, found batch; fix dynamic sizes with `shapes=`"
+    assert errors(m) == [f"net:/bags: error: {expected}"]
     assert function(m, shapes={"batch": 3}) is not None
 
 
@@ -175,7 +176,7 @@ def test_tools_take_models(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture
 def reshaping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model in the current folder, with open sizes and an input that is a shape."""
+    """A model in the current folder, with dynamic sizes and an input that is a shape."""
     m = model(
         [node("Reshape", "x shape", "y")],
         [value("x", FLOAT, ["batch", "seq", 4]), value("shape", INT64, [2])],
@@ -273,7 +274,7 @@ def test_files_that_are_no_models(tmp_path: Path) -> None:
 
 
 def test_mutated_bytes_never_crash() -> None:
-    """Whatever stands in a file, there is a module or a `RelexError`."""
+    """Whatever is in a file, there is a module or a `RelexError`."""
     data = bytearray(dense().SerializeToString())
     random = np.random.default_rng(0)
     for _ in range(150):

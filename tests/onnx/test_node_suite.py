@@ -25,7 +25,7 @@ def test_the_table_has_each_case() -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_interpreted(part: int, some: Callable[[Iterable[str], int], list[str]]) -> None:
     """No result is wrong, and each refusal has its reason. Of the cases that write an operator as a function of others,
-    which have cases of their own, some are enough."""
+    which have separate cases, some are enough."""
     names = [name for name in cases() if EXPANDED not in name]
     names += some((name for name in cases() if EXPANDED in name), 10)
     assert not list(disagreements(names[part::PARTS], interpret))

@@ -1,4 +1,4 @@
-"""Whole networks: one of the package onnx, on small images, and a block of a transformer with open sizes."""
+"""Whole networks: one of the package onnx, on small images, and a block of a transformer with dynamic sizes."""
 
 from __future__ import annotations
 

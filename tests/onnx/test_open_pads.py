@@ -1,4 +1,4 @@
-"""Pads whose widths are computed from open sizes, as U-Nets of PyTorch have them."""
+"""Pads whose widths are computed from dynamic sizes, as U-Nets of PyTorch have them."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def test_negative_widths_are_refused_at_run_time() -> None:
 
 
 def test_elements_around_are_refused() -> None:
-    with pytest.raises(CompileError, match="expected a number that is known for pads of open widths"):
+    with pytest.raises(CompileError, match="expected a number that is known for pads of dynamic widths"):
         from_onnx(centred(mode="edge"))

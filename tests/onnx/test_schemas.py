@@ -46,7 +46,7 @@ def test_each_import_is_drawn() -> None:
     assert imported
     names = {(operator.domain, operator.name) for operator in operators()}
     missing = {(domain, name) for domain, name, _ in IMPORTS} - names
-    # Those of ONNX Runtime have no schema in the package onnx; Scatter and Upsample are deprecated.
+    # Operators of ONNX Runtime have no schema in the package onnx; Scatter and Upsample are deprecated.
     assert {name for domain, name in missing if domain != "com.microsoft"} <= {"Scatter", "Upsample"}
 
 

@@ -94,7 +94,7 @@ func.func @argmin_of_channels(%x: tensor<1x3x4x4xf32>, %w: tensor<16x3x1x1xf32>)
   func.return %1 : tensor<1x4x4xi64>
 }
 
-// apache/tvm#10156: the layout of one operand of a sum was always taken for that of the other one.
+// apache/tvm#10156: the layout of one operand of a sum was always taken for the layout of the other one.
 // expect: conv2d(x, w) + b
 func.func @row_of_pixels(%x: tensor<1x3x4x16xf32>, %w: tensor<16x3x1x1xf32>, %b: tensor<16xf32>) -> tensor<1x16x4x16xf32> {
   %0 = relex.conv2d %x, %w : (tensor<1x3x4x16xf32>, tensor<16x3x1x1xf32>) -> tensor<1x16x4x16xf32>
@@ -198,7 +198,7 @@ func.func @large_padding(%x: tensor<3xf64>) -> tensor<5xf64> {
   func.return %0 : tensor<5xf64>
 }
 
-// hidet-org/hidet#90: the code of minimum was that of maximum.
+// hidet-org/hidet#90: the code of minimum was the code of maximum.
 // expect: np.minimum(x, y)
 func.func @minimum(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
   %0 = relex.minimum %x, %y : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
@@ -268,7 +268,7 @@ func.func @fused_half_sum(%x: tensor<9x1x4x2xf16>, %y: tensor<1x2x1x1xf16>) -> t
   func.return %5 : tensor<1x2x2x2xf16>
 }
 
-// pytorch/pytorch#93823: in a vector, the mask of a whole row was that of other elements.
+// pytorch/pytorch#93823: in a vector, the mask of a whole row was the mask of other elements.
 // x: np.arange(64, dtype="f4").reshape(2, 4, 8)
 // m: np.ones((2, 4, 1), bool)
 // expect: np.zeros_like(x)
@@ -359,7 +359,7 @@ func.func @negated_byte_as_float(%x: tensor<3xf32>) -> tensor<3xf32> {
   func.return %3 : tensor<3xf32>
 }
 
-// pytorch/pytorch#187018: a byte was computed in a wider type, and its sum was that of negative numbers.
+// pytorch/pytorch#187018: a byte was computed in a wider type, and its sum was the sum of negative numbers.
 // x: [200, 200]
 // expect: np.uint64(4 * 56)
 func.func @sum_of_negated_bytes(%x: tensor<2xui8>) -> tensor<ui64> {

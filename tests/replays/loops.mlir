@@ -19,7 +19,7 @@ tir.prim_func @remainder_of_a_quotient(%x: memref<4xf32>) outs(%y: memref<40xf32
   }
 }
 
-// apache/tvm#8616, apache/tvm#8852: in a vector, the remainder of the first element was taken for that of all.
+// apache/tvm#8616, apache/tvm#8852: in a vector, the remainder of the first element was taken for the remainder of all.
 // passes: apply-schedule
 // expect: x[(np.arange(3)[:, None] * 50 + np.arange(8)) % 20]
 tir.prim_func @remainders_in_a_vector(%x: memref<20xf32>) outs(%y: memref<3x8xf32>) attributes {tir.noalias} {

@@ -132,7 +132,7 @@ def check(replay: Replay, functions: Mapping[str, Any], given: Mapping[str, Arra
 
 
 def check_module(replay: Replay, module: ModuleOp) -> None:
-    """Check a program in a module of its own: interpreted, and compiled, before and after its passes."""
+    """Check a program in a separate module: interpreted, and compiled, before and after its passes."""
     given = arguments(replay, module)
     check(replay, interpret(module), given)
     after = module

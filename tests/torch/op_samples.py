@@ -65,7 +65,7 @@ ONLY_SAMPLES = {
     "std_mean": "means with infinities are NaN, unlike those of `mean`",
     "var_mean": "means with infinities are NaN, unlike those of `mean`",
 }
-"""Entries whose results PyTorch does not determine for other numbers than those of its samples, and why."""
+"""Entries whose results PyTorch does not determine for other numbers than its samples', and why."""
 
 NOT_TRIED = {
     **dict.fromkeys(
@@ -290,7 +290,7 @@ def other_integers(tensor: Any, place: int) -> Any:
 
 
 def _filled(tensor: Any, numbers: Sequence[Any], place: int) -> Any:
-    """Fill a tensor with numbers, those of the second operand of a call, and others, in another order."""
+    """Fill a tensor with numbers, from the second operand of a call, and others, in another order."""
     flat = torch.tensor([*islice(cycle(numbers), 3 * place, 3 * place + tensor.numel())])
     return flat.to(tensor.dtype).reshape(tensor.shape)
 

@@ -162,7 +162,7 @@ def counts(self: Any, x: Any) -> Any:
 
 
 def test_state_is_refused() -> None:
-    with pytest.raises(CompileError, match="'calls' changes in place: a program has no state"):
+    with pytest.raises(CompileError, match="in-place update of buffer 'calls' is not supported"):
         from_exported(exported(counts, torch.ones(2), calls=torch.zeros(1)))
 
 
@@ -281,7 +281,7 @@ def test_the_table_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_causal_mask_over_earlier_keys() -> None:
-    """The diagonal of a mask is an open size, the number of keys of earlier calls."""
+    """The diagonal of a mask is a dynamic size, the number of keys of earlier calls."""
 
     def masked(self: Any, queries: Any, keys: Any) -> Any:
         new, all_ = queries.size(0), keys.size(0)

@@ -71,7 +71,7 @@ def test_differences_of_sizes_may_be_negative() -> None:
 def test_bits_of_sizes_are_left_to_torch(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "relex.torch"):
         check(lambda x: x * (x.shape[0] & 3), 3, 5, 6)
-    assert "bits of a size that is open" in caplog.text
+    assert "bits of a dynamic size" in caplog.text
 
 
 def test_conditions_of_programs() -> None:

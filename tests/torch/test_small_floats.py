@@ -71,7 +71,7 @@ def test_every_number_is_converted_as_in_torch() -> None:
     def widened(*given: Any) -> Any:
         return [x.float() for x in given]
 
-    # All of bf16, which has numbers between and beyond those of 8 bits.
+    # All of bf16, which has numbers between and beyond floats of 8 bits.
     every = torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16)
     bytes_ = torch.arange(256).to(torch.uint8)
     x = every.view(torch.bfloat16)

@@ -35,7 +35,7 @@ def check(function: Callable[[Any], Any], given: Any) -> None:
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float32"])
 @pytest.mark.parametrize("ends", [(0, 4.5, 1.5), (0.5, 5, 1.5), (5, 0, -1.5), (0.9, 5, 1), (0, 10, 3)])
 def test_numbers_in_steps(dtype: str, ends: tuple[float, float, float]) -> None:
-    """The length of i64 is that of whole numbers, others' that of floats."""
+    """The length of i64 is computed in whole numbers, of others in floats."""
     kind = getattr(torch, dtype)
     check(lambda x: torch.arange(*ends, dtype=kind) * x, torch.ones((), dtype=kind))
 

@@ -35,7 +35,7 @@ COMPILED = (
 )
 """Models that are compiled; the others, whose code takes longer to compile, are interpreted."""
 OPEN = ("gpt", "resnet_block", "vit")
-"""Models that are also exported with an open batch: among others, they expand and fill tensors to its size."""
+"""Models that are also exported with a dynamic batch: among others, they expand and fill tensors to its size."""
 
 
 @pytest.fixture

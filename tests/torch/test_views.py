@@ -142,7 +142,7 @@ def test_changes_in_place_are_left_to_torch(caplog: pytest.LogCaptureFixture) ->
         assert compiled(change)(x, torch.ones(2)).tolist() == [2, 2]
     assert x.tolist() == [1, 1]
     (message,) = [record.getMessage() for record in caplog.records if record.name == "relex.torch"]
-    assert "'aten.copy_.default': an argument that changes in place" in message
+    assert "'aten.copy_.default': an in-place update of an argument" in message
 
 
 def test_memory_shared_in_another_way() -> None:

@@ -20,7 +20,7 @@ from samples_page import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "torch-operators.md"
 ALL = 4 * len(DTYPES)
-"""Of so many draws of an entry, each of its element types is tried several times."""
+"""Of this number of draws of an entry, each of its element types is tried several times."""
 
 
 def read(file: Path) -> dict[Draw, Finding]:

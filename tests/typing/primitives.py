@@ -20,7 +20,7 @@ from relex.passes.schedule.table import PRIMITIVES
 STUB = Path(inspect.getfile(steps)).with_suffix(".pyi")
 
 SHOWN = {"ForOp": "Loop", "BlockOp": "Block", "AffineMap": "IndexMap"}
-"""The types of arguments and results of methods, by those of the function of a primitive."""
+"""The types of arguments and results of methods, by the types of the function of a primitive."""
 
 WIDTH = 106
 """The length of a line of text that fits between quotes."""

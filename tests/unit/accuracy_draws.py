@@ -130,8 +130,8 @@ def _powers(rng: np.random.Generator, element: ElementType, count: int) -> Seque
 
 @dataclass(frozen=True)
 class Results:
-    """What a function is, with 100 digits, at some places: `(near + rest) * unit`, where the unit is that of the last
-    place of the result, and `near` a whole number, an infinity or NaN."""
+    """What a function is, with 100 digits, at some places: `(near + rest) * unit`, where the unit is the unit of the
+    last place of the result, and `near` a whole number, an infinity or NaN."""
 
     element: ElementType
     unit: Array
@@ -183,7 +183,7 @@ def _in_units(element: ElementType, value: Any) -> tuple[int, float, float, bool
 
 
 def evaluate(function: Callable[..., Number], in_numpy: Callable[..., Array], operands: Sequence[Array]) -> list[Any]:
-    """Return values with 100 digits; for zeros, infinities and NaN those of NumPy, whose sign zeros have."""
+    """Return values with 100 digits; for zeros, infinities and NaN the values of NumPy, whose sign zeros have."""
     wide = [operand.astype(np.float64) for operand in operands]
     with np.errstate(all="ignore"):
         given: list[Any] = np.asarray(in_numpy(*wide), np.float64).tolist()

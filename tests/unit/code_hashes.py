@@ -1,7 +1,7 @@
 """Hashes of the object code of many programs, to see what a change does to generated code.
 
-The programs are the examples, every operator on the operands of its case, with static and with open sizes, and the rows
-of the benchmarks; the targets are AVX2, AVX-512 and AArch64 processors, each with and without `strict`.
+The programs are the examples, every operator on the operands of its case, with static and with dynamic sizes, and the
+rows of the benchmarks; the targets are AVX2, AVX-512 and AArch64 processors, each with and without `strict`.
 
     export PYTHONPATH=.
     python tests/unit/code_hashes.py > before.txt
@@ -61,7 +61,7 @@ def example(folder: str, file: str) -> ModuleOp:
 
 
 def row(name: str) -> ModuleOp:
-    """A row of the benchmarks, with weights that depend on nothing but their shapes."""
+    """A row of the benchmarks, with weights that only depend on their shapes."""
     rng = np.random.default_rng(0)
     described = ROWS[name]
     weights = {key: rng.standard_normal(shape).astype(described.dtype) for key, shape in described.weights.items()}

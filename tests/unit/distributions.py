@@ -43,7 +43,7 @@ def install(wheel: Path, folder: Path) -> None:
 
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """Return a path that is made by the first process of a test run that asks for it."""
-    # With pytest-xdist, each process has a folder in that of the run.
+    # With pytest-xdist, each process has a folder in the folder of the run.
     base = factory.getbasetemp()
     base = base.parent if base.name.startswith("popen-") else base
     path, done = base / name, base / f"{name}.done"

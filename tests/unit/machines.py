@@ -30,7 +30,7 @@ class Machine:
 
     target: Target
     zig: str
-    """What zig calls it. The C library is musl, or that of WASI, which has musl's math functions."""
+    """What zig calls it. The C library is musl, or the one of WASI, which has musl's math functions."""
 
     runner: str = ""
     """What runs its programs: nothing on this machine."""
@@ -51,7 +51,7 @@ class Machine:
 
     def link(self, folder: Path, *arguments: str) -> Path:
         """Make a program of files in a folder."""
-        # The commands of all tests agree on the optimization level: each has C libraries of its own.
+        # The commands of all tests agree on the optimization level: each has its own C libraries.
         command = [sys.executable, "-m", "ziglang", "cc", "-target", self.zig, "-static", "-O2", "-o", "program"]
         run = subprocess.run(
             [*command, *arguments], cwd=folder, env=environment(), capture_output=True, text=True, check=False

@@ -39,14 +39,14 @@ INTRODUCTION = """\
 # Operators
 
 Every operator of the graph dialect, written from its class by `tests/unit/operator_reference.py`. In Python, the
-functions below are those of `relex.frontend.op`, for the [block builder](tour.md); classes in `relex.dialects.relex`
+functions below are in `relex.frontend.op`, for the [block builder](tour.md); classes in `relex.dialects.relex`
 take the same arguments, for [passes](writing-a-pass.md). [Adding an operator](adding-an-op.md) makes one.
 
-**Sizes** are those of the examples, with a letter for every size other than 1; any of them may be dynamic, `?`. A
+**Sizes** are as in the examples, with a letter for every size other than 1; any of them may be dynamic, `?`. A
 letter that occurs twice is one size. Where it is dynamic, that is checked when the program is called, and so is every
 condition after "where". A `?` never broadcasts.
 
-**Types** are those of elements that are accepted. All operands have one type, except where the example shows another.
+**Types** are the accepted element types. All operands have one type, except where the example shows another.
 
 **Meaning** is the method that defines what the operator computes, in NumPy: `evaluate` on whole arrays, or `formula` on
 elements, where `f` has NumPy's functions. Compiled code agrees with it in every bit, in every number (a NaN may differ
@@ -58,8 +58,8 @@ ACCURACY = """\
 
 The largest errors of functions of floats that `make accuracy` finds by comparing with 100 digits, in units in the last
 place of the result; below the smallest normal number, in units of the smallest one. An exact result that is rounded
-once is off by at most 0.5. The first number is that of default compilation, the second that of `strict`, where they
-differ: the math functions of f32, and some of f64, are then those of the C library. Each is the largest of vectors and
+once is off by at most 0.5. The first number is for default compilation, the second for `strict`, where they
+differ: the math functions of f32, and some of f64, are then the C library's. Each is the largest of vectors and
 single elements, on a processor with AVX-512 and on one with AVX2.
 
 Of f16 and bf16, all numbers are tried; of f32 and f64, some with each exponent, and many at both ends of the range and
@@ -138,7 +138,7 @@ def _bounds(exact: Exact) -> str:
 
 
 def _place(kind: type[Operator]) -> tuple[int, str, int]:
-    """Operators stand in the order of their definitions, files in this order, and others after them."""
+    """Operators are in the order of their definitions, files in this order, and others after them."""
     file = kind.__module__.rpartition(".")[2]
     return (FILES.index(file) if file in FILES else len(FILES)), file, inspect.getsourcelines(kind)[1]
 
@@ -273,10 +273,10 @@ def _is_stated(example: Operator, name: str) -> bool:
 
 def _types(example: Operator) -> str:
     """The element types that an operator accepts, found by trying all: for each type in the example, those that may
-    stand in its place."""
+    replace it."""
     types = [tensor_type(value.type).element_type for value in example.operands]
     if not types:
-        return "that of the result is given"
+        return "the type of the result is given"
     groups = {
         t: [name for name, other in zip(example.operand_names(), types, strict=False) if other == t] for t in types
     }

@@ -84,6 +84,6 @@ def interpreted(text: str, level: Level, *, strict: bool = True, checked: bool =
 
 
 def compiled(text: str, level: Level = "core", *, strict: bool = True) -> Executable:
-    """A program as native code, which goes on from a level that it is interpreted at, too, instead of being lowered
-    twice. `test_text_levels.py` shows that the code is that of `build(text)`."""
+    """A program as native code, which continues from a level that it is interpreted at, too, instead of being lowered
+    twice. `test_text_levels.py` shows that the code is the same as by `build(text)`."""
     return build(lowered(text, level, strict), strict=strict)

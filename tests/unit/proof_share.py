@@ -92,7 +92,7 @@ class Share:
 
 
 def cases(which: str, seed: int = 0, every: int = 1) -> Iterator[Case]:
-    """Yield the programs of a set, or of a file; of the operators, only one of `every` so many."""
+    """Yield the programs of a set, or of a file; of the operators, only every `every`-th."""
     name, _, count = which.partition(":")
     if name == "operators":
         yield from (_operator(number) for number in range(0, len(CASES), every))
@@ -157,7 +157,7 @@ def limited(seconds: float) -> Generator[None]:
 
 
 def share_of(case: Case, to: str = "core", samples: int = 3, limit: float = 1e6) -> Share:
-    """Return the share that is proved of a program. One that is no program of its own, as in documentation, or that
+    """Return the share that is proved of a program. One that is no complete program, as in documentation, or that
     cannot be compiled, does not count."""
     warnings.simplefilter("ignore")
     name, make = case

@@ -19,7 +19,7 @@ TOOLS = ("relex-opt", "relex-run", "relex-tune", "relex-fuzz", "filecheck", "pyt
 
 @cache
 def tools(packages: Path | None = None) -> Path:
-    """The folder of the tools: that of the server's clients on Linux, else that of the installed ones. Those of relex
+    """The folder of the tools: the folder of the server's clients on Linux, else of the installed tools. Tools of relex
     come from a folder of installed packages, if it is given."""
     if sys.platform != "linux":
         return Path(sys.executable).parent
@@ -45,5 +45,5 @@ def tool(name: str) -> str:
 
 def run_python(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a program that does not care how Python was started: with all of relex imported, and without what variables
-    such as `PYTHONPATH` say. `options` are those of `subprocess.run`."""
+    such as `PYTHONPATH` say. `options` are options of `subprocess.run`."""
     return subprocess.run([tool("python"), *arguments], capture_output=True, text=True, **options)

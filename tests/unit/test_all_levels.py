@@ -33,6 +33,6 @@ def test_graphs_may_have_every_operator(kind: type[Operator]) -> None:
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(module=graphs())
 def test_all_levels_agree(module: ModuleOp) -> None:
-    """Every level is compared with the one above; the bounds of what may differ are those of the program."""
+    """Every level is compared with the one above; the bounds of what may differ are the program's."""
     report = check_pass(RelexPipelinePass(), module, samples=1)
     assert ("convert-to-llvm", "main") in report.compared or set(report.skipped.values()) == {UNDECIDED}

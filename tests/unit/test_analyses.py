@@ -125,7 +125,7 @@ def test_the_order_of_ops_counts(module: ModuleOp) -> None:
 
 
 def test_where_an_op_is_counts(module: ModuleOp) -> None:
-    """An op that moves out of a region, without a change of the order in which ops stand in the text."""
+    """An op that moves out of a region, without a change of the order of ops in the text."""
     main = find(module, FuncOp)
     counted = Counted()
     counted.ask(main)

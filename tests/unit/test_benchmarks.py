@@ -245,7 +245,7 @@ def test_right_answers() -> None:
 
 
 class Host:
-    """What a worker may meet."""
+    """What a worker may run into."""
 
     def die(self) -> None:
         os._exit(7)

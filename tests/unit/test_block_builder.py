@@ -340,7 +340,9 @@ MISTAKES: list[tuple[Make, str]] = [
     (lambda bb, x: bb.emit(x + const(np.zeros(4, np.float32))), "'relex.add' op expected"),
     (lambda bb, x: bb.emit(x + const(np.zeros(3))), "'relex.add' op expected"),
     (lambda bb, x: bb.emit(unchecked.add(x)), "'relex.add' op expected 2 tensors (lhs, rhs), found 1"),
-    (lambda bb, x: bb.emit(unchecked.add(x, x, 1)), "'relex.add' op expected at most nothing after the tensors"),
+    (lambda bb, x: bb.emit(unchecked.add(x, x, 1)), "'relex.add' op got too many positional arguments; after"),
+    (lambda bb, x: bb.emit(unchecked.sum(x, 0, True, 1)), "after the tensors: (axis, keepdims)"),
+    (lambda bb, x: bb.emit(unchecked.sum(x, 0, axis=1)), "'relex.sum' op got 'axis' twice, by position and by name"),
     (lambda bb, x: bb.emit(op.sum(x, axis=7)), "'relex.sum' op expected"),
     (lambda bb, x: bb.emit(unchecked.sum(x, color=7)), "'relex.sum' op"),
     (lambda bb, x: bb.emit(unchecked.add(x, "y")), "'relex.add' op expected tensors of the program, found 'y'"),
@@ -379,7 +381,7 @@ def plus(a: te.Tensor, b: te.Tensor) -> te.Tensor:
 
 
 def differences(a: te.Tensor) -> list[te.Tensor]:
-    """Those of neighbours, and all rows twice."""
+    """Differences of neighbours, and all rows twice."""
     rows, columns = a.shape
     neighbours = te.compute((rows - 1, columns), lambda i, j: a[i + 1, j] - a[i, j], name="neighbours")
     return [neighbours, te.compute((rows, 2, columns), lambda i, _, k: a[i, k], name="twice")]

@@ -163,7 +163,7 @@ int main(void) {
 
 @needs_cc
 def test_only_what_the_header_has_is_seen(tmp_path: Path):
-    """A program has a `main` of its own, and two object files may be linked together."""
+    """A program has its own `main`, and two object files may be linked together."""
     for name in ("first", "second"):
         build_object(PROGRAM, tmp_path / f"{name}.o")
     source = """

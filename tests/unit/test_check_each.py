@@ -45,7 +45,7 @@ LEFT_OUT = (
 
 
 def steps(words: list[str]) -> tuple[str, ...]:
-    """The file of a command, its options but for the form of the output, and the passes, with pipelines taken apart."""
+    """The file of a command, its options but for the form of the output, and the passes, with pipelines split."""
     words = shlex.split(re.sub(r" -t \w+| --print-op-generic", "", shlex.join(words)))
     known = {**passes.PASSES, **lowering.PASSES}
     at = words.index("-p") if "-p" in words else len(words)

@@ -22,7 +22,7 @@ from relex.runtime.library import LIBRARY
 
 
 def layers(count: int, width: int = 24) -> ModuleOp:
-    """Equal layers, each with constants of its own."""
+    """Equal layers, each with its own constants."""
     rng = np.random.default_rng(0)
 
     def weights(*shape: int):
@@ -153,7 +153,7 @@ def test_only_entries_are_exported():
 
 
 def test_equal_layers_are_one_kernel():
-    """LLVM compiles each kernel once, in a part of its own; more layers add nothing but calls."""
+    """LLVM compiles each kernel once, in a separate part; more layers only add calls."""
     sizes = [[len(part) for part in compilation.compile_program(layers(count)).code.parts] for count in (2, 5)]
     assert len(sizes[0]) > 1
     assert sizes[0][1:] == sizes[1][1:]

@@ -72,7 +72,7 @@ def test_what_passes_replace_goes_at_once(pages: WeakSet[mmap.mmap]) -> None:
         SetTargetPass("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f")(module)
     )
     assert len(large(lowered)) == 2
-    # Those of the module that was given, and of the one that has been made of it.
+    # The pages of the module that was given, and of the one that has been made of it.
     assert len(pages) == 4
     for before, op in zip(source, large(module), strict=True):
         np.testing.assert_array_equal(array_from_dense(op.value), before)

@@ -1,7 +1,7 @@
 """
 Wrong programs of the dialects: the exact message, line and column of every mistake.
 
-The programs are those of tests/lit/dialects/*/invalid.mlir. Below the line of a mistake stands `// ^ error: message`,
+The programs are in tests/lit/dialects/*/invalid.mlir. Below the line of a mistake stands `// ^ error: message`,
 the caret at its column, or `//< error: message` for column 1.
 """
 

@@ -56,7 +56,7 @@ CALLEES = {
     "tir.call": "tir.prim_func @relu(%X: memref<8xf32>) outs(%Y: memref<8xf32>) {}",
 }
 
-# The op that an example must stand in.
+# The op that an example must be in.
 PARENTS = {
     "tir.init": "tir.for %i, %k in (8, 16) {{ tir.block @Y (%vi: spatial<8> = %i, %vk: reduce<16> = %k) {{ {} }} }}",
     **{op.name: "schedule.sequence for @relu {{ {} }}" for op in PRIMITIVES},

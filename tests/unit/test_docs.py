@@ -39,7 +39,7 @@ def steps(page: str) -> list[tuple[str | None, str]]:
 
 
 def assert_shows(shown: str, printed: str) -> None:
-    """Every run of lines between lines that say `...` stands in the printed text, in this order.
+    """Every run of lines between lines that say `...` is in the printed text, in this order.
 
     A line that ends with an open parenthesis shows the beginning of a line.
     """
@@ -198,7 +198,7 @@ LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir()
 @pytest.mark.parametrize("page", ["calls.md", "from-tvm.md", "library.md", "notebooks.md", "tour.md", *LESSONS])
 @pytest.mark.usefixtures("own_library")
 def test_code_prints_what_stands_after_it(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python of a page is one program, which runs in any folder; what a block prints stands in the block after
+    """The Python of a page is one program, which runs in any folder; what a block prints is in the block after
     it."""
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
@@ -271,7 +271,7 @@ def test_profiling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python of the page runs, and names of tabs are those of the report."""
+    """The Python of the page runs, and names of tabs are as in the report."""
     page = (DOCS / "reports.md").read_text()
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
@@ -357,12 +357,12 @@ def test_script(tmp_path: Path) -> None:
 
 
 PATH = re.compile(r"[\w.-]+(/[\w.-]+)+/?|[\w-]+(\.[\w-]+)*\.(md|mlir|py|toml)|[\w.-]+/")
-"""What is a path, of all that stands in backquotes: it has a slash, or ends like a file of the project."""
+"""What is a path, of all that is in backquotes: it has a slash, or ends like a file of the project."""
 
 
 @pytest.mark.parametrize("page", ["docs/contributing.md", "docs/glossary.md", "tests/README.md"])
 def test_paths_exist(page: str) -> None:
-    """Paths in backquotes are those of files and folders, from the root of the repository or from the page."""
+    """Paths in backquotes are paths of files and folders, from the root of the repository or from the page."""
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
     quoted: list[str] = re.findall(r"`([^`]*)`", text)
     named = [quote for quote in quoted if PATH.fullmatch(quote)]
@@ -409,7 +409,7 @@ def test_the_glossary_is_in_order() -> None:
 
 
 def test_limits() -> None:
-    """Programs of the page are refused as it says; its lists are those of the code, and the counts those of the test
+    """Programs of the page are refused as it says; its lists are as in the code, and the counts as in the test
     suite of ONNX."""
     page = (DOCS / "limits.md").read_text()
     ((code, shown),) = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -73,7 +73,7 @@ def program(make: MakeOperator, types: Sequence[TensorType]) -> str:
 
 
 def other_sizes(signature: Signature, operands: Sequence[Array]) -> Iterator[dict[str, int]]:
-    """Sizes to call a function with: those of the operands, none, one, more, and each size by itself."""
+    """Sizes to call a function with: the operands' sizes, none, one, more, and each size by itself."""
     given = {name: operands[i].shape[d] for name, (i, d) in signature.names.items()}
     yield given
     for size in (0, 1):
@@ -85,8 +85,8 @@ def other_sizes(signature: Signature, operands: Sequence[Array]) -> Iterator[dic
 
 OPENED = [(make, opened(make, operands), operands) for make, operands in CASES]
 ENOUGH = 4
-"""The number of cases with one legalization that are compiled, unless all are wanted: that of 36 functions of an
-element computes the same sizes for each."""
+"""The number of cases with one legalization that are compiled, unless all are wanted: the legalization of 36 functions
+of an element computes the same sizes for each."""
 
 
 def legalization(make: MakeOperator) -> object:

@@ -379,7 +379,7 @@ def test_more_memory_than_there_is() -> None:
     """
     function = build(text)["main"]
     np.testing.assert_allclose(function(np.ones(3, np.float32)), [1, 1, 1])
-    with pytest.raises(OutOfMemoryError, match=r"main\(\) needs \d{16} bytes for values on the way"):
+    with pytest.raises(OutOfMemoryError, match=r"main\(\) cannot allocate \d{16} bytes for temporaries"):
         function(np.ones(2**24, np.float32))
 
 
@@ -395,7 +395,7 @@ def test_more_memory_than_there_is_whatever_the_arguments() -> None:
         func.return %y : tensor<16777216xf32>
       }
     """
-    with pytest.raises(OutOfMemoryError, match=r"main\(\) needs \d{16} bytes for values on the way"):
+    with pytest.raises(OutOfMemoryError, match=r"main\(\) cannot allocate \d{16} bytes for temporaries"):
         build(text)["main"](np.ones(2**24, np.float32))
 
 

@@ -166,7 +166,7 @@ func.func @main(%x: tensor<6xf32>, %y: tensor<6xf32>) -> tensor<6xf32> {
 
 def test_a_quotient_may_be_the_product_with_the_reciprocal() -> None:
     x = np.array([7, 0, 7, 7, 7, np.inf], np.float32)
-    # The reciprocal of the third is infinite, that of the fourth no normal number.
+    # The reciprocal of the third is infinite, of the fourth no normal number.
     y = np.array([3, 3, 1e-42, 3e38, 0, 3], np.float32)
     spread = spreads_of(RECIPROCAL, x, y)
     assert 2.0**-24 * 7 / 3 < spread[0] < 1e-6
@@ -628,7 +628,7 @@ def test_outputs_are_as_large_as_stated() -> None:
 
 
 def test_sizes_that_a_function_accepts_are_found() -> None:
-    """Those of samples do not fit: %x has 7 elements, and %y the two channels of the weight."""
+    """The sizes of samples do not fit: %x has 7 elements, and %y the two channels of the weight."""
     text = """
     func.func @main(
         %x: tensor<?xf32>, %y: tensor<?x?x5xf32>, %w: tensor<?x2x3xf32>
@@ -683,7 +683,7 @@ def test_numbers_of_each_kind_and_type(kind: str, dtype: type[Any]) -> None:
 
 
 def test_unsigned_integers_in_messages():
-    """Messages show the numbers of the type, not those of the signed integers with the same bits."""
+    """Messages show the numbers of the type, not the signed integers with the same bits."""
     text = """
     func.func @main(%x: tensor<2xui8>, %y: tensor<2xui8>) -> tensor<2xui8> {
       %0 = relex.subtract OPERANDS : (tensor<2xui8>, tensor<2xui8>) -> tensor<2xui8>

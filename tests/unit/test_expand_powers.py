@@ -38,7 +38,7 @@ SIZES = (
 
 
 def expected(x: Array, y: Array) -> Array:
-    """Powers to more digits than those of f32."""
+    """Powers to more digits than f32 has."""
     with np.errstate(all="ignore"):
         return np.power(x.astype(np.float64), y.astype(np.float64))
 

@@ -150,7 +150,7 @@ def positive(dtype: str, shape: Sequence[int]) -> Array:
 
 
 def variants(make: MakeOperator, operands: Sequence[Array], dtype: str) -> Iterator[list[Array]]:
-    """Operands like those of a case, but of another dtype, the worst ones first. Rows of elementwise operators are
+    """Operands like a case's, but of another dtype, the worst ones first. Rows of elementwise operators are
     long enough for vectors and a rest."""
     own = {operand.dtype for operand in operands}
     replaced = np.dtype(np.float32) if np.float32 in own else operands[0].dtype
@@ -236,7 +236,7 @@ def test_operators_of_others_declare_their_exactness(monkeypatch: pytest.MonkeyP
 
 
 def peak_of_folding(module: ModuleOp) -> int:
-    """The most bytes that there are besides those of the module, while it is folded in place."""
+    """The most bytes that there are besides the module's, while it is folded in place."""
     with pytest.MonkeyPatch.context() as patch:
         # Pages are not traced.
         patch.setattr(dtypes, "MAPPED_BYTES", sys.maxsize)

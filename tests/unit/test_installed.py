@@ -1,4 +1,4 @@
-"""What users meet who have installed relex: from the wheel, or editable; wherever they start Python."""
+"""What users see who have installed relex: from the wheel, or editable; wherever they start Python."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ X = np.linspace(-1, 1, 8 * 24, dtype=np.float32).reshape(8, 24)
 
 
 def layers(widths: Sequence[int], seed: int = 0) -> ModuleOp:
-    """Dense layers of these widths, each with constants of its own."""
+    """Dense layers of these widths, each with its own constants."""
     rng = np.random.default_rng(seed)
     bb, before = BlockBuilder(), 24
     x = Var(f"x{seed}", (8, before), "float32")
@@ -114,7 +114,7 @@ def test_a_kernel_is_compiled_once(folder: Path, compiled: Callable[[], int], tm
 
 
 def test_a_loop_function_is_scheduled_once(monkeypatch: pytest.MonkeyPatch):
-    """It is found again, with its own names: they are those of arguments."""
+    """It is found again, with its own names: they are names of arguments."""
     scheduled: list[str] = []
     original = schedule_cpu.schedule_function
 
@@ -144,7 +144,7 @@ def test_a_loop_function_is_scheduled_once(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_texts_that_nobody_would_ask_for_are_not_made(monkeypatch: pytest.MonkeyPatch):
-    """The code of functions with known sizes is found before they are scheduled; that of others is not."""
+    """The code of functions with known sizes is found before they are scheduled; the code of others is not."""
     made: list[str] = []
     original = remembered.function_text
 

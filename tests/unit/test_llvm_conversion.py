@@ -438,7 +438,7 @@ func.func @f(%n: index) {
 
 
 def test_places_too_far_away_for_an_address():
-    """`llvm.getelementptr` states indices of 32 bits; others are constants of their own."""
+    """`llvm.getelementptr` states indices of 32 bits; others are separate constants."""
     module = parse_module("""
     func.func @far(%x: memref<4x3000000000xi8>) -> i8 {
       %c1 = arith.constant 1 : index

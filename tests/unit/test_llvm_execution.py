@@ -1,4 +1,4 @@
-"""Core-level programs as native code: the results are NumPy's, and bit for bit those of MLIR's own conversion."""
+"""Core-level programs as native code: the results are NumPy's, and bit for bit the same as by MLIR's own conversion."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_wrong_buffers(main: Any):
     for wrong in (read_only, np.zeros((2, 6), np.float32)[:, ::2], np.zeros((3, 2), np.float32).T):
         with pytest.raises(DTypeError, match=r"main\(\) argument 'out': expected a NumPy array that can be written"):
             main(x, w, wrong)
-    with pytest.raises(OverlapError, match=r"main\(\) expected arrays with memory of their own"):
+    with pytest.raises(OverlapError, match=r"main\(\) expected arrays that do not share memory"):
         main(x, w, x)
 
 

@@ -55,7 +55,7 @@ CHROMIUM = shutil.which("chromium")
 
 
 class Fragment(HTMLParser):
-    """Reads a fragment: its tags are closed, and the text in it, without that of its style, is what people see."""
+    """Reads a fragment: its tags are closed, and the text in it, without the text of its style, is what people see."""
 
     def __init__(self, html: str):
         super().__init__()
@@ -187,7 +187,7 @@ def test_schedules() -> None:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
 def test_themes_of_pages_are_followed(module: ModuleOp, tmp_path: Path) -> None:
-    """The background and the color of an op, as a browser computes them, beside rules such as those of Jupyter."""
+    """The background and the color of an op, as a browser computes them, beside rules such as Jupyter's."""
     assert CHROMIUM is not None
     themes = ('data-jp-theme-light="true"', 'data-jp-theme-light="false"', 'class="vscode-dark"', 'class="light"')
     rules = ".page:not(.a) td { text-align: right } .page:not(.a) tbody tr:nth-child(odd) { background: red }"

@@ -22,7 +22,7 @@ from relex.runtime import build
 AVX2 = Target("x86_64-unknown-linux-gnu", "haswell", "")
 AVX512 = Target("x86_64-unknown-linux-gnu", "x86-64-v4", "")
 OPEN = [*product([False, True], repeat=3)][1:]
-"""Which of the rows, the terms and the columns are open."""
+"""Which of the rows, the terms and the columns are dynamic."""
 
 
 def dense(rows: Any, terms: Any, columns: Any) -> str:
@@ -56,7 +56,7 @@ def test_vectors_are_along_the_columns(sizes: tuple[int, int, int], are_open: tu
         warnings.simplefilter("always")
         scheduled = str(ScheduleCpuPass(explain=True)(module))
     assert any("of @dense: tiles: " in str(w.message) for w in found if isinstance(w.message, CompileRemark))
-    # The operand of the columns is copied, and that of the rows is not.
+    # The operand of the columns is copied, and the operand of the rows is not.
     assert "%w_local" in scheduled
     assert "%x_local" not in scheduled
 
@@ -66,7 +66,7 @@ def test_vectors_are_along_the_columns(sizes: tuple[int, int, int], are_open: tu
 def test_results_are_right(sizes: tuple[int, int, int], are_open: tuple[bool, bool, bool]) -> None:
     rng = np.random.default_rng(0)
     executable = build(dense(*with_open(sizes, are_open)), target=AVX2)
-    # Other sizes for those that are open, zero among them.
+    # Other sizes for the dynamic ones, zero among them.
     for change in (0, 1, -1, None):
         m, k, n = (
             size if not is_open else 0 if change is None else size + change
@@ -96,7 +96,7 @@ func.func @main(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?
 
 
 def test_scores_of_attention_are_in_tiles() -> None:
-    """The consumer of a product with open batches cannot follow it panel by panel: the other batches may be 1."""
+    """The consumer of a product with dynamic batches cannot follow it panel by panel: the other batches may be 1."""
     module = parse_module(ATTENTION)
     set_target(module, AVX512)
     with warnings.catch_warnings(record=True) as found:

@@ -59,7 +59,7 @@ def test_text_says_everything(make: MakeOperator, operands: list[Array]) -> None
 
 
 def wide(array: Array) -> Array:
-    """The same numbers as f64, if they are floats: NumPy cannot compare those of an extension."""
+    """The same numbers as f64, if they are floats: NumPy cannot compare floats of an extension."""
     return array.astype(np.float64) if is_float_dtype(array.dtype) else array
 
 

@@ -63,7 +63,7 @@ POOLS: tuple[tuple[Shape, dict[str, Any]], ...] = (
     ((2, 3, 7, 5), {"pool_size": (3, 3), "strides": (2, 1), "padding": (1, 1)}),
     ((1, 1, 9, 8), {"pool_size": (2, 3), "padding": (0, 1, 1, 2), "dilation": (3, 2)}),
     ((0, 3, 5, 5), {"pool_size": (2, 2)}),
-    # Windows at the corners see nothing but padding.
+    # Windows at the corners only see padding.
     ((1, 1, 2, 2), {"pool_size": (1, 1), "padding": (2, 2)}),
 )
 

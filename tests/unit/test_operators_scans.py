@@ -98,7 +98,7 @@ def test_scans(operator: MakeOperator, reference: Any, shape: tuple[int, ...]) -
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_floats_without_arithmetic(dtype: str) -> None:
-    """Sums are those of f32, rounded once."""
+    """Sums are computed in f32, and rounded once."""
     x = random_array(np.random.default_rng(4), "float32", (3, 5)).astype(numpy_dtype(ELEMENTS[dtype]))
     check(partial(CumprodOp, axis=1, exclusive=True), x)
     check(partial(ScatterElementsOp, reduction="add"), x, np.array([[0, 2], [0, 1], [2, 2]]), x[:, :2])
@@ -261,7 +261,7 @@ def test_a_sum_of_minus_zero_keeps_its_sign(exclusive: bool) -> None:
 
 @pytest.mark.parametrize("exclusive", ["exclusive ", ""])
 def test_open_sizes_before_short_rows(exclusive: str) -> None:
-    """The sums of a row are no vector: each has memory of its own."""
+    """The sums of a row are no vector: each has its own memory."""
     main = build(f"""
     func.func @main(%x: tensor<?x5x64xf64>) -> tensor<?x5x64xf64> {{
       %y = relex.cumsum %x axis = 1 {exclusive}: (tensor<?x5x64xf64>) -> tensor<?x5x64xf64>

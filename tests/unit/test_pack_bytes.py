@@ -1,4 +1,4 @@
-"""Products of integers of 8 bits: the same as those of 32 bits, on every kind of processor."""
+"""Products of integers of 8 bits: the same as of 32 bits, on every kind of processor."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def program(
     shapes: Sequence[Sequence[int | str]] | None = None,
     target: Target = HOST,
 ) -> ModuleOp:
-    """A function of arrays, from its parameters, of open sizes where `shapes` has names."""
+    """A function of arrays, from its parameters, of dynamic sizes where `shapes` has names."""
     shapes = shapes or [a.shape for a in arguments]
     variables = [Var(f"x{i}", s, str(a.dtype)) for i, (s, a) in enumerate(zip(shapes, arguments, strict=True))]
     builder = BlockBuilder()

@@ -158,7 +158,8 @@ def params_of(program: str) -> dict[str, Array]:
 
 
 def check(program: str, order: Sequence[ModulePass], bound_after: int) -> None:
-    """Run passes, and `bind-params` after some of them if there are so many, and compare what the program computes."""
+    """Run passes, and `bind-params` after `bound_after` of them if there are as many, and compare what the program
+    computes."""
     (module, expected), params = parsed(program), params_of(program)
     if bound_after <= len(order):
         order = [*order[:bound_after], BindParamsPass(params=params), *order[bound_after:]]

@@ -226,7 +226,7 @@ def outlined(text: str, wanted: Pattern) -> str:
 
 
 def ops_of(text: str, function: str) -> list[str]:
-    """The names of the ops of a function, those of the graph dialect without its name."""
+    """The names of the ops of a function, ops of the graph dialect without its name."""
     (main,) = (op for op in parse_module(text).ops if op.properties["sym_name"].data == function)  # pyright: ignore
     return [op.name.removeprefix("relex.") for op in main.regions[0].block.ops]
 

@@ -169,7 +169,7 @@ def test_offsets_of_many_buffers_are_short(values: dict[str, int]) -> None:
 
 
 def lowered(module: ModuleOp) -> ModuleOp:
-    """A graph in functions on buffers, in which every operator has a result of its own."""
+    """A graph in functions on buffers, in which every operator has its own result."""
     for p in (InferSizesPass(), LegalizeOpsPass(), LowerCallTirPass()):
         module = run_pass(p, module)
     return module
@@ -189,7 +189,7 @@ ARITHMETIC: dict[type[Operation], Callable[[int, int], int]] = {
 class Shadow:
     """Which buffer each byte of the arena was last written by, while the ops of a function run in order.
 
-    It looks at nothing but the offsets and sizes of views, and which arguments calls read and write.
+    It only looks at the offsets and sizes of views, and which arguments calls read and write.
     """
 
     def __init__(self, function: func.FuncOp, shapes: Sequence[Sequence[int]]):

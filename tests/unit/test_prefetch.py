@@ -98,7 +98,7 @@ tir.prim_func private @f(%X: memref<56x512x3xf32>, %W: memref<512x256xf32>) outs
 
 
 def test_terms_that_only_rows_have_are_inside() -> None:
-    """The next elements of the constant are those of the next iteration around them."""
+    """The next elements of the constant are the elements of the next iteration around them."""
     module = scheduled(parse_module(TERMS_OF_ROWS), "haswell")
     prefetching = [o for o in module.walk() if isinstance(o, ForOp) and PREFETCH_ATTR in o.attributes]
     assert {loop.extent for loop in prefetching} == {512}

@@ -68,7 +68,7 @@ def choice(module: ModuleOp, processor: Processor) -> tuple[Tile, RowBlocks]:
 
 
 def lines_in_a_set(rows: int, distance: int, processor: Processor) -> int:
-    """The most lines of a set that rows need which start so many bytes apart."""
+    """The most lines of a set that rows need which start `distance` bytes apart."""
     sets = processor.l1_bytes // (processor.l1_ways * processor.line_bytes)
     return max(Counter(start // processor.line_bytes % sets for start in range(0, rows * distance, distance)).values())
 
@@ -126,7 +126,7 @@ def loop_extents(module: ModuleOp, block: str) -> list[int]:
     [
         ("dense", 512, 768, 1024, 1),
         ("matmul", 512, 768, 1024, 4),
-        ("matmul", 256, 2560, 1024, 2),  # Half of the second-level cache holds three panels of so many terms.
+        ("matmul", 256, 2560, 1024, 2),  # Half of the second-level cache holds three panels of 2560 terms.
         ("matmul", 512, 768, 512, 2),  # Threads share sixteen parts.
         ("matmul", 512, 768, 16 * 67, 1),
     ],

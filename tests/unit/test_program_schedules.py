@@ -1,4 +1,4 @@
-"""Schedules that stand in a program: the default compilation applies them, and prints its own in the same form."""
+"""Schedules in a program: the default compilation applies them, and prints its own in the same form."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ schedule.sequence for @f {
 
 @pytest.mark.parametrize("size", ["3", "?"])
 def test_steps_of_schedules(size: str):
-    """Each step is proved by itself; with open sizes, what is known about indices holds for all of them."""
+    """Each step is proved by itself; with dynamic sizes, what is known about indices holds for all of them."""
     report = check_pass(ApplySchedulePass(), parse_module(SCHEDULED.replace("SIZE", size)), proof=True)
     assert [f.pass_name for f in report.findings] == [
         "apply-schedule: schedule.split @i by [?, 2]",
@@ -381,7 +381,7 @@ def product_of_bytes(extend: str, shift: int, lhs: str = "a", rhs: str = "b") ->
 
 
 def test_wrong_products_of_bytes():
-    """Bytes of another sign, at another place, or of the other operand are not those of `tir.dot4`."""
+    """Bytes of another sign, at another place, or of the other operand are not the bytes of `tir.dot4`."""
     dot4 = "func.func @main(%a: i32, %b: i32) -> i32 {\n  %0 = tir.dot4 %a, %b : i32\n  func.return %0 : i32\n}"
     before = parse_module(dot4)
     report = check_equivalent(before, parse_module(product_of_bytes("shrui", 0)), proof=True)

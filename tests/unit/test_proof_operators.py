@@ -25,7 +25,7 @@ FAMILIES = (
     "matmul_packed",
     "conv1d_packed",
 )
-"""Operators whose loops are other ops than those of the NumPy function, or whose function writes into an array."""
+"""Operators whose loops are other ops than in the NumPy function, or whose function writes into an array."""
 
 UNSIGNED = ("subtract", "maximum", "less", "negative", "clip", "max", "right_shift")
 
@@ -67,8 +67,8 @@ def test_empty_constants():
 
 
 def test_sums_of_sums():
-    """A sum in any order of sums that must keep theirs, and lost flags inside: no addition is taken apart that is a
-    term of its own."""
+    """A sum in any order of sums that must keep theirs, and lost flags inside: no addition is split that is a
+    separate term."""
     t, w, b = "tensor<1x3xf32>", "tensor<3x3xf32>", "tensor<3xf32>"
     text = graph(
         f"%w = relex.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]> : {w}",
@@ -86,7 +86,7 @@ def test_sums_of_sums():
 
 
 def test_signs_matter(monkeypatch: pytest.MonkeyPatch):
-    """The loops of a signed maximum are not those of an unsigned one."""
+    """The loops of a signed maximum differ from the loops of an unsigned one."""
     from relex.reference.proof import arrays
 
     monkeypatch.setattr(arrays, "UNSIGNED", {})

@@ -126,7 +126,7 @@ class Result:
 
 
 class Tool:
-    """Runs relex-opt in this process, on files in a folder of its own."""
+    """Runs relex-opt in this process, on files in a separate folder."""
 
     def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]):
         self.folder = folder

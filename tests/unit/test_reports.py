@@ -428,7 +428,7 @@ def test_clicking_through_the_page(reported: Report, tmp_path: Path):
     assert found["same"] > 1
     assert "not partial-rows: " in found["code"]["schedule"]
     assert "ret" in found["code"]["assembly"]
-    # Values with a number in the program have no name of their own.
+    # Values with a number in the program have no other name.
     assert {re.match(r"(%\w+: )?memref<", tip) is not None for tip in found["buffers"]} == {True}
     assert any(tip.startswith("memref<") for tip in found["buffers"])
     page, shot = tmp_path / "page.html", tmp_path / "page.png"

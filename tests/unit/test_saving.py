@@ -559,5 +559,5 @@ def test_an_executable_keeps_its_constants_once() -> None:
     finally:
         tracemalloc.stop()
     assert weight.nbytes <= kept < 1.5 * weight.nbytes
-    # They are those of the code, and of files that are saved.
+    # They are bytes of the code, and of files that are saved.
     assert (pickle.loads(pickle.dumps(executable))["main"](np.zeros_like(weight)) == weight).all()

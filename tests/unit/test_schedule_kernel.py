@@ -23,7 +23,7 @@ from relex.runtime import build
 
 MR, NR = 3, 4
 SIZES = [(6, 8, 5), (3, 4, 1), (6, 7, 17), (3, 1, 3), (7, 7, 5), (1, 1, 1), (13, 17, 2)]
-"""Rows, columns and terms: multiples of the tile, and those that do not fill it."""
+"""Sizes of rows, columns and reductions: multiples of the tile, and those that do not fill it."""
 
 
 def linear(rows: int, columns: int, terms: int) -> str:
@@ -71,7 +71,7 @@ def panels(n: AffineExpr, k: AffineExpr) -> tuple[AffineExpr, ...]:
 
 
 def schedule_kernel(schedule: Schedule, rows: int, columns: int) -> None:
-    """Tiles of MR x NR accumulators in a buffer of their own, which k runs around, on weights packed in panels."""
+    """Tiles of MR x NR accumulators in a separate buffer, which k runs around, on weights packed in panels."""
     dense, bias, relu = (schedule.get_block(name) for name in ("Y", "Z", "R"))
     schedule.compute_inline(bias)
     pack = schedule.cache_read(dense, 1)
@@ -121,7 +121,7 @@ def test_kernel(sizes: tuple[int, int, int]) -> None:
 
 
 def test_structure() -> None:
-    """Nothing but the tiles and k around them: the accumulators are addressed by loops that are unrolled or vectorized,
+    """Only the tiles and k around them: the accumulators are addressed by loops that are unrolled or vectorized,
     in a buffer that lives in the tile."""
     schedule = Schedule(parse_module(linear(6, 8, 5)))
     schedule_kernel(schedule, 6, 8)

@@ -1,4 +1,4 @@
-"""The rules of the default schedule: which one suits a block, and that results stay right."""
+"""The rules of the default schedule: which one applies to a block, and that results stay right."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ NARROW = {
 
 
 def chosen(text: str, *, strict: bool = False, target: Target = AVX512) -> str | None:
-    """The rule that suits the first block of a program that any suits."""
+    """The rule for the first block of a program that any rule applies to."""
     return next((decision.rule for decision in decisions(text, strict=strict, target=target) if decision.rule), None)
 
 
@@ -414,7 +414,7 @@ def test_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, _, rule = PROGRAMS[name]
     arrays = arguments(text)
     scheduled = build(text)["main"](*arrays)
-    # Where no rule suits, a strict compilation schedules nothing.
+    # Where no rule applies, a strict compilation schedules nothing.
     exactly = build(text, strict=True)["main"](*arrays) if rule is not None else None
     is_narrow = name in NARROW and not AVX2.enabled - Target.host().enabled
     narrow = build(text, target=AVX2)["main"](*arrays) if is_narrow else None
@@ -511,7 +511,7 @@ func.func @main(%x: tensor<?x?x64xf32>, %w: tensor<64x80xf32>, %c: tensor<80xf32
 
 
 def test_rows_that_are_a_product_of_open_sizes() -> None:
-    """The sum is computed in the tiles of the product, since its rows are known to be those of the product."""
+    """The sum is computed in the tiles of the product, since its rows are known to be the rows of the product."""
     module = parse_module(ROWS_OF_TWO_SIZES)
     set_target(module, AVX512)
     buffers = [op.buffer.type for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, AllocBufferOp)]

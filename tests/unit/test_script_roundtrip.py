@@ -172,7 +172,7 @@ def test_random_graphs(data: st.DataObject) -> None:
 
 
 def test_a_size_of_two_results() -> None:
-    """It has no name of its own: it is printed in the shapes of both."""
+    """It has no separate name: it is printed in the shapes of both."""
     module = LegalizeOpsPass()(
         parse_module("""
         func.func @main(%x: tensor<1x1x?xf32>) -> tensor<1x1x?xi64> {

@@ -1,4 +1,4 @@
-"""Programs written for TVM run as they are, but for one import: those of `examples/seeds`."""
+"""Programs written for TVM run as they are, but for one import: the programs of `examples/seeds`."""
 
 from __future__ import annotations
 

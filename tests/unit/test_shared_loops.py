@@ -97,7 +97,7 @@ def test_sizes_of_the_run() -> None:
     ],
 )
 def test_one_nest_is_shared_as_a_whole(text: str) -> None:
-    """It has been merged before, and works in buffers of its own."""
+    """It has been merged before, and works in separate buffers."""
     assert len(shared(text)) == 1
 
 

@@ -60,7 +60,7 @@ func.func @main(%x: tensor<20x30xf32>, %w: tensor<40x30xf32>) -> tensor<20x40xf3
 
 
 def machine(cpu: str, changed: Mapping[str, bool]) -> Target:
-    """A machine that lists all features: those of a processor, but for some."""
+    """A machine that lists all features: the features of a processor, but for some."""
     names = [flag[1:] for flag in HOST.features.split(",")]
     known = features_among(Target(X86, cpu), names)
     has = {**{name: name in known for name in names}, **changed}
@@ -128,7 +128,7 @@ def test_texts_with_all_features_mean_the_same(monkeypatch: pytest.MonkeyPatch) 
 
 @X86_ONLY
 def test_texts_of_other_machines_are_not_changed() -> None:
-    """The features of a machine with the same processor are not those of this one."""
+    """The features of a machine with the same processor are not the features of this one."""
     for features in ("", "-fma", "+avx512f"):
         text = f'builtin.module attributes {{relex.target = {{triple = "{HOST.triple}", cpu = "{HOST.cpu}", '
         target = get_target(parse_module(f'{text}features = "{features}"}}}} {{}}'))

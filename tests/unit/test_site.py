@@ -83,7 +83,7 @@ def test_all_passes_are_in_the_reference(reference: dict[str, str]) -> None:
 
 def test_all_primitives_are_in_the_reference(reference: dict[str, str]) -> None:
     page = reference["primitives"]
-    # Other tests add primitives of their own.
+    # Other tests add primitives.
     names = {op.name for op, _ in PRIMITIVES.items() if op.__module__.startswith("relex.dialects.")}
     assert {name for name in names if name.startswith("schedule.")} <= {f"schedule.{name}" for name in headings(page)}
     split = page.partition("## split\n")[2].partition("\n## ")[0]

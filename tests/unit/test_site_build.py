@@ -38,7 +38,7 @@ def test_all_pages_are_there(html: Path) -> None:
 def test_search(html: Path, tmp_path: Path) -> None:
     assert CHROMIUM is not None
     chromium = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    # Its clock goes as fast as it can, for so many milliseconds: results appear one after the other.
+    # Its clock goes as fast as it can, for 10,000 milliseconds: results appear one after the other.
     options = ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000", "--dump-dom"]
     address = f"{(html / 'search.html').as_uri()}?q=footprint"
     page = subprocess.run(

@@ -161,7 +161,7 @@ class TestConvolutions:
 
     @pytest.mark.parametrize(("size", "loops"), [(7, ("b", "r", "s*", "c")), (2, ("b", "r*", "s*", "c"))])
     def test_channels_stay_inside_of_taps(self, size: int, loops: tuple[str, ...]) -> None:
-        """Those of a block come after the taps as they are. A tile may have all of a small image."""
+        """Channels of a block come after the taps as they are. A tile may have all of a small image."""
         a, result = (f"tensor<1x2x{size}x{size}x{channels}xf32>" for channels in (16, 32))
         module = parse_module(f"""
         func.func @main(%x: {a}) -> {result} {{

@@ -1,4 +1,4 @@
-"""Convolutions in bands, compared with those of a weight that is no constant."""
+"""Convolutions in bands, compared with convolutions by a weight that is no constant."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_nine_parts(dtype: str) -> None:
             [(1, 2, 1), (1, 1, 1), (1, 2, 1)],
         ),
         ((0, 2, 8, 3), (3, 2, 3, 3), {"padding": [7, 1], "dilation": [7, 1]}, [(2, 3), (1, 3), (2, 3)]),
-        # Few products are those of padding; some results read nothing else; no data; more bands.
+        # Few products are products of padding; some results read nothing else; no data; more bands.
         ((1, 2, 8, 8), (3, 2, 3, 3), {"padding": [1, 1]}, [(3, 3)]),
         ((1, 2, 4, 4), (3, 2, 1, 1), {"padding": [9, 0]}, [(1, 1)]),
         ((1, 2, 0, 4), (3, 2, 3, 1), {"padding": [8, 0], "dilation": [7, 1]}, [(3, 1)]),

@@ -35,7 +35,7 @@ def is_right(executable):
 
 
 def run_child(code: str, *arguments: object) -> str:
-    """Run code in a process of its own, and return what it prints."""
+    """Run code in a separate process, and return what it prints."""
     run = run_python("-c", COMMON + dedent(code), *map(str, arguments), timeout=600)
     assert run.returncode == 0, run.stderr
     return run.stdout

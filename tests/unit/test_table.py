@@ -24,7 +24,7 @@ class Other: ...
 
 @pytest.fixture(autouse=True)
 def no_more_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a test are in nobody's way."""
+    """The tables of a test are in nobody's way."""
     monkeypatch.setattr("relex.dialects.table.TABLES", [])
 
 

@@ -47,7 +47,7 @@ class Case(NamedTuple):
 
     @classmethod
     def of(cls, make: MakeOperator, operands: list[Array]) -> Case:
-        """The case as it stands in the table."""
+        """The case as it is in the table."""
         return cls(make, operands, [tensor_of(array) for array in operands])
 
     @property
@@ -200,7 +200,7 @@ def inexact(core: ModuleOp) -> frozenset[int]:
 
 @cache
 def computed_here(full: bool, strict: bool) -> list[Known]:
-    """Compute all cases, or each operator once, and some of them with open sizes and on narrow floats."""
+    """Compute all cases, or each operator once, and some of them with dynamic sizes and on narrow floats."""
     once = first_of_each(WIDE)
     cases = [*WIDE, *HALF] if full else [*once, *HALF[0::4], *HALF[3::4]]
     cases += [case.opened for case in (WIDE if full else once[::8])]
@@ -220,7 +220,8 @@ def computed_here(full: bool, strict: bool) -> list[Known]:
 
 
 SAMPLE = {"aarch64": slice(None), "riscv64": slice(0, None, 2), "wasm32-simd": slice(1, None, 2)}
-"""The machines that run cases without `--full`, and which ones. The others' code is much like that of one of these."""
+"""The machines that run cases without `--full`, and which ones. The others' code is much like the code of one of
+these."""
 
 
 @pytest.mark.parametrize("strict", [True, pytest.param(False, marks=pytest.mark.full)], ids=["strict", "fast"])

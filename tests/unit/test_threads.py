@@ -229,7 +229,7 @@ def test_several_threads_work() -> None:
 
 @pytest.mark.parametrize("threads", [2, 3, 5, 16])
 def test_each_iteration_runs_once(threads: int) -> None:
-    """Also those of threads that do not come, and if there are fewer iterations than threads."""
+    """Also iterations of threads that do not come, and if there are fewer iterations than threads."""
     set_threads(threads)
     for count in (2, 3, 4, 15, 16, 17, 40, 500):
         ran: list[int] = []
@@ -290,7 +290,7 @@ def test_short_loops_are_not_shared() -> None:
 
 
 def test_short_loops_one_after_the_other_wake_threads() -> None:
-    """Together they must take long enough; those of long ago do not count."""
+    """Together they must take long enough; loops of long ago do not count."""
     text = pool_text(llvm.get_process_triple()).replace("define internal i1 @is_worth_it", "define i1 @is_worth_it")
     code = link_ir(text, ("is_worth_it",))
     types = (ctypes.c_bool, ctypes.c_uint64, ctypes.c_uint64)
@@ -390,7 +390,7 @@ def test_threads_keep_out_of_the_way_of_the_caller() -> None:
 
 
 def fresh_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a Python of its own, from its start to its end."""
+    """Run a program in a separate Python, from its start to its end."""
     return subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **environment},
@@ -509,7 +509,7 @@ void _relex_parallel(void (*chunk)(void *, int64_t, int64_t), void *frame, int64
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 @pytest.mark.parametrize(("entry", "calls"), [("", 0), (OWN_ENTRY, 1)])
 def test_object_code_without_relex(entry: str, calls: int, tmp_path: Path) -> None:
-    """It brings along what runs a loop, and takes that of others where there is one."""
+    """It brings along what runs a loop, and takes the one of others where there is one."""
     lowered = RelexPipelinePass()(parse_module(ROWS))
     (tmp_path / "rows.o").write_bytes(compile_module(lowered, embed_constants=True).code)
     includes, main = PROGRAM_IN_C.split("typedef")

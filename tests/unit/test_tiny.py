@@ -1,5 +1,5 @@
 """One small model through every level, the first test to run after a change: it takes seconds, and breaks where much is
-broken. What each step does in full has tests of its own."""
+broken. What each step does in full has separate tests."""
 
 from __future__ import annotations
 

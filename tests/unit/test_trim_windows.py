@@ -1,4 +1,4 @@
-"""Convolutions without the taps that read nothing but padding, compared with those that have them."""
+"""Convolutions without the taps that only read padding, compared with convolutions that have them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_one_tap_of_nine_is_left(dtype: str) -> None:
         ((1, 2, 3, 3), (3, 2, 3, 3), {"padding": [8, 2, 2, 2], "strides": [7, 1], "dilation": [2, 2]}, (1, 3)),
         # Both taps of a column of two reach data, but never at once.
         ((1, 2, 3, 3), (3, 2, 2, 1), {"padding": [4, 0], "dilation": [4, 1]}, (2, 1)),
-        # Nothing but padding is read.
+        # Only padding is read.
         ((1, 2, 2, 2), (3, 2, 1, 1), {"padding": [9, 0], "strides": [13, 1]}, (1, 1)),
         ((1, 2, 2, 2), (3, 2, 2, 1), {"padding": [5, 0], "strides": [20, 1], "dilation": [9, 1]}, (2, 1)),
         # All channels, or some, by themselves.
@@ -141,7 +141,7 @@ def test_taps_that_are_not_finite_stay(value: float) -> None:
 
 @pytest.mark.parametrize("groups", [1, 9])
 def test_zeros_nan_and_infinities_in_data(groups: int) -> None:
-    """A sum that begins with zero is never -0, even that of a single product."""
+    """A sum that begins with zero is never -0, even a sum of a single product."""
     x = np.array(SPECIAL, "float32").reshape(1, groups, 1, -1)
     for number in (0.0, -0.0, 1.0, -1.0, 1e-10):
         weight = np.full((groups, 1, 3, 3), number, "float32")

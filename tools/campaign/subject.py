@@ -42,7 +42,7 @@ def counting() -> Generator[Counter[str]]:
 
 
 def count(operator: str, decided: int, elements: int) -> None:
-    """Count elements of an operator's results, and those of them about which a check can say something."""
+    """Count elements of an operator's results, and how many of them a check can say something about."""
     counts = COUNTS.get()
     if counts is not None:
         counts.update({f"{operator} decided": decided, f"{operator} elements": elements})

@@ -31,7 +31,7 @@ HEADER = "// subject: "
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a program. `message` says why it was refused or skipped, or what is wrong; `path` is the file that
-    shows it; `number` is that of the program in its campaign; `counts` are the counters of its check."""
+    shows it; `number` is the program's number in its campaign; `counts` are the counters of its check."""
 
     subject: str
     verdict: Verdict

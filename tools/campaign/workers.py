@@ -125,7 +125,7 @@ def _end_of(code: int) -> str:
 
 
 def limit_time(seconds: int) -> None:
-    """Let the system end this process once it has computed for so many seconds more, if it can."""
+    """Let the system end this process once it has computed for a number of `seconds` more, if it can."""
     if resource is not None:
         _, most = resource.getrlimit(resource.RLIMIT_CPU)
         until = ceil(process_time()) + seconds

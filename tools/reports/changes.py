@@ -12,7 +12,7 @@ MOST_LINES = 6000
 _NUMBER = re.compile(r"%\d+|_\d+\b")
 
 Change = tuple[int, int, int, int]
-"""The start and the end of a range of lines, and those of the lines that replace it."""
+"""The start and the end of a range of lines, and the start and the end of the lines that replace it."""
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> list[Change]:

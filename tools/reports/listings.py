@@ -35,7 +35,7 @@ class Listings:
         self._known: dict[Operation, tuple[Sequence[object], Listing]] = {}
 
     def of(self, module: ModuleOp) -> dict[str, Listing]:
-        """Return the listings of the ops of a module by symbol; the name of an op without one is that of its kind."""
+        """Return the listings of the ops of a module by symbol; an op without one has the name of its kind."""
         found: dict[str, Listing] = {}
         self._known = {op: self._listed(op) for op in module.ops}
         for op, (_, listing) in self._known.items():
@@ -80,8 +80,8 @@ def listing_of(op: Operation) -> Listing:
 
 
 def _without_locations(line: str) -> tuple[str, str]:
-    """Return a line without its locations, and the place in the one that ends it or precedes a region: that of the op.
-    Others are those of block arguments."""
+    """Return a line without its locations, and the place in the one that ends it or precedes a region: the op's place.
+    Others are places of block arguments."""
     text, place, end = "", "", 0
     while (start := line.find(_LOC, end)) >= 0:
         text += line[end:start]
@@ -103,7 +103,7 @@ def _closing(line: str, start: int) -> int:
 
 
 def _with_openings(lines: Sequence[str], places: Sequence[str]) -> Iterator[str]:
-    """Yield the places of lines. The location of an op with regions stands at its end, and is that of all of its own
+    """Yield the places of lines. The location of an op with regions is written at its end, and holds for all of its own
     lines, which are indented as much."""
     found = list(places)
     open_lines: dict[int, list[int]] = {}

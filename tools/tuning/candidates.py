@@ -15,7 +15,7 @@ REGISTERS = (1.0, 0.75, 0.5)
 """The share of the vector registers that tiles are made for."""
 
 CACHES = (1.0, 0.5, 2.0, 4.0)
-"""The sizes of caches that blocks are made for, relative to those of the processor's record."""
+"""The sizes of caches that blocks are made for, relative to the sizes in the processor's record."""
 
 
 @dataclass(frozen=True)

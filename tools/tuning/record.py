@@ -35,7 +35,7 @@ class Record:
         try:
             module = parse_module(text, name)
         except RelexError as e:
-            raise ToolError(f"cannot go on with '{path}': {e}") from e
+            raise ToolError(f"cannot resume '{path}': {e}") from e
         if get_target(module) != target:
             raise ToolError(f"expected '{path}' to be for {target}, found {get_target(module)}")
         record._module = module

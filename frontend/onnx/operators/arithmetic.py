@@ -83,7 +83,7 @@ def identity(node: Node, x: Tensor) -> Operand:
 
 @imports("Equal")
 def equal(node: Node, x: Tensor, y: Tensor) -> Operand:
-    """Compare. Sizes that are open are compared at import, where that is possible for all their values."""
+    """Compare. Dynamic sizes are compared at import, where that is possible for all their values."""
     if _any_open(x, y):
         # As Python's numbers, which is what expressions of sizes compute with.
         pairs = np.broadcast(*(node.known(each, "a shape").astype(object) for each in (x, y)))
@@ -101,7 +101,7 @@ def _same(x: int | IndexExpr, y: int | IndexExpr) -> bool:
         return difference == 0
     if never_negative(difference - 1) or never_negative(-difference - 1):
         return False
-    refuse(f"a comparison of sizes that are open: {x} and {y}; 'shapes' closes them")
+    refuse(f"a comparison of dynamic sizes: {x} and {y}; fix the sizes with `shapes=`")
 
 
 @imports("Div")
@@ -116,7 +116,7 @@ def divide(node: Node, x: Tensor, y: Tensor) -> Operand:
 
 def _quotient(x: Array, y: Array) -> Array:
     if any(isinstance(divisor, IndexExpr) or divisor <= 0 for divisor in y.flat):
-        refuse("division of sizes by sizes that are open")
+        refuse("division of sizes by dynamic sizes")
     return x // y
 
 
@@ -145,7 +145,7 @@ def bitcast(node: Node, x: Tensor) -> Operand:
 
 @imports("Pow")
 def power(node: Node, x: Tensor, y: Tensor) -> Operand:
-    """Raise to a power. The exponent may have another type; the result has that of the base."""
+    """Raise to a power. The exponent may have another type; the result has the type of the base."""
     if isinstance(y, Known) and y.array.ndim == 0 and y.array.item() in (1, 2, 3):
         return reduce(op.multiply, [x] * int(y.array.item()))
     if x.element_type == y.element_type:
@@ -176,7 +176,7 @@ def combined(node: Node, *tensors: Tensor) -> Operand:
 
 @imports("Where")
 def where(node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
-    """Choose. Between sizes that are open, the condition is known."""
+    """Choose. Between dynamic sizes, the condition is known."""
     if _any_open(x, y):
         return Known(np.where(node.known(condition, "a condition"), *(node.known(z, "a shape") for z in (x, y))))
     return op.where(condition, x, y)
@@ -210,7 +210,7 @@ def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None =
 
 @imports("Cast", "CastLike")
 def cast_to(node: Node, x: Tensor, like: Tensor | None = None) -> Operand:
-    """Convert to another element type, which may be that of another tensor."""
+    """Convert to another element type, possibly the type of another tensor."""
     dtype = dtype_of(node.integer("to")) if like is None else like.dtype
     return converted(x, dtype, bool(node.integer("saturate", 1)))
 
@@ -231,7 +231,7 @@ def converted(x: Tensor, dtype: np.dtype[Any], saturate: bool = True) -> Operand
 
 
 def _within(x: Operand, dtype: np.dtype[Any]) -> Operand:
-    """Return floats clamped to those of a type."""
+    """Return floats clamped to the range of a type."""
     limits = cast(Any, ml_dtypes).finfo(dtype)
     largest = float(limits.max)
     return op.clip(op.astype(x, f32), -largest, largest)

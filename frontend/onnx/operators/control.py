@@ -79,7 +79,7 @@ def _stacked(node: Node, parts: Sequence[AnyValue], axis: int) -> AnyValue:
 
 @imports("Scan")
 def scan_with_batch(node: Node, *inputs: AnyValue | None) -> list[AnyValue]:
-    """A loop over a dimension after that of the batch: one loop for each element of the batch."""
+    """A loop over a dimension after the batch dimension: one loop for each element of the batch."""
     lengths, *rest = inputs
     if lengths is not None:
         refuse("lengths of sequences")

@@ -58,8 +58,8 @@ def gather_elements(node: Node, x: Tensor, indices: Tensor) -> Operand:
 
 
 def _expect_lists(node: Node, x: Tensor, indices: Tensor, batch: int = 0) -> None:
-    """Check lists of indices along the dimensions of a tensor after those of the batch."""
-    length = node.closed(node.shape(indices)[-1], "lists of indices of a length that is open: {}")
+    """Check lists of indices along the dimensions of a tensor after the batch dimensions."""
+    length = node.closed(node.shape(indices)[-1], "lists of indices of dynamic length: {}")
     for place, size in enumerate(node.shape(x)[batch : batch + length]):
         column = node.tensor(part_at(indices, node.rank(indices) - 1, place))
         expect_in_range(node, column, size, from_end=True)
@@ -73,7 +73,7 @@ def gather_nd(node: Node, x: Tensor, indices: Tensor) -> Operand:
 
 
 REDUCTIONS = {"none": "update"}
-"""The names of reductions in relex that differ from those of the standard."""
+"""The names of reductions in relex that differ from the standard's."""
 
 
 @imports("Scatter", "ScatterElements")
@@ -172,10 +172,13 @@ def pad(node: Node, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: 
 
 
 def _with_open_widths(node: Node, x: Tensor, widths: Sequence[Size], value: Tensor | None) -> Operand:
-    """Return a tensor between numbers, so many that it depends on sizes of the program; those are 0 or more."""
+    """Return a tensor between numbers, whose widths depend on sizes of the program and are 0 or more."""
     if _mode(node) != "constant" or not (value is None or isinstance(value, Known)):
         found = ", ".join(map(str, widths))
-        refuse(f"expected a number that is known for pads of open widths, found pads {found}; 'shapes' closes them")
+        refuse(
+            f"expected a number that is known for pads of dynamic widths, found pads {found}; "
+            "fix the sizes with `shapes=`"
+        )
     number = 0 if value is None else value.array.item()
     y = node.tensor(_with_widths(node, x, [0 if isinstance(n, IndexExpr) else n for n in widths], value))
     rank = node.rank(x)

@@ -124,7 +124,10 @@ def feature_vectorizer(node: Node, *columns: Tensor) -> Operand:
     widths = [node.shape(part)[1] for part in parts]
     if widths != node.integers("inputdimensions"):
         shown = ", ".join(map(str, widths))
-        refuse(f"expected the widths of the inputs, [{shown}], found others; 'shapes' closes them", "inputdimensions")
+        refuse(
+            f"expected the widths of the inputs, [{shown}], found others; fix the sizes with `shapes=`",
+            "inputdimensions",
+        )
     return op.concat(*parts, axis=1)
 
 
@@ -172,7 +175,7 @@ def _pairs(node: Node, which: str) -> Array:
 
 
 def _stored(node: Node, name: str, rows: int) -> Known:
-    """Return an attribute that is a matrix of so many rows."""
+    """Return an attribute that is a matrix with `rows` rows."""
     numbers = np.array(node.numbers(name) or [], np.float32)
     if len(numbers) % rows:
         refuse(f"expected numbers for {rows} rows, found {len(numbers)}", name)

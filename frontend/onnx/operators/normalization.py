@@ -14,7 +14,7 @@ from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
 
 @imports("BatchNormalization")
 def batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> list[Operand]:
-    """Normalization by given means and variances; in training, by those of the batch."""
+    """Normalization by given means and variances; in training, by the means and variances of the batch."""
     if node.version < 9 and not node.integer("spatial", 1):
         refuse("parameters for each pixel", "spatial")
     dtype = x.element_type
@@ -148,6 +148,6 @@ def hardmax(node: Node, x: Tensor) -> Operand:
 def _hardmax(node: Node, x: Tensor, axis: int) -> Operand:
     size = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else None
     if size is None:
-        refuse("a dimension that is open; 'shapes' closes them")
+        refuse("a dynamic dimension; fix the size with `shapes=`")
     places = Known(along(np.arange(size), axis, node.rank(x)))
     return op.astype(op.equal(places, op.argmax(x, axis, True)), x.element_type)

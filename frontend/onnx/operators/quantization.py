@@ -27,7 +27,7 @@ def _spread(node: Node, x: Operand, parameter: Operand, axis: int, block: int) -
     if len(shape) == 0 or (len(shape) == 1 and shape[0] == 1 and not block):
         return op.reshape(parameter, [])
     if block:
-        size = node.closed(node.shape(x)[axis], "blocks along a dimension that is open", "block_size")
+        size = node.closed(node.shape(x)[axis], "blocks along a dynamic dimension", "block_size")
         places = np.arange(size, dtype=np.int64) // block
         return op.take(parameter, node.constant(places), axis)
     if len(shape) != 1:
@@ -72,7 +72,7 @@ def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -
 def saturated(x: Operand, zero: Operand | None, element_type: Attribute) -> Operand:
     """Return rounded floats, with a zero point added, as integers."""
     low, high = integer_limits(element_type)
-    # The sum is computed with integers: floats have too few digits for those of 32 bits.
+    # The sum is computed with integers: floats have too few digits for 32-bit integers.
     clamped = op.astype(op.clip(x, float(-(2**24)), float(2**24)), i32)
     shifted = clamped if zero is None else op.add(clamped, op.astype(zero, i32))
     return op.astype(op.clip(shifted, max(low, -(2**31)), min(high, 2**31 - 1)), element_type)

@@ -76,7 +76,7 @@ def _run(node: Node, inputs: _Inputs, gates: int, step: Callable[[_Direction, in
     initial = [inputs.initial, inputs.initial_cell][: 2 if node.proto.op_type == "LSTM" else 1]
     data: Operand = op.permute_dims(x, [1, 0, 2]) if batch_first else x
     length, batch, _ = node.shape(data)
-    steps = node.closed(length, "sequences whose length is open")
+    steps = node.closed(length, "sequences of dynamic length")
     directions, _, size = node.static_shape(inputs.recurrence)
     text = node.text("direction", "forward")
     outputs: list[Operand] = []

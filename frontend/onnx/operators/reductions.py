@@ -71,7 +71,7 @@ def _axes(node: Node, x: Tensor, axes: Tensor | None) -> list[int] | None:
 def _of_sizes(name: str, array: Array, axes: list[int], keepdims: bool) -> Known:
     functions = {"ReduceSum": np.add, "ReduceProd": np.multiply}
     if name not in functions:
-        refuse("a reduction of sizes that are open")
+        refuse("a reduction of dynamic sizes")
     return Known(functions[name].reduce(array, axis=tuple(axes), keepdims=keepdims))
 
 

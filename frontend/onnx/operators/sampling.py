@@ -52,8 +52,8 @@ def _sampled(
     padding: str = "zeros",
     aligned: bool = True,
 ) -> Operand:
-    """Return samples of data, which has its pixels, flattened, in the last dimension but one. `shape` is that of the
-    positions, without the data's last dimension."""
+    """Return samples of data, which has its pixels, flattened, in the last dimension but one. `shape` is the shape of
+    the positions, without the data's last dimension."""
     parts: list[Operand] = []
     for chosen in product(*columns):
         place, inside = _places(node, [tap[0] for tap in chosen], sizes, padding, aligned)
@@ -140,7 +140,7 @@ def _steps(length: int, aligned: bool) -> Array:
 
 @imports("RoiAlign")
 def align_by_corners(node: Node, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
-    """The mean, or the maximum, of samples in each cell of regions. Positions are those of corners."""
+    """The mean, or the maximum, of samples in each cell of regions. Positions are positions of corners."""
     return _aligned(node, x, regions, batch, offset=0.0)
 
 

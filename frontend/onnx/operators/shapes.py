@@ -15,7 +15,7 @@ from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import Empty, element_type_of
 
 MOST = 1 << 24
-"""The elements at most of an array that a node makes from nothing but numbers."""
+"""The elements at most of an array that a node makes from numbers alone."""
 
 
 @imports("Shape")
@@ -152,9 +152,9 @@ def numbers(node: Node, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
 
 
 def _open_range(first: Size, end: Size, step: Size) -> Operand:
-    """Return the numbers up to a size that is open."""
+    """Return the numbers up to a dynamic size."""
     if not isinstance(step, int) or step < 1:
-        refuse(f"a range by steps of {step} up to a size that is open: {end}; 'shapes' closes them")
+        refuse(f"a range by steps of {step} up to a dynamic size: {end}; fix the size with `shapes=`")
     length = larger((end - first + step - 1) // step, 0)
     return op.add(op.iota(shape=[str(length)], dtype=i64) * step, Known(first))
 

@@ -28,7 +28,7 @@ def transform(node: Node, x: Tensor, length: Tensor | None = None, axis: Tensor 
 
 
 def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:
-    size = node.closed(node.shape(x)[axis], "a transform along a dimension that is open")
+    size = node.closed(node.shape(x)[axis], "a transform along a dynamic dimension")
     inverse, onesided = node.flag("inverse"), node.flag("onesided")
     count = size if length is None else int(node.known_number(length, "a length"))
     if inverse and onesided:
@@ -124,7 +124,7 @@ def short_time(
         size = node.static_shape(window)[0]
     else:
         refuse("expected a window or its length, found neither")
-    frames = (node.closed(node.shape(x)[1], "a signal whose length is open") - size) // hop + 1
+    frames = (node.closed(node.shape(x)[1], "a signal of dynamic length") - size) // hop + 1
     places = np.arange(frames)[:, None] * hop + np.arange(size)
     real, imaginary = _parts(node, op.permute_dims(x, [0, 2, 1]), 3)
 

@@ -40,7 +40,7 @@ def _same(n: Size, span: int, stride: int) -> int:
     if isinstance(n, IndexExpr):
         if stride == 1:
             return span - 1
-        refuse(f"padding that depends on a size that is open: {n}; 'shapes' closes them", "auto_pad")
+        refuse(f"padding that depends on a dynamic size: {n}; fix the size with `shapes=`", "auto_pad")
     windows = -(-n // stride)
     return max((windows - 1) * stride + span - n, 0)
 

@@ -155,7 +155,7 @@ def hypotenuse(node: Node, x: Value, y: Value) -> Operand:
 
 @imports("aten.lerp")
 def interpolated(node: Node, x: Value, y: Value, weight: Value) -> Operand:
-    """Numbers between those of two tensors, each exact where the weight is 0 or 1."""
+    """Numbers between the numbers of two tensors, each exact where the weight is 0 or 1."""
     a, b, w = (node.widened(value) for value in (x, y, weight))
     difference = op.subtract(b, a)
     from_first = op.add(a, op.multiply(w, difference))

@@ -23,8 +23,8 @@ UNSPECIFIED = "empty empty_like new_empty empty_strided new_empty_strided empty_
 
 @imports(*(f"aten.{name}" for name in f"{FILLED} {UNSPECIFIED}".split()))
 def filled(node: Node, *arguments: Any) -> Operand:
-    """A tensor with equal elements, of given sizes or those of another tensor. One whose elements are not specified has
-    zeros."""
+    """A tensor with equal elements, of given sizes or the sizes of another tensor. One whose elements are not specified
+    has zeros."""
     lists = [i for i, given in enumerate(arguments) if isinstance(given, Sequence)]
     sizes = sizes_of(arguments[lists[0]]) if lists else node.shape(arguments[0])
     value = arguments[lists[0] + 1 if lists else 1] if "full" in node.name else int("ones" in node.name)
@@ -53,7 +53,7 @@ def arange(node: Node, *arguments: Any) -> Operand:
         if length <= 1 << 16:
             return node.like_result(start + np.arange(length) * step)
     elif not isinstance(step, int) or step < 1 or isinstance(start, float):
-        refuse(f"numbers from {start} to {end} by {step}; 'shapes' closes sizes that are open")
+        refuse(f"numbers from {start} to {end} by {step}; fix dynamic sizes with `shapes=`")
     else:
         length = larger((end - start + step - 1) // step, 0)
     places = numbers_below(length)

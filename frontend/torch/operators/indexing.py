@@ -51,7 +51,7 @@ def slice_scatter(
     if isinstance(size, IndexExpr) or isinstance(start, IndexExpr) or isinstance(end, IndexExpr):
         if (start in (None, 0)) and (end is None or end == size or end == LAST) and step == 1:
             return node.broadcast_to(node.typed(y), node.shape(x))
-        refuse("a part of a dimension that is open; 'shapes' closes them")
+        refuse("a part of a dynamic dimension; fix the size with `shapes=`")
     places = np.arange(size)[slice(start, end, step)]
     shape = [*node.shape(x)]
     shape[axis] = len(places)
@@ -62,7 +62,7 @@ def _stored(node: Node, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axi
     """Return a tensor with other parts at known positions along a dimension."""
     size = node.shape(x)[axis]
     if isinstance(size, IndexExpr):
-        refuse(f"a part at positions along a dimension that is open: {size}; 'shapes' closes it")
+        refuse(f"a part at positions along a dynamic dimension: {size}; fix the size with `shapes=`")
     if len(places) == size and (places == np.arange(size)).all():
         return y
     if len(places) and (np.diff(places) == 1).all():
@@ -181,7 +181,7 @@ def _to_start(first: int, count: int, rank: int) -> tuple[int, ...]:
 
 
 def _permuted(x: Operand, order: tuple[int, ...]) -> Operand:
-    """Return a tensor whose dimensions are those of `x` in another order."""
+    """Return a tensor with the dimensions of `x` in another order."""
     return x if [*order] == sorted(order) else op.permute_dims(x, [*order])
 
 

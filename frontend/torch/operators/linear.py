@@ -60,7 +60,7 @@ def attention(
         refuse("dropout in training")
     if enable_gqa:
         key, value = (_repeated_heads(node, x, query) for x in (key, value))
-    width = node.closed(node.shape(query)[-1], "attention over vectors of a size that is open: {}")
+    width = node.closed(node.shape(query)[-1], "attention over vectors of a dynamic size: {}")
     factor = 1 / sqrt(width) if scale is None else scale
     last = list(range(node.rank(key)))
     last[-2], last[-1] = last[-1], last[-2]
@@ -83,7 +83,7 @@ def _added(node: Node, mask: Tensor, scores: Operand) -> Operand:
 
 def _repeated_heads(node: Node, x: Tensor, query: Tensor) -> Tensor:
     batch, heads, *rest = node.shape(x)
-    reason = "a number of heads that is open"
+    reason = "a dynamic number of heads"
     heads, wanted = node.closed(heads, reason), node.closed(node.shape(query)[1], reason)
     repeated = node.broadcast_to(op.expand_dims(x, 2), [batch, heads, wanted // heads, *rest])
     return node.tensor(node.reshape(repeated, [batch, wanted, *rest]))

@@ -29,7 +29,7 @@ def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute
 def _by_channel(
     node: Node, x: Tensor, parameters: Sequence[Tensor | None], epsilon: float, of_batch: bool = False
 ) -> Operand:
-    """Normalize by given means and variances, or by those of the batch if that is asked for or there are none."""
+    """Normalize by given means and variances, or by the batch's own if that is asked for or there are none."""
     scale, bias, *statistics = parameters
     size = node.shape(x)[1]
     if of_batch or not statistics or None in statistics:
@@ -43,7 +43,7 @@ def _by_channel(
 
 @imports("aten.batch_norm")
 def batch_norm(node: Node, x: Tensor, *arguments: Any) -> Operand:
-    """Normalization by given means and variances, or by those of the batch if there are none."""
+    """Normalization by given means and variances, or by the batch's own if there are none."""
     *parameters, training, _, epsilon, _ = arguments
     return _by_channel(node, x, parameters, epsilon, training)
 

@@ -77,7 +77,7 @@ def variance(
 ) -> Operand | list[Operand]:
     """The variance, or its root, and the mean if that is asked for."""
     chosen = node.dimensions(axes, x)
-    number = node.closed(count([node.shape(x)[axis] for axis in chosen]), "a variance over a size that is open: {}")
+    number = node.closed(count([node.shape(x)[axis] for axis in chosen]), "a variance over a dynamic size: {}")
     mean = node.tensor(op.mean(x, chosen, True))
     centred = op.subtract(x, mean)
     degrees = max(number - (1 if correction is None else correction), 0)

@@ -31,7 +31,7 @@ def flatten(node: Node, x: Tensor, start: int, end: int) -> Operand:
 
 @imports("aten.unflatten.int")
 def unflatten(node: Node, x: Tensor, axis: int, sizes: Sequence[Size]) -> Operand:
-    """A dimension taken apart."""
+    """A dimension split into several."""
     axis, shape = node.dimension(axis, x), node.shape(x)
     parts = without_minus_one([shape[axis]], sizes_of(sizes))
     return node.reshape(x, [*shape[:axis], *parts, *shape[axis + 1 :]])
@@ -104,7 +104,7 @@ def repeat(node: Node, x: Tensor, times: Sequence[Size]) -> Operand:
 
 @imports("aten.cat", "aten.concat")
 def concat(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
-    """The tensors one after another. Torch ignores those of rank 1 without elements."""
+    """The tensors one after another. Torch ignores tensors of rank 1 without elements."""
     given = [x for x in tensors if not (len(x.sizes) == 1 and is_number(x.sizes[0], 0))] or list(tensors[:1])
     typed = [node.typed(x) for x in given]
     return op.concat(*typed, axis=node.dimension(axis, typed[0])) if len(typed) > 1 else typed[0]
@@ -118,7 +118,7 @@ def stack(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
 
 
 def _known_size(node: Node, x: Tensor, axis: int) -> int:
-    return node.closed(node.shape(x)[axis], "parts of a dimension that is open: {}")
+    return node.closed(node.shape(x)[axis], "parts of a dynamic dimension: {}")
 
 
 @imports("aten.split_with_sizes", "aten.split.sizes")

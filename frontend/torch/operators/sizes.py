@@ -36,9 +36,9 @@ def _condition(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         if not isinstance(x, IndexExpr) and not isinstance(y, IndexExpr):
             return node.fx.target(x, y)
         if isinstance(x, float) or isinstance(y, float):
-            refuse("a comparison of a float with a size that is open; 'shapes' closes them")
+            refuse("a comparison of a float with a dynamic size; fix the size with `shapes=`")
         if node.name in ("and_", "or_") and not isinstance(node.results[0], torch.SymBool):
-            refuse("bits of a size that is open; 'shapes' closes them")
+            refuse("bits of a dynamic size; fix the size with `shapes=`")
         return function(x, y)
 
     return imported
@@ -72,7 +72,7 @@ def item(node: Node, values: list[Any], place: int) -> Any:
 def number_of_sizes(node: Node, *sizes: Any) -> Any:
     """Numbers that are no integers, of sizes that are known."""
     if any(isinstance(size, IndexExpr) for size in sizes):
-        refuse("a float that depends on a size that is open; 'shapes' closes them")
+        refuse("a float that depends on a dynamic size; fix the size with `shapes=`")
     return node.fx.target(*sizes)
 
 
@@ -80,7 +80,7 @@ def number_of_sizes(node: Node, *sizes: Any) -> Any:
 def quotient_of_sizes(node: Node, size: Size, divisor: Size) -> Size:
     """The quotient of sizes, or its remainder."""
     if isinstance(divisor, IndexExpr):
-        refuse(f"a quotient by a size that is open: {divisor}; 'shapes' closes the sizes in it")
+        refuse(f"a quotient by a dynamic size: {divisor}; fix its sizes with `shapes=`")
     return size // divisor if node.name == "floordiv" else size % divisor
 
 

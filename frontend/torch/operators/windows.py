@@ -184,7 +184,7 @@ MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "cir
 def pad(node: Node, x: Tensor, pads: Sequence[Any], mode: str = "constant", value: float | None = None) -> Operand:
     """A tensor surrounded by a number, or by its own elements. Widths are given from the last dimension on."""
     if any(isinstance(width, IndexExpr) for width in pads):
-        refuse("padding by a size that is open; 'shapes' closes them")
+        refuse("padding by a dynamic size; fix the size with `shapes=`")
     rank = node.rank(x)
     widths = [0] * (2 * rank)
     for i in range(len(pads) // 2):
@@ -209,7 +209,7 @@ def image_to_columns(
     data = op.pad(x, [0, 0, 0, 0, padding[0], padding[0], padding[1], padding[1]])
     places: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
     for i, pixel in enumerate(pixels):
-        whole = node.closed(pixel, "an image whose size is open") + 2 * padding[i]
+        whole = node.closed(pixel, "an image of dynamic size") + 2 * padding[i]
         count = (whole - dilation[i] * (size[i] - 1) - 1) // stride[i] + 1
         places.append(np.add.outer(np.arange(size[i]) * dilation[i], np.arange(count) * stride[i]))
     rows = op.take(data, Known(places[0]), 2)

@@ -1,4 +1,4 @@
-"""`tvm.relax.transform`: relex's passes by the names of those of TVM that do the same."""
+"""`tvm.relax.transform`: relex's passes by the names of TVM's passes that do the same."""
 
 from relex.lowering.legalize_ops import LegalizeOpsPass as LegalizeOps
 from relex.lowering.lower_call_tir import LowerCallTirPass as CallTIRRewrite

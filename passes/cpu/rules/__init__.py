@@ -1,1 +1,1 @@
-"""The rules of the default CPU schedule, one a file; a rule that does not suit a block gives a reason."""
+"""The rules of the default CPU schedule, one a file; a rule that does not apply to a block gives a reason."""

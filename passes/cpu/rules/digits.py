@@ -18,7 +18,7 @@ from relex.passes.schedule import Loop, Schedule
 
 
 def digits(block: BlockOp, processor: Processor) -> Plan:
-    """Split loops whose quotients and remainders are indices, so that each of these has a loop of its own, without a
+    """Split loops whose quotients and remainders are indices, so that each of these has a separate loop, without a
     division for each element. LLVM makes vectors of the innermost one.
 
     ```mlir

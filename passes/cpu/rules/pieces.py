@@ -20,8 +20,8 @@ from relex.passes.schedule import Loop, Schedule
 
 
 def pieces(block: BlockOp, processor: Processor) -> Plan:
-    """Split a loop where conditions on its variable change, as in a concatenation: in each piece, which has code of its
-    own, LLVM knows what holds. Short rows become a vector each.
+    """Split a loop where conditions on its variable change, as in a concatenation: in each piece, which has its own
+    code, LLVM knows what holds. Short rows become a vector each.
 
     ```mlir
     tir.for %i, %j in (96, 28) {

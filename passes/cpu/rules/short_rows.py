@@ -34,7 +34,7 @@ def short_rows(block: BlockOp, processor: Processor) -> Plan:
     """
     loops = spatial_loops(block)
     if any(isinstance(op, AllocBufferOp) for op in block.walk()):
-        fail(block, f"expected {name_of_block(block)} to have no memory of its own, which a vector has only once")
+        fail(block, f"expected {name_of_block(block)} to have no local buffers, which a vector would share")
     check_at_least(block, cost.MIN_STEPS, count(loops), "elements")
     row = short_row(loops)
     if not all(is_side_by_side(access, row) for access in block_accesses(block) if uses(access, row)):

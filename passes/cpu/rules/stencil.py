@@ -106,7 +106,8 @@ def _tile(reduction: Reduction, columns: ForOp, processor: Processor) -> _Tile:
         # A tile has a sum and a vector of data for each row.
         most = min(cost.MAX_COPIES // count(line), (processor.vector_registers - 2) // 2)
     else:
-        # It has the weights, a sum for each row, a line of data that each row but the last hands on, and a vector more.
+        # It has the weights, a sum for each row, a line of data that each row but the last passes to the next, and a
+        # vector more.
         has_weights = any(not uses(access, columns) for access in reduction.reads)
         free = processor.vector_registers - has_weights * count(terms) + count(line) - 1
         most = min(cost.MAX_COPIES_OF_OVERLAPPING_ROWS // count(terms), free // (1 + count(line)))

@@ -48,8 +48,9 @@ def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
     size = count(other for other in loops_of(block) if uses(matrix, other)) * reduction.bits // 8
     fills_vectors = width * reduction.bits % processor.vector_bits == 0
     rows = [other for other in reduction.spatial if not uses(matrix, other)]
-    if count(rows) > (most := 1 if fills_vectors else cost.MAX_USES_AT_ONCE):
-        fail(block, f"expected {name_of_block(block)} to use each element of {matrix_name} {most} times or less")
+    if (uses_of_each := count(rows)) > (most := 1 if fills_vectors else cost.MAX_USES_AT_ONCE):
+        fail(block, f"it is for matrices used {'once' if most == 1 else f'at most {most} times'}; "
+                    f"{name_of_block(block)} uses each element of {matrix_name} {uses_of_each} times")  # fmt: skip
     large = int(cost.L2_SIZES_FROM_AFAR * processor.l2_bytes)
     if fills_vectors and (size < large or width * reduction.bits // 8 < cost.FAR_APART):
         fail(block, f"expected {large} bytes of {matrix_name} in long rows, or rows that do not fill vectors")

@@ -28,25 +28,36 @@ from relex.passes.schedule import Block, Loop, Schedule
 
 def tiles(block: BlockOp, processor: Processor) -> Plan:
     """
-    Tile a reduction: the sums of a tile of rows and columns are accumulated side by side, each in its order, with the
-    consumer of the block as an epilogue of each tile.
+    Tile a reduction: a tile of rows and columns accumulates its sums side by side, each in its order, with the consumer
+    of the block as its epilogue.
 
-    This suits a block if one of its loops, the columns, indexes a single operand, and another one, the rows, reuses the
-    elements of that operand. Columns are best where neighbouring results are contiguous; convolutions of narrow images
-    have channels as columns instead. The operand of the columns is packed into the order of the tiles, unless its
-    elements are contiguous and the tiles divide the columns, or each element is used once. Columns at the edge of a
-    packed operand compute more than is stored; without packing, a guard keeps them in bounds. If the operand is a
-    constant in every call, `rewrite-layout` packs it at compile time: then it is worth it even for one row. Rows left
-    over by tiles of one height are done in lower tiles; their number may be known only at run time. Low tiles of
-    convolutions add up each sum in parts, if that keeps the units busy and the order does not matter; matrix products
-    keep the order, so that a row has the same result among any number of others. The number of columns may be known
-    only at run time, too: contiguous ones that are left over by full tiles are done in narrow tiles with a guard;
-    others are packed panel by panel, and what is left over stays as it is. Where tiles divide the columns, each panel
-    is packed right before all rows use it, and is still in a cache then; several are packed together if columns are
-    contiguous. Rows of an operand that is too large for a cache are done in blocks, all columns of a block before the
-    next one; rows that would evict each other from the first-level cache are copied (`row_blocks.py`). Terms that are
-    products with the zeros of a padded copy are skipped where they are so for all of a tile, and at the ends of rows,
-    if a tile has whole rows of an image (`skipping.py`). Large packed operands are prefetched.
+    Applies to:
+
+    * blocks in which one loop, the columns, indexes a single operand, and another one, the rows, reuses the elements of
+      that operand. Columns are best where neighbouring results are contiguous; convolutions of narrow images have
+      channels as columns instead;
+    * even a single row, if the operand of the columns is a constant in every call: then `rewrite-layout` packs it at
+      compile time;
+    * numbers of rows and of columns that are only known at run time, too.
+
+    What it does:
+
+    * Packing: the operand of the columns is copied into the order of the tiles, unless its elements are contiguous and
+      the tiles divide the columns, or each element is used once. Where tiles divide the columns, each panel is packed
+      right before all rows use it, while it is still in a cache; several together if columns are contiguous. Large
+      packed operands are prefetched.
+    * Columns at the edge: with packing, full tiles compute more than is stored; without, a guard keeps them in bounds.
+      If the number of columns is dynamic, contiguous ones at the edge are done in narrow tiles with a guard; others are
+      packed panel by panel, and what is left over stays as it is.
+    * Rows left over by tiles of one height are done in lower tiles. Low tiles of convolutions add up each sum in parts,
+      if that keeps the units busy and the order does not matter; matrix products keep the order, so that a row has the
+      same result among any number of others.
+    * Caches: rows of an operand that is too large for a cache are done in blocks, all columns of a block before the
+      next one; rows that would evict each other from the first-level cache are copied (`row_blocks.py`).
+    * Padding: products with the zeros of a padded copy are skipped where a whole tile multiplies zeros, and at the ends
+      of rows, if a tile has whole rows of an image (`skipping.py`).
+
+    Example:
 
     ```mlir
     tir.for %i, %j, %k in (256, 128, 784) {
@@ -289,7 +300,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
 
 def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[_Nest, Loop | None]:
     """Divide the terms of sums of a low tile among partial sums, enough of them to keep the units busy, if the sums go
-    over several loops, as those of convolutions do, and may be added up in any order. Return the loop over the partial
+    over several loops, as in convolutions, and may be added up in any order. Return the loop over the partial
     sums as well, None if there are none."""
     count = tiling.partial_sums
     if count == 1 or len(nest.terms) == 1 or order_matters(schedule.block_op(nest.block)):
@@ -320,7 +331,7 @@ def _prefetch(schedule: Schedule, block: Block, terms: Sequence[Loop], tiling: _
 
 
 def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
-    """Change the layout of the sums of a tile so that those of neighbouring columns are contiguous."""
+    """Change the layout of the sums of a tile so that sums of neighbouring columns are contiguous."""
     rank = len(element_written(schedule.block_op(block)))
     indices = list(map(AffineExpr.dimension, range(rank)))
     indices.append(indices.pop(dimension))

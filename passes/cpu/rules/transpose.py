@@ -105,7 +105,8 @@ def _side(loop: ForOp, most: int) -> int:
 
 
 def _blocks(loop: ForOp, lanes: int, most: int) -> int:
-    """Return how many tiles a strip has: the most that divide those of the loop; 0 if all fit, or only few would."""
+    """Return how many tiles a strip has: the most that divide the tiles of the loop; 0 if all fit, or only few
+    would."""
     if not isinstance(loop.extent, int) or (tiles := loop.extent // lanes) <= most:
         return 0
     return max((n for n in range((most + 1) // 2, most + 1) if tiles % n == 0), default=0)

@@ -79,7 +79,7 @@ def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
 @simplifies(BroadcastToOp)
 def broadcast_to_the_same(op: BroadcastToOp) -> SSAValue | None:
     """Fold a broadcast to the same type: known sizes stay the same, and unknown ones are never broadcast. One to
-    certain sizes checks those of the operand."""
+    certain sizes checks the sizes of the operand."""
     return op.operand if op.sizes is None else None
 
 

@@ -110,8 +110,8 @@ tir.prim_func @digits(%X: memref<3x5xf32>) outs(%Y: memref<15xf32>) {
   }
 }
 
-// Local buffers: small ones on the stack, large ones and those of unknown size on the heap. Those of a known size are
-// made once, also where they belong to a loop. LLVM does not inline what takes longer than a call.
+// Local buffers: small ones on the stack, large ones and buffers of unknown size on the heap. Buffers of a known size
+// are made once, also where they belong to a loop. LLVM does not inline what takes longer than a call.
 // CHECK-LABEL: func.func private @buffers({{.*}} attributes {passthrough = ["noinline"]} {
 tir.prim_func private @buffers(%n: index) outs(%Y: memref<4xf32>) {
   // CHECK-DAG:   memref.alloca() {alignment = 64 : i64} : memref<2xf32>

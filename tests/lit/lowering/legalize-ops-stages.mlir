@@ -47,7 +47,7 @@ func.func @main(%x: tensor<2x3xf32>, %image: tensor<1x2x4x4xf32>, %weight: tenso
 // CHECK:           arith.select
 // CHECK-NEXT:      arith.minsi %{{.+}}, %{{.+}} : i64
 
-// The padded data is a stage of its own: the inner loop has no condition.
+// The padded data is a separate stage: the inner loop has no condition.
 // CHECK-LABEL: tir.prim_func private @conv2d(
 // CHECK:         %padded = tir.alloc_buffer : memref<1x2x6x6xf32>
 // CHECK:         tir.block @conv2d

@@ -1,4 +1,4 @@
-// The rows of a matrix, as many as two open sizes multiplied, are found without looking at its columns.
+// The rows of a matrix, as many as the product of two dynamic sizes, are found without looking at its columns.
 
 // RUN: relex-opt %s -p legalize-ops | filecheck %s
 

@@ -25,7 +25,7 @@ tir.prim_func @two(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<8xf32>)
   }
 }
 
-// The last call writes into the output; only the value in between has memory of its own, freed at the end.
+// The last call writes into the output; only the value in between has its own memory, freed at the end.
 // CHECK-LABEL: func.func @chain(%x: memref<8xf32>, %out: memref<8xf32>) attributes {llvm.emit_c_interface} {
 func.func @chain(%x: tensor<8xf32>) -> tensor<8xf32> {
   %r = relex.dataflow -> tensor<8xf32> {

@@ -45,7 +45,7 @@ func.func @rows(%x: memref<?x4xf32> {llvm.noalias}, %y: memref<?x4xf32>, %n: ind
   func.return
 }
 
-// With steps, or several dimensions, the range is that of the numbers of the iterations.
+// With steps, or several dimensions, the range is the range of the numbers of the iterations.
 // CHECK-LABEL: func.func @steps(
 // CHECK:      [[LENGTH:%.+]] = arith.subi %n, %m : index
 // CHECK-NEXT: [[COUNT:%.+]] = arith.ceildivsi [[LENGTH]], %m : index

@@ -177,7 +177,8 @@ func.func @escaping(%x: memref<8xf32>, %condition: i1) -> (memref<8xf32>, index)
   func.return %returned, %p : memref<8xf32>, index
 }
 
-// The last reader of %a and %b takes each element where it writes it; that of %c does not, those of %d and %e neither.
+// The last reader of %a and %b takes each element where it writes it; the last reader of %c does not, nor do the
+// readers of %d and %e.
 // CHECK-LABEL: func.func @in_place
 // CHECK:         func.call @f(%x, %a)
 // CHECK-NEXT:    tir.call @relu_in_place(%a)
@@ -278,7 +279,7 @@ func.func @blocks(%x: memref<8xf32>, %out: memref<8xf32>) {
   func.return
 }
 
-// What a loop hands on from round to round is the buffer that it began with, or another one.
+// What a loop carries from iteration to iteration is the buffer that it began with, or another one.
 // CHECK-LABEL: func.func @handed_on
 // CHECK:         memref<224xi8>
 func.func @handed_on(%x: memref<8xf32>, %out: memref<8xf32>) {

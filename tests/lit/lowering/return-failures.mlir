@@ -85,7 +85,7 @@ func.func private @of_others(%c: i1) -> f32 {
   func.return %r : f32
 }
 
-// A buffer that only one way allocates is not freed where both meet; one in a loop is, if the iteration has it.
+// A buffer that only one way allocates is not freed where both ways join; one in a loop is, if the iteration has it.
 // CHECK-LABEL: func.func private @loop
 func.func private @loop(%n: index, %c: i1, %d: i1) {
   %zero = arith.constant 0 : index

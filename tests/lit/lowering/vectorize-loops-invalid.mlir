@@ -45,7 +45,7 @@ tir.prim_func @scan(%X: memref<9xf32>) outs(%Y: memref<9xf32>) {
       %y = memref.load %Y[%v] : memref<9xf32>
       %x = memref.load %X[%v] : memref<9xf32>
       %z = arith.addf %x, %y : f32
-      // expected-error@+1 {{expected iterations of %i that do not depend on each other, found another access to %Y that may meet this one}}
+      // expected-error@+1 {{expected iterations of %i that do not depend on each other, found another access to %Y that may conflict with this one}}
       memref.store %z, %Y[%next] : memref<9xf32>
     }
   }
@@ -118,7 +118,7 @@ tir.prim_func @windows(%X: memref<8xf32>) outs(%Y: memref<11xf32>) {
     tir.for %k in (4) {
       %at = arith.addi %i, %k : index
       %x = memref.load %X[%i] : memref<8xf32>
-      // expected-error@+1 {{expected iterations of %i that do not depend on each other, found another access to %Y that may meet this one}}
+      // expected-error@+1 {{expected iterations of %i that do not depend on each other, found another access to %Y that may conflict with this one}}
       memref.store %x, %Y[%at] : memref<11xf32>
     }
   }

@@ -23,7 +23,7 @@ tir.prim_func @dot(%X: memref<3x5xf32>, %W: memref<5xf32>) outs(%Y: memref<3xf32
   }
 }
 
-// The result may stand on the right, and be initialized elsewhere; the terms may be of any form. Each product contracts
+// The result may be on the right, and be initialized elsewhere; the terms may be of any form. Each product contracts
 // with the sum that it is a term of.
 // CHECK-LABEL: @terms
 // CHECK: arith.mulf %x, %x fastmath<contract> : f64

@@ -152,7 +152,7 @@ tir.prim_func @scan(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.n
   }
 }
 schedule.sequence for @scan {
-  // expected-error @+1 {{'schedule.partition' op expected each iteration of @i to use elements of %T of its own}}
+  // expected-error @+1 {{'schedule.partition' op expected each iteration of @i to use its own elements of %T}}
   schedule.partition [@i, @i1] by 3
 }
 
@@ -253,7 +253,7 @@ tir.prim_func @apart(%X: memref<8xf32>) outs(%Y: memref<8xf32>, %Z: memref<8xf32
   }
 }
 schedule.sequence for @apart {
-  // expected-error @+1 {{'schedule.reorder' op expected @j and @i to stand in each other, with nothing but loops between}}
+  // expected-error @+1 {{'schedule.reorder' op expected @j and @i to be perfectly nested}}
   schedule.reorder [@j, @i]
 }
 
@@ -300,7 +300,7 @@ tir.prim_func @strict(%X: memref<8xf32>) outs(%Y: memref<f32>) attributes {tir.n
   }
 }
 schedule.sequence for @strict {
-  // expected-error @+1 {{expected @i, @j to keep their order, as they carry the reduction @Y and 'arith.addf' lacks the flag 'reassoc', which 'annotate-fast-math' adds to reductions}}
+  // expected-error @+1 {{cannot reorder @i, @j: they carry the reduction @Y and 'arith.addf' lacks the flag 'reassoc', which 'annotate-fast-math' adds to reductions}}
   schedule.reorder [@j, @i]
 }
 
@@ -321,7 +321,7 @@ tir.prim_func @recurrence() outs(%Y: memref<9x8xf32>) {
   }
 }
 schedule.sequence for @recurrence {
-  // expected-error @+1 {{expected @i, @j to keep their order, as they carry the reduction @Y and it is no sum, product, minimum or maximum}}
+  // expected-error @+1 {{cannot reorder @i, @j: they carry the reduction @Y and it is no sum, product, minimum or maximum}}
   schedule.reorder [@j, @i]
 }
 
@@ -342,7 +342,7 @@ tir.prim_func @pair(%X: memref<8x8xf32>) outs(%Y: memref<8x8xf32>, %Z: memref<8x
   }
 }
 schedule.sequence for @pair {
-  // expected-error @+1 {{expected @i, @j to keep their order, as @Y and @Z meet in %Y}}
+  // expected-error @+1 {{cannot reorder @i, @j: @Y and @Z have a dependence through %Y}}
   schedule.reorder [@j, @i]
 }
 
@@ -607,7 +607,7 @@ tir.prim_func @layout_collision(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attri
   }
 }
 schedule.sequence for @layout_collision {
-  // expected-error @+1 {{'schedule.transform_layout' op expected a map that puts each element of %T at a place of its own}}
+  // expected-error @+1 {{'schedule.transform_layout' op expected a map that puts each element of %T at a different place}}
   schedule.transform_layout @T write 0 by affine_map<(i) -> (i floordiv 2)>
 }
 
@@ -824,7 +824,7 @@ tir.prim_func @decompose_inside(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z:
 }
 schedule.sequence for @decompose_inside {
   schedule.reorder [@k, @i]
-  // expected-error @+1 {{'schedule.decompose_reduction' op expected the loops of the reduction @Y to stand in @i, found @k around it}}
+  // expected-error @+1 {{'schedule.decompose_reduction' op expected the loops of the reduction @Y to be inside @i, found @k around it}}
   schedule.decompose_reduction @Y at @i
 }
 
@@ -851,7 +851,7 @@ tir.prim_func @decompose_elsewhere(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, 
   }
 }
 schedule.sequence for @decompose_elsewhere {
-  // expected-error @+1 {{'schedule.decompose_reduction' op expected @Y to stand in @j}}
+  // expected-error @+1 {{'schedule.decompose_reduction' op expected @Y to be inside @j}}
   schedule.decompose_reduction @Y at @j
 }
 
@@ -1155,7 +1155,7 @@ tir.prim_func @not_finite(%X: memref<5xf32>, %W: memref<3xf32>) outs(%Y: memref<
   }
 }
 schedule.sequence for @not_finite {
-  // expected-error @+1 {{'schedule.skip_padding' op expected @Y to add products of padding with numbers that are known to be finite, as those of inputs with 'relex.finite'}}
+  // expected-error @+1 {{'schedule.skip_padding' op expected @Y to add products of padding with numbers that are known to be finite, as in inputs with 'relex.finite'}}
   schedule.skip_padding @r
 }
 
@@ -1311,7 +1311,7 @@ schedule.sequence for @passed {
 
 // -----
 
-// A running sum: an element is handed on from one iteration to the next.
+// A running sum: an element is carried from one iteration to the next.
 
 tir.prim_func @handed_on(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %T = tir.alloc_buffer : memref<9xf32>
@@ -1327,13 +1327,13 @@ tir.prim_func @handed_on(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {
   }
 }
 schedule.sequence for @handed_on {
-  // expected-error @+1 {{expected %T to hand on nothing from one iteration of @i to another}}
+  // expected-error @+1 {{%T carries values across iterations of @i}}
   schedule.compact_buffer @T write 0
 }
 
 // -----
 
-// Conditions that are not those of one block.
+// Conditions that do not belong to one block.
 
 tir.prim_func @conditions(%X: memref<8xf32>, %c: i1) outs(%Y: memref<8xf32>) {
   tir.for %i @i in (8) {
@@ -1498,7 +1498,7 @@ tir.prim_func @rfactor_inside(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) attri
 }
 schedule.sequence for @rfactor_inside {
   schedule.split @k by [?, 4]
-  // expected-error @+1 {{'schedule.rfactor' op expected the loops of the reduction @Y to stand in @k_1, found @k_0 around it}}
+  // expected-error @+1 {{'schedule.rfactor' op expected the loops of the reduction @Y to be inside @k_1, found @k_0 around it}}
   schedule.rfactor @Y along @k_1 at @k_1
 }
 
@@ -1658,7 +1658,7 @@ schedule.sequence for @order_of_results {
 
 // -----
 
-// A value that is computed in the loop that the block stands in.
+// A value that is computed in the loop around the block.
 tir.prim_func @a_value_in_the_loop(%X: memref<8xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %one = arith.constant 1.0 : f32
   %T = tir.alloc_buffer : memref<8xf32>
@@ -1718,7 +1718,7 @@ tir.prim_func @a_block_in_a_block(%X: memref<8xf32>) outs(%Y: memref<8xf32>) att
   }
 }
 schedule.sequence for @a_block_in_a_block {
-  // expected-error @+1 {{'schedule.compute_inline' op expected @T to stand in no other block}}
+  // expected-error @+1 {{'schedule.compute_inline' op expected @T not to be nested in another block}}
   schedule.compute_inline @T
 }
 
@@ -1785,7 +1785,7 @@ schedule.sequence for @the_last_one {
 
 // -----
 
-// @Y reads what @T writes in other iterations of the loop around both, and for %vo = 1 that of the previous one.
+// @Y reads what @T writes in other iterations of the loop around both, and for %vo = 1 in the previous one.
 tir.prim_func @written_later(%X: memref<4xf32>) outs(%Y: memref<2x4xf32>, %Z: memref<2x4xf32>)
     attributes {tir.noalias} {
   %c0 = arith.constant 0 : index
@@ -1819,7 +1819,7 @@ tir.prim_func @written_later(%X: memref<4xf32>) outs(%Y: memref<2x4xf32>, %Z: me
   }
 }
 schedule.sequence for @written_later {
-  // expected-error @+1 {{'schedule.compact_buffer' op expected %T to hand on nothing from one iteration of @o to another}}
+  // expected-error @+1 {{'schedule.compact_buffer' op %T carries values across iterations of @o}}
   schedule.compact_buffer @T write 0
 }
 
@@ -1848,7 +1848,7 @@ tir.prim_func @stored_sometimes(%X: memref<4xf32>) outs(%Y: memref<2x4xf32>) att
   }
 }
 schedule.sequence for @stored_sometimes {
-  // expected-error @+1 {{'schedule.compact_buffer' op expected %T to hand on nothing from one iteration of @o to another}}
+  // expected-error @+1 {{'schedule.compact_buffer' op %T carries values across iterations of @o}}
   schedule.compact_buffer @T write 0
 }
 
@@ -1866,7 +1866,7 @@ tir.prim_func @a_sum_in_its_input(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
   }
 }
 schedule.sequence for @a_sum_in_its_input {
-  // expected-error @+1 {{'schedule.reorder' op expected @i, @k to keep their order, as they carry the reduction @Y and %X and %Y may share memory}}
+  // expected-error @+1 {{'schedule.reorder' op cannot reorder @i, @k: they carry the reduction @Y and %X and %Y may share memory}}
   schedule.reorder [@k, @i]
 }
 
@@ -1896,7 +1896,7 @@ tir.prim_func @running_sums(%X: memref<4x4xf32>) outs(%Y: memref<5xf32>) attribu
   }
 }
 schedule.sequence for @running_sums {
-  // expected-error @+1 {{'schedule.reorder' op expected @i, @k to keep their order, as they carry the reduction @Y and its init meets other elements of %Y}}
+  // expected-error @+1 {{'schedule.reorder' op cannot reorder @i, @k: they carry the reduction @Y and its init accesses other elements of %Y}}
   schedule.reorder [@k, @i]
 }
 

@@ -191,7 +191,7 @@ schedule.sequence for @pad {
 
 // -----
 
-// The first 4 rows are summed up and finished, then the last 2: each part has a buffer of its own.
+// The first 4 rows are summed up and finished, then the last 2: each part has its own buffer.
 
 // CHECK-LABEL: @partition(
 // CHECK: %T = tir.alloc_buffer : memref<4x3xf32>
@@ -230,7 +230,7 @@ schedule.sequence for @partition {
 
 // -----
 
-// Any number of rows: as many as are a multiple of 4, then the others. Those of the first part fill tiles, so that
+// Any number of rows: as many as are a multiple of 4, then the others. Rows of the first part fill tiles, so that
 // there is no condition.
 
 // CHECK-LABEL: @partition_any(
@@ -728,7 +728,7 @@ schedule.sequence for @padded_stencil {
 
 // -----
 
-// A reduction goes to where its result is read, with loops of its own.
+// A reduction goes to where its result is read, with its own loops.
 
 // CHECK-LABEL: @row_sums
 // CHECK: tir.for %[[I:.+]] @i in (4) {

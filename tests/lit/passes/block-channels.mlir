@@ -33,7 +33,7 @@ func.func @chain(%x: tensor<1x3x8x8xf32>) -> tensor<1x48xf32> {
   func.return %5 : tensor<1x48xf32>
 }
 
-// Values that meet have blocks of the same size. What others use is brought into the usual order, once.
+// Values that an op combines have blocks of the same size. What others use is brought into the usual order, once.
 // CHECK-LABEL: func.func @meeting
 // CHECK:         [[A:%.+]] = relex.conv2d_blocked {{.*}} -> tensor<1x2x4x4x16xf32>
 // CHECK:         [[B:%.+]] = relex.conv2d_blocked {{.*}} -> tensor<1x1x4x4x16xf32>
@@ -57,7 +57,7 @@ func.func @meeting(%x: tensor<1x4x4x4xf32>)
 }
 
 // Neither a convolution that only elementwise operators follow, nor channels that fill no vectors, nor weights from
-// outside, nor images whose height or width is open.
+// outside, nor images whose height or width is dynamic.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:     blocked
 func.func @others(%x: tensor<1x4x4x4xf32>, %w: tensor<32x4x1x1xf32>, %y: tensor<1x4x?x4xf32>)
@@ -123,7 +123,7 @@ func.func @two_of_each(%x: tensor<1x16x5x5xf32>) -> tensor<1x32xf32> {
   func.return %1 : tensor<1x32xf32>
 }
 
-// The number of images may be open: into blocks, in blocks and in the usual order again.
+// The number of images may be dynamic: into blocks, in blocks and in the usual order again.
 // CHECK-LABEL: func.func @open_batch
 // CHECK:         [[R:%.+]] = relex.reshape %x shape = [-1, 2, 32, 5, 5] : (tensor<?x64x5x5xf32>) -> tensor<?x2x32x5x5xf32>
 // CHECK-NEXT:    [[B:%.+]] = relex.permute_dims [[R]] axes = [0, 1, 3, 4, 2]

@@ -83,7 +83,7 @@ tir.prim_func @long_rows(%X: memref<64x10000xf32>) outs(%Y: memref<64x10000xf32>
   }
 }
 
-// What one iteration hands on to the next.
+// Values carried from one iteration to the next.
 // CHECK-LABEL: tir.prim_func @running_sum(
 // CHECK-NEXT:    %S = tir.alloc_buffer : memref<1xf32>
 // CHECK-NEXT:    %c0

@@ -59,7 +59,7 @@ func.func @order(%x: tensor<2x2xf32>, %b: tensor<2xf32>) -> tensor<2x2xf32> {
   func.return %5 : tensor<2x2xf32>
 }
 
-// A size that is not known equals the one that it meets.
+// A size that is not known equals the one that it is added to.
 // CHECK-LABEL: func.func @sizes_that_meet(
 // CHECK-NEXT:    relex.call @fused_dense_add7
 // CHECK-NEXT:    func.return

@@ -34,7 +34,7 @@ tir.prim_func private @relu(%x: memref<2x3xf32>) outs(%y: memref<2x3xf32>) attri
 
 // -----
 
-// A product with two users is computed once: they meet again,
+// A product with two users is computed once: its users join again,
 // CHECK-LABEL: func.func @two_users_that_meet(
 // CHECK-NEXT:    %0 = relex.call @fused_dense_relu_exp_add(%x)
 // CHECK-NEXT:    func.return %0
@@ -143,7 +143,7 @@ func.func @impure_neighbours(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   func.return %1 : tensor<2x2xf32>
 }
 
-// Each dataflow block is a graph of its own; what it uses from outside are arguments.
+// Each dataflow block is a separate graph; what it uses from outside are arguments.
 // CHECK-LABEL: func.func @dataflow_blocks(
 // CHECK-NEXT:    %0 = relex.call_tir @exp(%x)
 // CHECK-NEXT:    %1 = relex.dataflow
@@ -158,7 +158,7 @@ func.func @dataflow_blocks(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   func.return %1 : tensor<2x2xf32>
 }
 
-// A group that was made before takes in its users, under a name of its own; it stays for those that still call it.
+// A group that was made before takes in its users, under a new name; it stays for functions that still call it.
 // CHECK-LABEL: func.func @custom_groups(
 // CHECK-NEXT:    %0 = relex.call @fused_dense_add_relu(%x, %w)
 // CHECK-NEXT:    %1 = relex.call @mine(%x, %w)

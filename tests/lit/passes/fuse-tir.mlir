@@ -126,7 +126,7 @@ tir.prim_func private @step(%X: memref<f32>) outs(%Y: memref<f32>) attributes {t
 
 // -----
 
-// Sizes of local buffers are computed in the loop function, those of results by the callers.
+// Sizes of local buffers are computed in the loop function, sizes of results by the callers.
 // CHECK-LABEL: func.func @dynamic_sizes(
 // CHECK-NEXT:    %[[C0:.+]] = arith.constant 0 : index
 // CHECK-NEXT:    %[[N:.+]] = tensor.dim %x, %[[C0]]
@@ -198,8 +198,8 @@ func.func private @calls_itself(%x: tensor<4xf32>) -> tensor<4xf32> attributes {
 
 // -----
 
-// Equal private groups become one function, that of the first; a group that differs stays another one, and so does one
-// that others may call.
+// Equal private groups become one function, the function of the first; a group that differs stays another one, and so
+// does one that others may call.
 // CHECK-LABEL: func.func @layers(
 // CHECK-NEXT:    %0 = relex.call_tir @layer0(%x)
 // CHECK-NEXT:    %1 = relex.call_tir @layer0(%0)

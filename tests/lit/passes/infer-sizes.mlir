@@ -32,7 +32,7 @@ func.func @required(%x: tensor<?x3xf32>) -> (tensor<?x?xf32>, tensor<?x2xf32>, t
   func.return %xx, %r, %m : tensor<?x?xf32>, tensor<?x2xf32>, tensor<3xf32>
 }
 
-// Requirements of a function become those of its callers. Shapes may be computed.
+// Requirements of a function become requirements of its callers. Shapes may be computed.
 // CHECK-LABEL: func.func private @callee
 // CHECK-SAME: (%a: tensor<?xf32> {relex.dims = ["a_d0"]}, %b: tensor<?xf32> {relex.dims = ["2 * a_d0"]}) -> (tensor<?xf32> {relex.dims = ["3 * a_d0"]})
 func.func private @callee(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
@@ -55,7 +55,7 @@ func.func @caller(%p: tensor<?xf32>, %q: tensor<?xf32>, %v: tensor<?xf32>) -> te
   func.return %t : tensor<?xf32>
 }
 
-// An open size that must be 1 does not broadcast: it equals what it meets, as everywhere else.
+// A dynamic size that must be 1 does not broadcast: it equals the other size, as everywhere else.
 // CHECK-LABEL: func.func @open_one
 // CHECK-SAME: %u: tensor<?xf32> {relex.dims = ["1"]}, %y: tensor<?x?xf32> {relex.dims = ["y_d0", "1"]}) -> (tensor<2xf32>, tensor<?x?xf32> {relex.dims = ["y_d0", "1"]})
 func.func @open_one(%x: tensor<2xf32>, %i: tensor<1xi64>, %u: tensor<?xf32>, %y: tensor<?x?xf32>) -> (tensor<2xf32>, tensor<?x?xf32>) {
@@ -94,7 +94,7 @@ func.func @open_one(%x: tensor<?xf32> {relex.dims = ["1"]}, %y: tensor<5xf32>) -
 
 func.func @unknown(%x: tensor<?xf32>, %i: tensor<1xi64>) -> tensor<?xf32> {
   %n = "test.op"() : () -> index
-  // expected-error@+1 {{'relex.alloc_tensor' op expected sizes that follow from those of the arguments, found %n}}
+  // expected-error@+1 {{'relex.alloc_tensor' op expected sizes that follow from the sizes of the arguments, found %n}}
   %y = relex.alloc_tensor sizes(%n) : tensor<?xf32>
   func.return %y : tensor<?xf32>
 }

@@ -159,7 +159,7 @@ tir.prim_func @padded(%X: memref<4xf32>) outs(%Y: memref<6xf32>) attributes {tir
 
 // -----
 
-// A number that is the same for all elements moves the place, as in a concatenation of open sizes.
+// A number that is the same for all elements moves the place, as in a concatenation of dynamic sizes.
 // CHECK-LABEL: tir.prim_func @after_others(
 // CHECK-NOT:     @T
 // CHECK:         scf.if
@@ -442,7 +442,7 @@ tir.prim_func @in_place(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {
 
 // -----
 
-// A block that fills a part of a buffer stays; one that steps through it in a way of its own goes.
+// A block that fills a part of a buffer stays; one that steps through it in a different way goes.
 // CHECK-LABEL: tir.prim_func @partly(
 // CHECK:         tir.block @T
 // CHECK-NOT:     tir.block @U
@@ -521,7 +521,7 @@ tir.prim_func @empty() {
 
 // -----
 
-// A constant that stands in the loops of a block goes with it.
+// A constant inside the loops of a block goes with it.
 // CHECK-LABEL: tir.prim_func @constant_in_a_loop(
 // CHECK-NEXT:    tir.for %i in (4) {
 // CHECK-NEXT:      tir.block @Y (%v: spatial<4> = %i) {

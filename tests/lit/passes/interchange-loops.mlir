@@ -25,7 +25,7 @@ tir.prim_func @conv(%X: memref<2x4x10xf32>, %W: memref<3x4x5xf32>) outs(%Y: memr
 
 // -----
 
-// Elementwise; a dimension of one fixed index has no loop. Loops of open sizes.
+// Elementwise; a dimension of one fixed index has no loop. Loops of dynamic sizes.
 // CHECK-LABEL: @transposed
 // CHECK:         tir.for %i, %j in (%n, 4) {
 // CHECK:           tir.block @Y

@@ -23,7 +23,7 @@ func.func @chain(%x: tensor<1x8x16x16xf32>, %w: tensor<8x8x1x1xf32>, %b: tensor<
   func.return %4 : tensor<1x8x8x8xf32>
 }
 
-// As many rows as half of the second-level cache holds; the number of images may be open.
+// As many rows as half of the second-level cache holds; the number of images may be dynamic.
 // CHECK-LABEL: func.func @blocks
 // CHECK:         %[[N:.+]] = tensor.dim %x
 // CHECK:         tensor.expand_shape {{.*}} output_shape [%[[N]], 16, 7, 448, 16] {{.*}} into tensor<?x16x7x448x16xf32>

@@ -1,7 +1,7 @@
 // RUN: relex-opt %s -p localize-sizes --split-input-file | filecheck %s
 // RUN: relex-opt %s -p localize-sizes,localize-sizes --split-input-file | filecheck %s
 
-// Sizes of an activation are those of the input it was computed from.
+// Sizes of an activation are the sizes of the input it was computed from.
 // CHECK-LABEL: func.func @heads(
 // CHECK:         relex.reshape %y shape = [-1, -1, 4, 2] sizes = ["d0", "d1"] : (tensor<?x?x8xf32>) -> tensor<?x?x4x2xf32>
 // CHECK:         relex.reshape %t shape = [-1, -1, 8] sizes = ["d0", "d1"] : (tensor<?x?x4x2xf32>) -> tensor<?x?x8xf32>

@@ -1,4 +1,4 @@
-// Products of what another product computed, such as those of attention.
+// Products of what another product computed, such as in attention.
 
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},merge-loops,compact-buffers" | filecheck %s
 // RUN: relex-opt %s -p "merge-loops,compact-buffers" | filecheck %s --check-prefix=ANY

@@ -227,7 +227,7 @@ tir.prim_func @in_place(%X: memref<4xf32>) outs(%T: memref<4xf32>, %Y: memref<4x
 
 // -----
 
-// Products are left to a schedule: the second stays apart, and the first is not taken apart for rows.
+// Products are left to a schedule: the second stays apart, and the first is not split for rows.
 // CHECK-LABEL: tir.prim_func @products(
 // CHECK:         tir.for %i, %j, %k in (3, 3, 3) {
 // CHECK:         tir.for %i_1, %j_1, %k_1 in (3, 3, 3) {

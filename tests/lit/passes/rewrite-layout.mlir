@@ -78,7 +78,7 @@ tir.prim_func private @use(%x: memref<1xi32>, %w: memref<3x2xi32>) outs(%y: memr
 
 // -----
 
-// Each call gets a constant of its own; what the function reads elsewhere as well is passed as before.
+// Each call gets its own constant; what the function reads elsewhere as well is passed as before.
 
 // CHECK-LABEL: @two_calls(
 // CHECK-DAG: %[[A:.*]] = relex.constant dense<[1.0, 2.0]>

@@ -1,4 +1,4 @@
-// The seeds' sequence on the perceptron whose dense layers a custom fusor has put into functions of their own: operators
+// The seeds' sequence on the perceptron whose dense layers a custom fusor has put into separate functions: operators
 // to loop functions, then each group to one loop function.
 
 // RUN: relex-opt %s -p legalize-ops -o %t.loops.mlir && filecheck %s --check-prefix=LOOPS --input-file %t.loops.mlir

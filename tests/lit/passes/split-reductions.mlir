@@ -5,7 +5,7 @@
 // Without a target, nothing is known about times.
 // UNKNOWN-NOT: tir.alloc_buffer
 
-// One sum becomes sixteen, each a reduction of its own.
+// One sum becomes sixteen, each a separate reduction.
 // CHECK-LABEL: tir.prim_func @all(
 // CHECK:         %Y_rf = tir.alloc_buffer : memref<16xf32>
 // CHECK-NEXT:    tir.for %k0 @k_0, %k1 @k_1, %l @l in (16, 250, 1000) {

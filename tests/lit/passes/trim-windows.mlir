@@ -3,7 +3,7 @@
 // RUN: relex-opt %s -p trim-windows --check-each -o /dev/null
 // RUN: relex-opt %s -p trim-windows --check-each=proof -o /dev/null
 
-// One tap of nine reads data; the dilation of one tap does not count. The number of images is open.
+// One tap of nine reads data; the dilation of one tap does not count. The number of images is dynamic.
 // CHECK-LABEL: func.func @center
 // CHECK-NEXT:    %w = relex.constant dense<5.0> : tensor<1x1x1x1xf32>
 // CHECK-NEXT:    relex.conv2d %x, %w : (tensor<?x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<?x1x4x4xf32>
@@ -32,8 +32,8 @@ func.func @strides(%x: tensor<1x2x3x2xf64>) -> tensor<1x2x1x1xf64> {
   func.return %0 : tensor<1x2x1x1xf64>
 }
 
-// What stays: a weight from outside, a tap that makes NaN of padding, images of open size, windows that read data with
-// all taps, and those that read nothing but padding.
+// What stays: a weight from outside, a tap that makes NaN of padding, images of dynamic size, windows that read data
+// with all taps, and windows that only read padding.
 // CHECK-LABEL: func.func @others
 // CHECK-COUNT-5: tensor<1x1x3xf32>) ->
 func.func @others(%x: tensor<1x1x2xf32>, %y: tensor<1x1x?xf32>, %v: tensor<1x1x3xf32>)

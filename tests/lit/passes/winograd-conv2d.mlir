@@ -28,7 +28,7 @@ func.func @few_results(%x: tensor<1x8x7x7x16xf32>) -> tensor<1x8x6x6x16xf32> {
   func.return %0 : tensor<1x8x6x6x16xf32>
 }
 
-// Channels come into blocks, and out of them; the number of images is open.
+// Channels come into blocks, and out of them; the number of images is dynamic.
 // CHECK-LABEL: func.func @plain
 // CHECK:         relex.winograd_input_transform {{.*}} padding = [1, 1, 1, 1] : {{.*}} -> tensor<36x?x64xf64>
 // CHECK:         relex.winograd_output_transform {{.*}} size = [24, 20]

@@ -2,7 +2,7 @@
 """Lets the server run a tool as if this process had run it. Links to this file have the names of the tools, and stand
 beside the socket of the server.
 
-Variables that Python reads when it starts, such as PYTHONPATH, are those of the server.
+Variables that Python reads when it starts, such as PYTHONPATH, are the server's.
 """
 
 import marshal

@@ -92,7 +92,7 @@ def run_python() -> None:
 
 
 def _status(tool: Callable[[], Any]) -> Any:
-    """Return the exit status of a tool, which may be that of `sys.exit`."""
+    """Return the exit status of a tool, which may be the status of `sys.exit`."""
     try:
         return tool()
     except SystemExit as e:
@@ -112,7 +112,7 @@ def _end(status: Any) -> NoReturn:
 
 
 def _answer(connection: socket.socket, tools: Mapping[str, Callable[[], Any]]) -> NoReturn:
-    """Run the tool of a request in a process of its own, which may crash, and send its exit status."""
+    """Run the tool of a request in a separate process, which may crash, and send its exit status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     request, streams, _, _ = socket.recv_fds(connection, REQUEST_BYTES, 3)
     arguments, environment, folder = marshal.loads(request)

@@ -37,7 +37,7 @@
 // RUN: not relex-opt %s --load-passes %S/Inputs/my_passes.py --load-passes %t.copy.py 2>&1 | filecheck %s --check-prefix=TWICE
 // TWICE: relex-opt: error: '{{.*}}.copy.py' brings a pass 'my-rename', which is there already
 
-// A file finds the files beside it, and never those of another one. A module is executed once.
+// A file finds the files beside it, and never files beside another one. A module is executed once.
 // RUN: rm -rf %t && mkdir -p %t/a %t/b/package && cp %S/Inputs/my_passes.py %t/a && cp %S/Inputs/my_passes.py %t/b/package
 // RUN: echo 'PREFIX = "a_"' > %t/a/names.py && echo 'PREFIX = "b_"' > %t/b/package/names.py && touch %t/b/package/__init__.py
 // RUN: echo 'PREFIX = "c_"' > %t/names.py

@@ -1,4 +1,4 @@
-// The sizes of the arguments decide those of the results, at every level.
+// The sizes of the arguments decide the sizes of the results, at every level.
 // RUN: python -c "import numpy as np; np.save('%t.2.npy', np.float32([[1, 2, 3], [4, 5, 6]])); np.save('%t.0.npy', np.zeros((0, 3), np.float32)); np.savez('%t.p.npz', b=np.float32([1, 0, -1]))"
 // RUN: relex-run %s --params %t.p.npz --input %t.2.npy | filecheck %s --check-prefix=TWO
 // RUN: relex-run %s --params %t.p.npz --input %t.2.npy --level core --checked | filecheck %s --check-prefix=TWO

@@ -23,7 +23,7 @@ from relex.tools.campaign.subject import Case, Skip, Subject
 
 
 class SchedulesSubject(Subject):
-    """Random steps on a loop function, that of an operator, of a fused group, or a random one: applied from text, they
+    """Random steps on a loop function, of an operator, of a fused group, or a random one: applied from text, they
     leave what it computes, and so does the rest of the compilation."""
 
     name = "schedules"

@@ -1,4 +1,4 @@
-"""Operators, and whole programs, compute what they do in wider precision, up to the rounding of their own."""
+"""Operators, and whole programs, compute what they do in wider precision, up to their own rounding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Arrays = Mapping[SSAValue, "Array"]
 
 
 class WiderSubject(Subject):
-    """Random programs beside formulas of their own in wider precision, whose numbers carry error bounds: each operator
+    """Random programs beside separate formulas in wider precision, whose numbers carry error bounds: each operator
     as it is interpreted, from its own operands, and what compiled code makes of all of them."""
 
     name = "wider"

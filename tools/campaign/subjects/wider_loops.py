@@ -24,12 +24,12 @@ from relex.tools.campaign.comparing import skip_unused_sizes
 from relex.tools.campaign.subject import Case, Subject, count
 
 OF_OPERATORS = 0.7
-"""The probability that loops are those of operators."""
+"""The probability that loops are the loops of operators."""
 
 
 class WiderLoopsSubject(Subject):
-    """Loop functions, random ones and those of operators, beside formulas of their ops in wider precision: each op of
-    `arith` and `math` as it is interpreted, on its own operands."""
+    """Loop functions, random ones and the loops of operators, beside formulas of their ops in wider precision: each op
+    of `arith` and `math` as it is interpreted, on its own operands."""
 
     name = "wider-loops"
 

@@ -63,7 +63,7 @@ function graph(step, now) {
   const controls = [["−", "smaller", () => scale((zoom || 1) / 1.25)], ["+", "larger", () => scale((zoom || 1) * 1.25)], ["1:1", "the size of the text", () => scale(1)], ["whole", "all of it in the window, in columns", whole]];
   return [...choose(names, name),
     element("p", { className: "controls" }, ...controls.map(([text, title, onclick]) => element("button", { title, onclick }, text)),
-      element("span", { className: "note" }, ` ${plural(drawing.boxes.filter((b) => b.kind !== "argument").length, "operator")}${data.profile ? "; the bar in a box compares its time with that of the slowest" : ""}`)),
+      element("span", { className: "note" }, ` ${plural(drawing.boxes.filter((b) => b.kind !== "argument").length, "operator")}${data.profile ? "; the bar in a box compares its time with the time of the slowest" : ""}`)),
     frame];
 }
 

@@ -19,7 +19,8 @@ func.func @given(%b_7: tensor<?xf32> {relex.dims = ["n"], relex.name = "bias"}) 
 tir.prim_func @loops(%X_0: memref<4xf32>, %n: index) outs(%Y_0: memref<4xf32>) {
 }
 
-// Nobody outside knows those of private functions: their names are those of values, like those that passes make.
+// Nobody outside knows the arguments of private functions: they are named like values, also like values that passes
+// make.
 // CHECK-LABEL: tir.prim_func private @inner
 // CHECK-SAME: (%X: memref<4xf32>, %X_1: memref<4xf32>) outs(%Y: memref<4xf32>)
 tir.prim_func private @inner(%X: memref<4xf32>, %X_1: memref<4xf32>) outs(%Y_0: memref<4xf32>) {

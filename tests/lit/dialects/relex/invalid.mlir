@@ -591,7 +591,7 @@ func.func @call_impure(%x: tensor<4xf32>) {
 func.func @dataflow_writes(%x: tensor<4xf32>) {
   relex.dataflow {
     relex.call_dps_packed "env.log"(%x) {side_effects} : (tensor<4xf32>) -> ()
-//  ^ error: 'relex.call_dps_packed' op expected to be pure, as it stands in 'relex.dataflow', but it reads memory and writes memory
+//  ^ error: 'relex.call_dps_packed' op expected to be pure inside 'relex.dataflow', but it reads memory and writes memory
     relex.output
   }
   func.return
@@ -602,7 +602,7 @@ func.func @dataflow_writes(%x: tensor<4xf32>) {
 func.func @dataflow_allocates() {
   relex.dataflow {
     %0 = relex.alloc_tensor : tensor<4xf32>
-//       ^ error: 'relex.alloc_tensor' op expected to be pure, as it stands in 'relex.dataflow', but it allocates memory
+//       ^ error: 'relex.alloc_tensor' op expected to be pure inside 'relex.dataflow', but it allocates memory
     relex.output
   }
   func.return
@@ -614,7 +614,7 @@ func.func private @f()
 func.func @dataflow_calls() {
   relex.dataflow {
     func.call @f() : () -> ()
-//  ^ error: 'func.call' op expected to be pure, as it stands in 'relex.dataflow', but it may have any side effect
+//  ^ error: 'func.call' op expected to be pure inside 'relex.dataflow', but it may have any side effect
     relex.output
   }
   func.return
@@ -626,7 +626,7 @@ func.func @dataflow_nested(%c: i1, %m: memref<f32>) {
   %one = arith.constant 1.0 : f32
   relex.dataflow {
     scf.if %c {
-//  ^ error: 'scf.if' op expected to be pure, as it stands in 'relex.dataflow', but it writes memory
+//  ^ error: 'scf.if' op expected to be pure inside 'relex.dataflow', but it writes memory
       memref.store %one, %m[] : memref<f32>
     }
     relex.output
@@ -856,7 +856,7 @@ func.func @assert_of_many(%c: tensor<2xi1>) {
 func.func @assert_in_dataflow(%c: tensor<i1>) {
   relex.dataflow {
     relex.assert %c, "expected more" : tensor<i1>
-//  ^ error: 'relex.assert' op expected to be pure, as it stands in 'relex.dataflow', but it reads memory and writes memory
+//  ^ error: 'relex.assert' op expected to be pure inside 'relex.dataflow', but it reads memory and writes memory
     relex.output
   }
   func.return

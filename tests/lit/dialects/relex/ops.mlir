@@ -26,7 +26,7 @@ func.func @elementwise(%x: tensor<3x4xf32>, %y: tensor<4xf32>, %s: tensor<f32>) 
   func.return
 }
 
-// A size of 1 broadcasts, also to 0; a size that is known at run time equals what it meets.
+// A size of 1 broadcasts, also to 0; a size that is known at run time equals the other operand's size.
 // CHECK-LABEL: func.func @broadcast
 func.func @broadcast(%a: tensor<1x4xf64>, %b: tensor<0x1xf64>, %c: tensor<?x4xf64>, %d: tensor<?xf64>) {
   // CHECK: (tensor<1x4xf64>, tensor<0x1xf64>) -> tensor<0x4xf64>

@@ -1062,7 +1062,7 @@ tir.prim_func @init_arguments() {
   tir.for %k in (8) {
     tir.block @a (%v: reduce<8> = %k) {
       "tir.init"() ({
-//    ^ error: 'tir.init' op expected no variables; those of the block count
+//    ^ error: 'tir.init' op expected no variables; the block's variables count
       ^bb0(%i: index):
       }) : () -> ()
     }

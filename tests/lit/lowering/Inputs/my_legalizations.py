@@ -1,4 +1,4 @@
-"""A dense layer by a loop function of its own, and a relu that is leaky."""
+"""A dense layer by a separate loop function, and a relu that is leaky."""
 
 from relex.dialects import parse_module
 from relex.dialects.relex import DenseOp, ReluOp

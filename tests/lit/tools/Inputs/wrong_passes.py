@@ -21,7 +21,7 @@ class FoldDifference(RewritePattern):
 
 @dataclass(frozen=True)
 class FoldDifferencesPass(ModulePass):
-    """The difference of a number and itself is zero; but that of NaN or infinity is NaN."""
+    """The difference of a number and itself is zero; but the difference of NaN or infinity is NaN."""
 
     name = "fold-differences"
 
