@@ -642,7 +642,7 @@ def reshape(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] |
 def right_shift(lhs: Operand, rhs: Operand) -> Call:
     """
     The first integer shifted to the right by the second, filled with its sign. A count that is negative, or not below
-    the width of the type, leaves nothing but the sign: 0 or -1.
+    the width of the type, only leaves the sign: 0 or -1.
     """
 
 def round(operand: Operand) -> Call:
@@ -752,7 +752,7 @@ def trunc_divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of integers, rounded towards zero, as in C."""
 
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
-    """The elements of one tensor where a condition is true, those of another where it is false."""
+    """The elements of one tensor where a condition is true, the elements of another where it is false."""
 
 def winograd_input_transform(data: Operand, tile: int = 4, padding: Sequence[int] | None = None) -> Call:
     """

@@ -43,7 +43,7 @@ class Setup:
     """Returns a function that reads a program, which need not be valid."""
     observing: Observing
     check: CheckOptions | None
-    """Those of `--check-each`, if it is given."""
+    """The options of `--check-each`, if it is given."""
     report: ReportFile | None
 
     def as_text(self, module: ModuleOp) -> str:

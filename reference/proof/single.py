@@ -14,7 +14,7 @@ P = 2**BITS - 1
 """The prime."""
 
 FIRST, SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
-"""Odd factors that mix bits, those of MurmurHash3."""
+"""Odd factors that mix bits, from MurmurHash3."""
 
 CONSTANT, SUM = 1 << 61, 1 << 62
 """The bits of a term that say that it is a number, and a sum in any order."""
@@ -54,7 +54,7 @@ def mixed(word: Any, key: Any) -> Any:
 
 
 def _wrapped(word: Any) -> Any:
-    """Return the low 64 bits of words; those of arrays have no others."""
+    """Return the low 64 bits of words; elements of arrays have no others."""
     return word & _WORD if type(word) is int else word
 
 

@@ -98,7 +98,7 @@ class LeftShiftOp(_Shift, neutral=(None, 0)):
 class RightShiftOp(_Shift, neutral=(None, 0)):
     """
     The first integer shifted to the right by the second, filled with its sign. A count that is negative, or not below
-    the width of the type, leaves nothing but the sign: 0 or -1.
+    the width of the type, only leaves the sign: 0 or -1.
     """
 
     def formula(self, f: Functions, x: Element, count: Element) -> Element:

@@ -56,7 +56,7 @@ class GreaterEqualOp(Comparison):
 @irdl_op_definition
 class WhereOp(Movement, Formula):
     """
-    The elements of one tensor where a condition is true, those of another where it is false.
+    The elements of one tensor where a condition is true, the elements of another where it is false.
 
     ```mlir
     %z = relex.where %c, %x, %y : (tensor<3x1xi1>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>

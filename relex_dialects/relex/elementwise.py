@@ -47,7 +47,7 @@ class Elementwise(Operator, ABC):
         idempotent: bool | None = None,
         **options: Any,
     ) -> None:
-        """State the properties of a class, where they differ from those of its base class."""
+        """State the properties of a class, where they differ from the base class."""
         super().__init_subclass__(**options)
         cls.state(ALLOWED=allowed, EXACTNESS=exactness, IDEMPOTENT=idempotent)
 

@@ -40,7 +40,7 @@ class Exactness(Enum):
     NUMBERS = auto()
     """In every number and in the sign of every zero; a NaN may differ in sign and payload."""
     BITS = auto()
-    """In every bit, including those of NaN: elements are moved or compared, or only change their sign."""
+    """In every bit, including the bits of NaN: elements are moved or compared, or only change their sign."""
 
 
 Evaluated = TypeVar("Evaluated", Array, tuple[Array, ...])
@@ -90,12 +90,13 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         """Give the class the name of its op, and its syntax."""
         cls.name = name
         if cls.assembly_format is None and cls.print is Operation.print:
-            # Not an `assembly_format`: xDSL parses those of all operators at once, half of the time to import them.
+            # Not an `assembly_format`: xDSL parses the formats of all operators at once, half of the time to import
+            # them.
             cls.parse, cls.print = _parse, _print
 
     @classmethod
     def state(cls, **constants: object) -> None:
-        """Set constants of the class; None leaves that of the base class."""
+        """Set constants of the class; None leaves the base class's."""
         for name, value in constants.items():
             if value is not None:
                 setattr(cls, name, value)

@@ -94,7 +94,7 @@ class Pool(SlidingWindows, ABC):
 
     @property
     def window_axes(self) -> Shape:
-        """The dimensions of a window, among those of all windows."""
+        """The dimensions of a window, among the dimensions of all windows."""
         return tuple(range(-self.RANK, 0))
 
 
@@ -124,7 +124,7 @@ class MaxPoolWithIndices(SeveralResults, Pool, ABC):
     EXACTNESS: ClassVar = Exactness.NUMBERS
     DOCUMENTATION: ClassVar = """
     The maximum of each window, as `relex.max_pool{rank}d`, and its position in the data, counted in row-major order
-    within the channel: that of the first maximum, or of the first NaN. A window that contains nothing but padding has
+    within the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has
     the position -1.
 
     ```mlir
