@@ -65,13 +65,13 @@ quick-pythons: ## run the fast tests with every Python from 3.11 to 3.14 that is
 	done; test -z "$$failed"
 
 onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases and networks of the package onnx
-	$(BIN)/python tests/onnx/node_suite.py --native
-	$(BIN)/python tests/onnx/networks.py
+	$(BIN)/python extras/onnx/tests/node_suite.py --native
+	$(BIN)/python extras/onnx/tests/networks.py
 
 # How many draws of each version of each operator: `make onnx-schemas SAMPLES=all` takes hours.
 SAMPLES ?= 10
 onnx-schemas: $(STAMPS)/relex $(STAMPS)/test ## compile random models of one node, and compare with the package onnx
-	$(BIN)/python tests/onnx/schemas.py --samples $(SAMPLES) $(if $(filter 10,$(SAMPLES)),--write)
+	$(BIN)/python extras/onnx/tests/schemas.py --samples $(SAMPLES) $(if $(filter 10,$(SAMPLES)),--write)
 
 lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit
@@ -96,7 +96,7 @@ mutants: $(STAMPS)/relex $(STAMPS)/test ## make small mistakes in a copy of the 
 # How many: `make nnsmith MODELS=50 NNSMITH="--seed 1000"`.
 MODELS ?= 500
 nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NNSmith makes, beside ONNX Runtime
-	$(BIN)/python -W ignore tests/onnx/nnsmith_models.py --models $(MODELS) --output build/nnsmith $(NNSMITH)
+	$(BIN)/python -W ignore extras/onnx/tests/nnsmith_models.py --models $(MODELS) --output build/nnsmith $(NNSMITH)
 
 # How many of each operator: `make torch-samples SAMPLES=all`. What was tried is kept, and not tried again.
 SAMPLES ?= 3

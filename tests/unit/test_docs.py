@@ -420,7 +420,7 @@ def test_limits() -> None:
     types: str = page.partition("## Element types")[2].partition("\n\nThere")[0]
     assert {*re.findall(r"`(\w+)`", types)} == {*map(str, ELEMENT_TYPES)}
     assert re.findall(r"for storage only \| (.*) \|", types) == [", ".join(f"`{t}`" for t in SUB_BYTE)]
-    cases = (ROOT / "tests" / "onnx" / "node_suite.txt").read_text().partition("\n\n")[2]
+    cases = (ROOT / "extras" / "onnx" / "tests" / "node_suite.txt").read_text().partition("\n\n")[2]
     listed: list[tuple[str, str]] = re.findall(r"^\[(.*)\]\n((?:test_.*\n)+)", cases, re.MULTILINE)
     groups = {title: names.count("\n") for title, names in listed}
     given, passed = groups["passes with values"], groups["passes"] + groups["passes with values"]

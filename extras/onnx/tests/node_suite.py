@@ -1,9 +1,9 @@
 """The node cases of the package onnx: what relex makes of each, against the checked-in table `node_suite.txt`.
 
-    python tests/onnx/node_suite.py                     # all by the interpreter
-    python tests/onnx/node_suite.py --native            # all compiled
-    python tests/onnx/node_suite.py --only test_conv    # those with this in their names
-    python tests/onnx/node_suite.py --update            # write the table anew
+    python extras/onnx/tests/node_suite.py                     # all by the interpreter
+    python extras/onnx/tests/node_suite.py --native            # all compiled
+    python extras/onnx/tests/node_suite.py --only test_conv    # those with this in their names
+    python extras/onnx/tests/node_suite.py --update            # write the table anew
 
 The table has the names of the cases below the reason that they are refused for, or below `passes`. Some pass only if
 inputs such as a shape are given at import (`values=`): their names stand beside them, below `passes with values`.

@@ -1,21 +1,19 @@
-"""Settings that all tests in Python share: the option `--full`, and what runs without it."""
+"""Settings that all tests in Python share: the option `--full`, what runs without it, and hypothesis."""
 
 from __future__ import annotations
 
+import gc
 import os
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
 import pytest
-
-# pytest puts this folder on the path, where `onnx` and `torch` are no packages.
-sys.path.remove(str(Path(__file__).parent))
+from hypothesis import HealthCheck, find, settings
+from hypothesis import strategies as st
 
 # Tests compare what tools print; those of colors set the variables themselves.
 os.environ.pop("FORCE_COLOR", None)
@@ -27,6 +25,12 @@ os.environ["RELEX_VERIFY"] = "1"
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _caches = TemporaryDirectory(prefix="relex-cache-")
     os.environ["XDG_CACHE_HOME"] = _caches.name
+
+# Compiling takes as long as it takes; a slow machine is no failure. Examples are the same in every run, so that a
+# change is blamed for what it breaks and for nothing else; `--hypothesis-profile=search` draws new ones.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("relex", settings.get_profile("search"), derandomize=True)
+settings.load_profile("relex")
 
 Ids = tuple[str, ...]
 """What the parameters of a case are, one for each parametrization."""
@@ -44,6 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"sampled(diagonals=1, every=1): {description}")
 
 
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector away from what lives until the end, and let it come less often."""
+    # With its first example Hypothesis makes random numbers; it warns if nothing that is collected refers to them.
+    find(st.none(), lambda _: True)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
+
+
 T = TypeVar("T")
 
 
@@ -58,6 +71,17 @@ def numbers_of_a_test(request: pytest.FixtureRequest) -> None:
     """What a test draws from the `RNG` of its file does not depend on the tests that ran before it."""
     if isinstance(rng := getattr(request.module, "RNG", None), np.random.Generator):
         rng.bit_generator.state = np.random.default_rng(crc32(request.node.name.encode())).bit_generator.state
+
+
+@pytest.fixture
+def own_library() -> Iterator[None]:
+    """Forget the library functions that a test registers."""
+    from relex.runtime.library import LIBRARY
+
+    before = dict(LIBRARY)
+    yield
+    LIBRARY.clear()
+    LIBRARY.update(before)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,9 +1,9 @@
 """Operators of the standard beside the package onnx: random models of one node, made from each operator's schema.
 
-    python tests/onnx/schemas.py                          # some draws of each version of each operator
-    python tests/onnx/schemas.py --samples all            # all of them
-    python tests/onnx/schemas.py --only Softmax           # operators with this in their names
-    python tests/onnx/schemas.py --show Softmax-13 7      # one draw
+    python extras/onnx/tests/schemas.py                          # some draws of each version of each operator
+    python extras/onnx/tests/schemas.py --samples all            # all of them
+    python extras/onnx/tests/schemas.py --only Softmax           # operators with this in their names
+    python extras/onnx/tests/schemas.py --show Softmax-13 7      # one draw
 
 `onnx.reference` computes what is expected, or ONNX Runtime where the reference has no result. What becomes of a draw:
 
@@ -53,7 +53,7 @@ from relex.runtime import build
 for _module in Path(__file__).parent.glob("schema_rules_*.py"):
     import_module(_module.stem)
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FINDINGS = ROOT / "build" / "onnx-schemas.jsonl"
 PAGE = ROOT / "docs" / "onnx-operators.md"
 SECONDS = 120.0
@@ -200,7 +200,7 @@ def apart(operator: Operator, numbers: Sequence[int], run: str) -> list[Finding]
 @cache
 def source() -> str:
     """Return a digest of the source, of which findings are a function."""
-    folders = ("relex_dialects", "passes", "lowering", "runtime", "reference", "frontend")
+    folders = ("relex_dialects", "passes", "lowering", "runtime", "reference", "frontend", "extras/onnx/onnx")
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     paths = sorted([*paths, *Path(__file__).parent.glob("schema*.py")])
     return sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:16]

@@ -12,7 +12,7 @@ import pytest
 from relex.tools import relex_opt, relex_run
 
 TOOLS = {"relex-opt": relex_opt.main, "relex-run": relex_run.main}
-PAGE = Path(__file__).parents[2] / "docs" / "onnx.md"
+PAGE = Path(__file__).parents[3] / "docs" / "onnx.md"
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 TEXTS = [text for language, text in BLOCKS if language == "text"]
 CODE: list[str] = [text for language, text in BLOCKS if language == "python"]

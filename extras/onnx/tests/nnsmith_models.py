@@ -1,8 +1,8 @@
 """Models that NNSmith makes at random and PyTorch exports: what relex computes of each, beside ONNX Runtime.
 
-    python tests/onnx/nnsmith_models.py                          # 500 models
-    python tests/onnx/nnsmith_models.py --models 50 --seed 1000  # others
-    python tests/onnx/nnsmith_models.py --replay nnsmith/17.onnx # one that was written before
+    python extras/onnx/tests/nnsmith_models.py                          # 500 models
+    python extras/onnx/tests/nnsmith_models.py --models 50 --seed 1000  # others
+    python extras/onnx/tests/nnsmith_models.py --replay nnsmith/17.onnx # one that was written before
 
 Each model is a function of its seed, and is tried in a process of its own. What becomes of it:
 

@@ -1,7 +1,7 @@
 """The nine networks of the package onnx, with random weights: what relex computes against another implementation.
 
-    python tests/onnx/networks.py                   # all of them
-    python tests/onnx/networks.py squeezenet        # one
+    python extras/onnx/tests/networks.py                   # all of them
+    python extras/onnx/tests/networks.py squeezenet        # one
 
 `benchmarks/models.py` makes the networks. Each is compiled, saved, loaded, and run by `relex-run`; results are compared
 before a final softmax with those of ONNX Runtime if it is installed, else with those of `onnx.reference`. A line for
@@ -31,7 +31,7 @@ from relex.runtime import build, load
 from relex.tools.relex_run import main as relex_run
 
 # First: other packages install a folder of this name, too.
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 models: Any = import_module("benchmarks.models")
 
 TOLERANCE = 1e-4

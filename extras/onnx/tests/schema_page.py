@@ -16,7 +16,7 @@ Each operator of the standard, in each version of its definition from operator s
 `make onnx-schemas` makes them from the operators' schemas, compiles them, and compares what relex computes with what
 `onnx.reference` does, and ONNX Runtime where the reference has no result. Element types are all that a schema allows,
 sizes are 0 to 5, in a quarter of the models dynamic, and two fifths of the data have NaN, infinities, -0.0, the largest
-and the smallest numbers. This page is written by `tests/onnx/schemas.py --write`.
+and the smallest numbers. This page is written by `extras/onnx/tests/schemas.py --write`.
 
 A model is *right* if its results have the same numbers but for rounding, the same element types and shapes. Models that
 nobody has a result for do not count as samples. *Refused* are models that end with an error that gives the reason.
