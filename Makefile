@@ -101,7 +101,7 @@ nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NN
 # How many of each operator: `make torch-samples SAMPLES=all`. What was tried is kept, and not tried again.
 SAMPLES ?= 3
 torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch's own samples of its operators with PyTorch
-	$(BIN)/python -W ignore tests/torch/torch_samples.py --samples $(SAMPLES)
+	$(BIN)/python -W ignore extras/torch/tests/torch_samples.py --samples $(SAMPLES)
 
 lint: $(STAMPS)/dev ## check style and format
 	$(BIN)/ruff check

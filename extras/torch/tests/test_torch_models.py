@@ -18,8 +18,8 @@ from relex.runtime import build
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 
-ROOT = Path(__file__).parents[2]
-MODELS = {file.stem: file for file in sorted((ROOT / "tests" / "torch" / "models").glob("*.py"))}
+ROOT = Path(__file__).parents[3]
+MODELS = {file.stem: file for file in sorted((ROOT / "extras" / "torch" / "tests" / "models").glob("*.py"))}
 TOLERANCE = 1e-5
 COMPILED = (
     "convnext_block",
