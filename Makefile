@@ -14,7 +14,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What `make quick` runs: fast tests that touch every folder of the source. tests/README.md says what belongs here.
 QUICK_UNIT := tiny affine_forms builder_errors errors expected gathers grouping interpreter_checked large_floats \
   layers legalize_overrides native_calls once op_pattern packed_entries passes patterns public_names readme \
-  remove_unused results schedule script_live shared_loops site sizes table te universe wrong_calls wrong_sources
+  remove_unused results schedule shared_loops site sizes table te universe wrong_calls wrong_sources
+QUICK_EXTRAS := script/tests/test_script_live
 QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/rules passes/apply-schedule \
   passes/check-tir passes/fuse-tir passes/infer-sizes passes/rewrite-layout lowering/convert-tir-to-scf \
   lowering/vectorize-loops lowering/llvm/convert-arith-to-llvm lowering/llvm/convert-func-to-llvm \
@@ -26,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-core test-extras test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +36,12 @@ demo: $(STAMPS)/relex ## compile and run the digits classifiers
 	$(BIN)/python examples/digits/demo.py
 	$(BIN)/python examples/lenet/demo.py
 
-test: lit unit ## run all tests
+test: test-core test-extras ## run all tests
+
+test-core: lit unit ## run the tests of the core
+
+test-extras: $(STAMPS)/relex $(STAMPS)/test ## run the tests of extras
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal extras
 
 test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinations of their parameters
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --full
@@ -43,7 +49,7 @@ test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinat
 quick: lint $(STAMPS)/test quick-tests ## check style and run a few fast tests, in less than a minute
 
 quick-tests: $(STAMPS)/relex $(STAMPS)/quick
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py) $(QUICK_EXTRAS:%=extras/%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
 
 # These two run the fast tests in environments of their own, which have only the packages that those tests need.
@@ -76,8 +82,8 @@ onnx-schemas: $(STAMPS)/relex $(STAMPS)/test ## compile random models of one nod
 lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit
 
-unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal
+unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests of the core
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal tests
 
 # Which functions: `make accuracy FUNCTIONS="exp power"`; else all, and docs/operators.md is written anew.
 accuracy: $(STAMPS)/relex $(STAMPS)/test ## measure how exact functions of floats are, in some minutes

@@ -254,7 +254,7 @@ class RelexOptMain(xDSLOptMain):
 
     def _fuzz(self) -> None:
         """Try one pass on many programs. Without an input file they are all generated."""
-        from relex.tools.fuzzing import FuzzOptions, FuzzPass
+        from relex.tools.campaign.fuzz_pass import FuzzOptions, FuzzPass
 
         specs = parse_passes(self.args.fuzz_pass)
         if len(specs) != 1 or self.pipeline.passes:

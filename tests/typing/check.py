@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 SCRIPTS = [
-    *(ROOT / "tests" / folder for folder in ("script", "errors")),
+    ROOT / "tests" / "errors",
+    ROOT / "extras" / "script" / "tests" / "script",
     ROOT / "extras" / "torch" / "tests" / "models",
     ROOT / "examples" / "seeds",
 ]

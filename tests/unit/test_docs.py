@@ -86,7 +86,7 @@ def test_schedules_in_python(tmp_path: Path) -> None:
     (program,) = re.findall(r"in `sums.mlir`:\n\n^```mlir\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "sums.mlir").write_text(program)
     ((command, shown),) = re.findall(r"^`(relex-tune [^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    run = run_python("-m", "relex.tools.relex_tune", *command.split()[1:], cwd=tmp_path)
+    run = run_python("-m", "relex.tools.tuning.relex_tune", *command.split()[1:], cwd=tmp_path)
     assert_shows(shown, run.stdout)
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 3

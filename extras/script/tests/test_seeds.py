@@ -23,7 +23,7 @@ from relex.frontend.tvm import relax, tvm
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.relex_pipeline import RelexPipelinePass
 
-SEEDS = Path(__file__).parents[2] / "examples" / "seeds"
+SEEDS = Path(__file__).parents[3] / "examples" / "seeds"
 IMPORT = "from relex.frontend.tvm import tvm, relax, I, R, T"
 
 

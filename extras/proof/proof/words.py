@@ -1,8 +1,8 @@
 """
 Parts of words, such as the bytes that `tir.dot4` multiplies: each has one term, however it is cut out.
 
-That of bits `start` up to `start + n` is `trunci(shrui(word, start))`. `tests/unit/test_proof_identities.py` shows for
-all integers of 16 bits that what is simplified to it has the same value.
+That of bits `start` up to `start + n` is `trunci(shrui(word, start))`. For all integers of 16 bits,
+`extras/proof/tests/test_proof_identities.py` shows that what is simplified to it has the same value.
 """
 
 from __future__ import annotations

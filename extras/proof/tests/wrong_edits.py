@@ -1,8 +1,8 @@
 """
 Small wrong edits of what passes return: operands swapped, a predicate or a constant off by one, a store lost.
 
-`python tests/unit/wrong_edits.py` makes each of them, one at a time, after each pass of the default compilation of a
-small program, and counts how many a proof refutes. `--every 10` makes only some.
+`python extras/proof/tests/wrong_edits.py` makes each of them, one at a time, after each pass of the default compilation
+of a small program, and counts how many a proof refutes. `--every 10` makes only some.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def test_a_pass_that_changes_nothing_is_not_tested() -> None:
 
 
 def test_the_tool_says_so_by_its_status(capsys: pytest.CaptureFixture[str]) -> None:
-    passes = Path(__file__).parents[1] / "lit/tools/Inputs/no_change.py"
+    passes = Path(__file__).parents[3] / "tests" / "lit/tools/Inputs/no_change.py"
     arguments = ["--load-passes", str(passes), "--fuzz-pass", "no-change", "--fuzz", "programs:5"]
     assert relex_opt.main(arguments) == 2
     assert "pass 'no-change' was not tested" in capsys.readouterr().err

@@ -2,8 +2,8 @@
 Maxima and minima of floats that are computed on integers of the same order, as `order_as_integers` schedules them.
 
 The integer of a float is its bits with all but the sign inverted if the sign is set, shifted so that NaNs of both signs
-come last: after all others for a maximum, before them for a minimum. `tests/unit/test_proof_identities.py` shows for
-all floats of 16 bits that this order is that of `arith.maximumf` and `arith.minimumf`.
+come last: after all others for a maximum, before them for a minimum. `extras/proof/tests/test_proof_identities.py`
+shows for all floats of 16 bits that this order is that of `arith.maximumf` and `arith.minimumf`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ The identities by which terms are simplified: all that a proof knows about arith
 `terms.COMMUTATIVE`.
 
 Each holds for every number of every type that it is for, NaN, infinities and zeros of both signs included; all NaNs are
-equal. `tests/unit/test_proof_identities.py` shows it for all numbers of 8 and 16 bits.
+equal. `extras/proof/tests/test_proof_identities.py` shows it for all numbers of 8 and 16 bits.
 """
 
 from __future__ import annotations

@@ -25,11 +25,11 @@ from relex.reference.fuzzing.graphs import OPERATORS
 from relex.reference.wider.formulas import FORMULAS
 from relex.reference.wider.graphs import Verdict, judge, known_array, known_results
 from relex.reference.wider.numbers import Reals, format_of, round_to
+from relex.tools.campaign.relex_fuzz import main
 from relex.tools.campaign.state import State
 from relex.tools.campaign.subject import Case, counting
 from relex.tools.campaign.subjects import wider
 from relex.tools.campaign.trial import Outcome, try_case, try_number
-from relex.tools.relex_fuzz import main
 
 RNG = np.random.default_rng(0)
 

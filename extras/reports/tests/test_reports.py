@@ -319,7 +319,7 @@ def test_memory_of_dynamic_sizes():
     assert {buffer.bytes % 1024 for buffer in plan.buffers} == {0}
 
 
-WRONG_PASSES = Path(__file__).parent.parent / "lit" / "tools" / "Inputs" / "wrong_passes.py"
+WRONG_PASSES = Path(__file__).parents[3] / "tests" / "lit" / "tools" / "Inputs" / "wrong_passes.py"
 
 
 def test_a_pass_that_changes_results_is_marked(tmp_path: Path, capfd: pytest.CaptureFixture[str]):

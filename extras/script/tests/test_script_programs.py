@@ -19,7 +19,7 @@ from relex.runtime import build
 from relex.runtime.library import LIBRARY
 from relex.tools.relex_run import main as relex_run
 
-FOLDER = Path(__file__).parents[1] / "script"
+FOLDER = Path(__file__).with_name("script")
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1, 784)).astype(np.float32)

@@ -19,11 +19,11 @@ from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass, ApplyTuningPass
 from relex.runtime import build
 from relex.tools.relex_run import main as relex_run
-from relex.tools.relex_tune import main
 from relex.tools.tuning import tuner
 from relex.tools.tuning.candidates import Candidate, candidates
 from relex.tools.tuning.harness import Harness
 from relex.tools.tuning.record import Record
+from relex.tools.tuning.relex_tune import main
 from relex.tools.tuning.tuner import loop_functions
 
 PROGRAM = """

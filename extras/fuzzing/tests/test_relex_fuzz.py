@@ -29,6 +29,7 @@ from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import STRUCTURES
 from relex.tools.campaign import workers
 from relex.tools.campaign.comparing import difference_after, read_back
+from relex.tools.campaign.relex_fuzz import main
 from relex.tools.campaign.state import FILE, State
 from relex.tools.campaign.subject import Case, Skip, Subject
 from relex.tools.campaign.subjects.equivalents import equivalent
@@ -36,7 +37,6 @@ from relex.tools.campaign.subjects.schedules import random_steps
 from relex.tools.campaign.table import SUBJECTS
 from relex.tools.campaign.trial import Outcome, try_case, try_number
 from relex.tools.campaign.workers import Setting, outcomes
-from relex.tools.relex_fuzz import main
 
 PROGRAM = """
 func.func @main(%x: tensor<3x4xf32>, %y: tensor<4xf32>) -> tensor<3x4xf32> {

@@ -71,7 +71,7 @@ class Known(NamedTuple):
     """Whether no results depend on the C library."""
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 EXACT = functions_of("ceil fabs floor fma fmax fmin fmod ldexp nearbyint rint round sqrt trunc".split())
 """Functions of the C library that give the same bits everywhere."""

@@ -1,8 +1,8 @@
 """
-How much of the default compilation is proved: `python tests/unit/proof_share.py SET...` compiles programs with proofs,
-and prints a table of the passes. The sets are `operators` (the cases of `operator_cases`), `examples` (the programs of
-`examples` and `docs`), `fuzzed:1000` (random programs of `relex-fuzz`; `--seed` draws others), and files. `--why` adds
-a line for each function that is not proved.
+How much of the default compilation is proved: `proof_share.py SET...` compiles programs with proofs, and prints a table
+of the passes. The sets are `operators` (the cases of `operator_cases`), `examples` (the programs of `examples` and
+`docs`), `fuzzed:1000` (random programs of `relex-fuzz`; `--seed` draws others), and files. `--why` adds a line for each
+function that is not proved. The cases are found with `PYTHONPATH=tests/unit`.
 
 `--record FILE` writes a line for each program when it is done, and takes what the file has already from there, so that
 a long run may be stopped. `--limit 600` gives the proofs of a program ten minutes of a processor's time: what is left
@@ -42,7 +42,7 @@ from relex.reference.proof.proof import prove
 from relex.reference.proof.verdicts import Kind
 from relex.runtime.sources import read_program
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 Case = tuple[str, Callable[[], ModuleOp]]
 """The name of a program, and a function that makes it."""

@@ -23,7 +23,7 @@ from relex.runtime import build, build_object
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "c"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "c"
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
