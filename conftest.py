@@ -7,8 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from tempfile import TemporaryDirectory
-from types import ModuleType
-from typing import TypeVar, cast
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -70,7 +69,8 @@ def some(pytestconfig: pytest.Config) -> Callable[[Iterable[T], int], list[T]]:
 @pytest.fixture(autouse=True)
 def numbers_of_a_test(request: pytest.FixtureRequest) -> None:
     """What a test draws from the `RNG` of its file does not depend on the tests that ran before it."""
-    if isinstance(rng := vars(cast(ModuleType, request.module)).get("RNG"), np.random.Generator):
+    module: object = getattr(request, "module", None)
+    if isinstance(rng := getattr(module, "RNG", None), np.random.Generator):
         rng.bit_generator.state = np.random.default_rng(crc32(request.node.name.encode())).bit_generator.state
 
 

@@ -29,8 +29,8 @@ from relex.tools.reproducer import write_reproducer
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker
     from relex.reference.equivalence.differences import Difference
+    from relex.reference.equivalence.verdicts import Finding
     from relex.reference.proof.certificate import Certificate
-    from relex.reference.proof.verdicts import Finding
 
 
 PROOF = "proof"
@@ -125,8 +125,8 @@ class CheckEach(Instrumentation):
 
     def _certify(self, p: ModulePass, module: ModuleOp) -> None:
         """Report what is not proved, and add a step to the certificate."""
+        from relex.reference.equivalence.verdicts import Finding, Kind, Verdict
         from relex.reference.proof.certificate import Step
-        from relex.reference.proof.verdicts import Finding, Kind, Verdict
 
         findings = self._checker.report.findings[self._found :]
         compared = self._checker.report.compared[self._compared :]

@@ -28,8 +28,7 @@ from relex.tools.observing import Observing
 from relex.tools.pipelines import explaining, flatten
 
 if TYPE_CHECKING:
-    from relex.tools.instrumentation import Instrumentation
-    from relex.tools.reports.file import ReportFile
+    from relex.tools.instrumentation import Instrumentation, ReportOfPasses
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Setup:
     """Returns a function that reads a program, which need not be valid."""
     observing: Observing
     certificates: Certificates
-    report: ReportFile | None
+    report: ReportOfPasses | None
 
     def as_text(self, module: ModuleOp) -> str:
         """Return a program as MLIR text, printed as the arguments ask for."""

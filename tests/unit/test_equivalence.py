@@ -27,8 +27,8 @@ from relex.reference.equivalence import execution
 from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.interface import Interface, function_names, interface_of
 from relex.reference.equivalence.samples import KINDS
+from relex.reference.equivalence.verdicts import Kind
 from relex.reference.interpreter.budget import OutOfSteps, at_most, steps_taken
-from relex.reference.proof.verdicts import Kind
 from relex.runtime import register_func, remove_func
 
 

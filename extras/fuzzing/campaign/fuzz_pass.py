@@ -47,6 +47,11 @@ class FuzzOptions:
         return options
 
 
+def fuzz_pass(p: ModulePass, options: str, context: Context, folder: Path | None, arguments: Sequence[str]) -> FuzzPass:
+    """Return what tries a pass; `options` are the value of `--fuzz`. Raises `ToolError` for wrong ones."""
+    return FuzzPass(p, FuzzOptions.parse(options), context, folder, arguments)
+
+
 @dataclass(frozen=True)
 class FuzzPass:
     """Tries a pass, and writes the program that it gets wrong into a file."""

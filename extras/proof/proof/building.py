@@ -12,7 +12,7 @@ from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.target import Target
 from relex.passes.extension import AnyExtension
 from relex.reference.equivalence.check import Checker, Report
-from relex.reference.proof.verdicts import Kind
+from relex.reference.equivalence.verdicts import Kind
 from relex.runtime.compilation import lower_program
 
 

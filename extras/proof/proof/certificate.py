@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from relex.dialects.errors import RelexError
-from relex.reference.proof.verdicts import Finding, Kind, Verdict
+from relex.reference.equivalence.verdicts import Finding, Kind, Verdict
 
 FORMAT = "relex certificate 1"
 

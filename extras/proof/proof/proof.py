@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,12 +11,13 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
 
 from relex.dialects.arrays import Array
-from relex.reference.equivalence.execution import Runner, Shapes, TooLong
+from relex.reference.equivalence.execution import Shapes, TooLong
 from relex.reference.equivalence.interface import Interface
+from relex.reference.equivalence.proving import DifferentTerms, Rewrite, Side, TermDifference
 from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
 from relex.reference.interpreter.program import Program
 from relex.reference.proof.field import Residues
-from relex.reference.proof.first_difference import FirstDifference, first_difference, in_full, short_text
+from relex.reference.proof.first_difference import first_difference, in_full, short_text
 from relex.reference.proof.identities import identities
 from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
 from relex.reference.proof.order import ExtremeOfIntegers
@@ -31,32 +32,6 @@ STEPS = 2_000_000
 """The number of interpreted steps, and of terms, that a function may take in a proof."""
 
 
-@dataclass(frozen=True)
-class Side:
-    """A function before or after a pass."""
-
-    runner: Runner
-    name: str
-    interface: Interface
-
-
-@dataclass(frozen=True)
-class TermDifference:
-    """An element for which the two sides have different terms."""
-
-    place: str
-    first: FirstDifference
-    in_full: tuple[str, ...]
-    """The lines of a text that has both terms."""
-    elements: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Elements of arguments in the smallest terms, by name and index."""
-    numbers: tuple[Any, ...] = ()
-    """Numbers in the smallest terms."""
-
-    def __str__(self) -> str:
-        return f"{self.place} {self.first}"
-
-
 class TooManySteps(Unproved):
     """A function takes more steps than it may."""
 
@@ -65,16 +40,7 @@ class DifferentResidues(Unproved):
     """The two sides have different residues."""
 
 
-class DifferentTerms(Unproved):
-    """The two sides have different terms."""
-
-    def __init__(self, difference: TermDifference):
-        super().__init__(f"its terms differ: {difference}")
-        self.difference = difference
-
-
 Results = list[tuple[Array, np.dtype[Any]]]
-Rewrite = Callable[[Sequence[Any]], tuple[list[Any], list[Any]]]
 
 LARGE = 20_000
 """The number of elements of all arguments, constants and results of ops from which on residues take the place of

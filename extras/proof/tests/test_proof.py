@@ -31,8 +31,8 @@ from relex.passes.schedule.table import PRIMITIVES
 from relex.reference import FuzzError, check_equivalent, check_pass, fuzz_pass
 from relex.reference.equivalence.check import Report
 from relex.reference.equivalence.differences import NotEquivalentError, explain
+from relex.reference.equivalence.verdicts import Kind
 from relex.reference.fuzzing.sources import Programs
-from relex.reference.proof.verdicts import Kind
 from relex.runtime import build
 
 MLP = """

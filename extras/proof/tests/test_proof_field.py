@@ -15,13 +15,13 @@ from relex.dialects import parse_module
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.reference import check_pass
 from relex.reference.equivalence.differences import NotEquivalentError
+from relex.reference.equivalence.verdicts import Kind
 from relex.reference.proof import proof
 from relex.reference.proof.field import P, Residues
 from relex.reference.proof.heads import head_of
 from relex.reference.proof.identities import identities
 from relex.reference.proof.refinement import Refinement
 from relex.reference.proof.terms import EXACT_PRODUCT, SUM, Head, Terms
-from relex.reference.proof.verdicts import Kind
 
 F32 = np.dtype(np.float32)
 HEADS = [

@@ -9,7 +9,7 @@ from programs import operator_module, operator_of, tensor_of
 from relex.dialects import parse_module
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.reference import check_pass
-from relex.reference.proof.verdicts import Kind
+from relex.reference.equivalence.verdicts import Kind
 
 Case = tuple[str, int]
 

@@ -27,7 +27,7 @@ from relex.dialects.tir import ForOp
 from relex.lowering import RelexPipelinePass
 from relex.passes.base import apply_pass
 from relex.reference.equivalence.check import Checker
-from relex.reference.proof.verdicts import Kind
+from relex.reference.equivalence.verdicts import Kind
 
 PROGRAM = """
 func.func @main(%x: tensor<3x7xf32>, %w: tensor<19x7xf32>, %b: tensor<19xf32>, %y: tensor<3x19xf32>)

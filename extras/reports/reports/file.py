@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from relex.tools.instrumentation import ReportOfPasses
 from relex.tools.reports.compilation import finished
 from relex.tools.reports.recorder import Finding, Recorder
 
 if TYPE_CHECKING:
-    from relex.reference.proof.verdicts import Finding as Verdict
+    from relex.reference.equivalence.verdicts import Finding as Verdict
 
 
-class ReportFile(Recorder):
+class ReportFile(Recorder, ReportOfPasses):
     """Records passes, and writes the report to a file, also if one of them fails."""
 
     def __init__(self, path: str):
@@ -22,11 +23,9 @@ class ReportFile(Recorder):
         self._path = path
 
     def checked(self, verdicts: Iterable[Verdict]) -> None:
-        """Take down what `--check-each` has found out about the last pass."""
         self.found(map(self._finding, verdicts))
 
     def write(self, module: ModuleOp, name: str, text: str) -> None:
-        """Write the report of the module, which was read from a file of this name and text."""
         finished(self, module, name, {name: text}).save(self._path)
 
     def _finding(self, found: Verdict) -> Finding:
