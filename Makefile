@@ -21,6 +21,9 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
   lowering/vectorize-loops lowering/llvm/convert-arith-to-llvm lowering/llvm/convert-func-to-llvm \
   tools/verify-diagnostics
 
+# The folders of the pytest tests of the core.
+CORE := tests/unit tests/mutants tests/replays
+
 # Tests start hundreds of processes; each would compile the source again where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -83,7 +86,7 @@ lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit
 
 unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests of the core
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal tests
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(CORE)
 
 # Which functions: `make accuracy FUNCTIONS="exp power"`; else all, and docs/operators.md is written anew.
 accuracy: $(STAMPS)/relex $(STAMPS)/test ## measure how exact functions of floats are, in some minutes
