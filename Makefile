@@ -14,11 +14,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What `make quick` runs: fast tests that touch every folder of the source. tests/README.md says what belongs here.
 QUICK_UNIT := tiny affine_forms builder_errors errors expected gathers grouping interpreter_checked large_floats \
   layers legalize_overrides native_calls once op_pattern packed_entries passes patterns public_names readme \
-  remove_unused results schedule script_live shared_loops site sizes table te universe wrong_calls wrong_sources
+  remove_unused results schedule shared_loops site sizes table te universe wrong_calls wrong_sources
+QUICK_EXTRAS := script/tests/test_script_live
 QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/rules passes/apply-schedule \
   passes/check-tir passes/fuse-tir passes/infer-sizes passes/rewrite-layout lowering/convert-tir-to-scf \
   lowering/vectorize-loops lowering/llvm/convert-arith-to-llvm lowering/llvm/convert-func-to-llvm \
   tools/verify-diagnostics
+
+# The folders of the pytest tests of the core.
+CORE := tests/unit tests/mutants tests/replays
 
 # Tests start hundreds of processes; each would compile the source again where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -26,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-core test-extras test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +39,12 @@ demo: $(STAMPS)/relex ## compile and run the digits classifiers
 	$(BIN)/python examples/digits/demo.py
 	$(BIN)/python examples/lenet/demo.py
 
-test: lit unit ## run all tests
+test: test-core test-extras ## run all tests
+
+test-core: lit unit ## run the tests of the core
+
+test-extras: $(STAMPS)/relex $(STAMPS)/test ## run the tests of extras
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal extras
 
 test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinations of their parameters
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --full
@@ -43,7 +52,7 @@ test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinat
 quick: lint $(STAMPS)/test quick-tests ## check style and run a few fast tests, in less than a minute
 
 quick-tests: $(STAMPS)/relex $(STAMPS)/quick
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py)
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py) $(QUICK_EXTRAS:%=extras/%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
 
 # These two run the fast tests in separate environments, which have only the packages that those tests need.
@@ -65,21 +74,21 @@ quick-pythons: ## run the fast tests with every Python from 3.11 to 3.14 that is
 	done; test -z "$$failed"
 
 onnx-suite: $(STAMPS)/relex $(STAMPS)/test ## compile and run all node cases and networks of the package onnx
-	$(BIN)/python tests/onnx/node_suite.py --native
-	$(BIN)/python tests/onnx/networks.py
+	$(BIN)/python extras/onnx/tests/node_suite.py --native
+	$(BIN)/python extras/onnx/tests/networks.py
 
 # How many draws of each operator, in place of those that the page shows: `make onnx-schemas SAMPLES=all` takes hours, and
 # so does `torch-samples`.
 SAMPLES ?=
 DRAWN = $(if $(SAMPLES),--samples $(SAMPLES),--write)
 onnx-schemas: $(STAMPS)/relex $(STAMPS)/test ## compile random models of one node, and compare with the package onnx
-	$(BIN)/python tests/onnx/schemas.py $(DRAWN)
+	$(BIN)/python extras/onnx/tests/schemas.py $(DRAWN)
 
 lit: $(STAMPS)/relex $(STAMPS)/test ## run the FileCheck tests
 	$(BIN)/lit --succinct --verbose tests/lit
 
-unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal
+unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests of the core
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(CORE)
 
 # Which functions: `make accuracy FUNCTIONS="exp power"`; else all, and docs/operators.md is written anew.
 accuracy: $(STAMPS)/relex $(STAMPS)/test ## measure how exact functions of floats are, in some minutes
@@ -98,11 +107,11 @@ mutants: $(STAMPS)/relex $(STAMPS)/test ## make small mistakes in a copy of the 
 # How many: `make nnsmith MODELS=50 NNSMITH="--seed 1000"`.
 MODELS ?= 500
 nnsmith: $(STAMPS)/relex $(STAMPS)/torch $(STAMPS)/nnsmith ## run MODELS that NNSmith makes, beside ONNX Runtime
-	$(BIN)/python -W ignore tests/onnx/nnsmith_models.py --models $(MODELS) --output build/nnsmith $(NNSMITH)
+	$(BIN)/python -W ignore extras/onnx/tests/nnsmith_models.py --models $(MODELS) --output build/nnsmith $(NNSMITH)
 
 # What was tried is kept, and not tried again.
 torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch's own samples of its operators with PyTorch
-	$(BIN)/python -W ignore tests/torch/torch_samples.py $(DRAWN)
+	$(BIN)/python -W ignore extras/torch/tests/torch_samples.py $(DRAWN)
 
 lint: $(STAMPS)/dev ## check style, format and words
 	$(BIN)/ruff check

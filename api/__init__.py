@@ -45,6 +45,6 @@ else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)
 
 if "IPython" in sys.modules or "marimo" in sys.modules:
-    from relex.tools.notebook.kernels import register
+    from relex.extras import find_part
 
-    register()
+    find_part("register-notebook")()

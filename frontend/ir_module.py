@@ -11,6 +11,7 @@ from xdsl.traits import SymbolOpInterface
 from relex.dialects.errors import PassError, expect_module
 from relex.dialects.functions import find_function
 from relex.dialects.symbols import symbol_of
+from relex.extras import find_part
 
 
 class IRModule(ModuleOp):
@@ -50,9 +51,7 @@ class IRModule(ModuleOp):
     def script(self) -> str:
         """Return the module as TVMScript, with long constants left out. Raises `PassError` for a module that scripts
         cannot express, as below the level of loops."""
-        from relex.frontend.script.printer import print_script
-
-        return print_script(self, elide=True)
+        return find_part("print-script")(self, elide=True)
 
     def show(self) -> None:
         """Print the module for reading: as TVMScript, or as MLIR text if scripts cannot express it. `relex.show` always

@@ -1,18 +1,16 @@
-"""Readers of program files, by file suffix. Which ones relex has is said above all layers, in `relex.readers`."""
+"""Readers of program files, by file suffix. Those of extras are listed in `relex.extras`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.table import Table
-from relex.readers import BINARY_READERS as BINARY
-from relex.readers import PROGRAM_READERS
+from relex.extras import imported, parts
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -21,12 +19,12 @@ if TYPE_CHECKING:
 READERS = Table[str, str]("readers of program files")
 """Functions by suffix, as `module:name`; other packages may add theirs."""
 
-READERS.update(PROGRAM_READERS)
+READERS.update({"mlir": "relex.dialects.readers:read_mlir", **parts("readers")})
 
 BINARY_READERS = Table[str, str]("readers of binary program files")
 """The same for files that are no text."""
 
-BINARY_READERS.update(BINARY)
+BINARY_READERS.update(parts("binary readers"))
 
 METADATA = "metadata_"
 """The prefix of the numbers of constants that a text omits: their names in `params`."""
@@ -78,12 +76,12 @@ def known_suffixes() -> list[str]:
 
 def find_reader(suffix: str) -> Reader:
     """Return the reader for a file suffix. Raises `KeyError` if there is none."""
-    return _imported(READERS[suffix])
+    return imported(READERS[suffix])
 
 
 def find_binary_reader(suffix: str) -> BinaryReader:
     """Return the reader for the suffix of a binary file. Raises `KeyError` if there is none."""
-    return _imported(BINARY_READERS[suffix])
+    return imported(BINARY_READERS[suffix])
 
 
 def bytes_of(path: Path) -> bytes:
@@ -119,11 +117,6 @@ def read_bytes(suffix: str, data: bytes, name: str, **options: Any) -> ModuleOp:
         if option not in signature(reader).parameters:
             raise RelexError(f"expected '{name}' without {option}: *.{suffix} files have none")
     return reader(data, name, **options)
-
-
-def _imported(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
 
 
 def read_mlir(

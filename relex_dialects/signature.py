@@ -165,9 +165,9 @@ class Signature:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
 
     def _repr_html_(self) -> str:
-        from relex.tools.notebook.functions import html_of_signature
+        from relex.extras import find_part
 
-        return html_of_signature(self)
+        return find_part("html-of-signature")(self)
 
 
 def unknown_function(name: str, functions: Iterable[str], reasons: Mapping[str, str]) -> UnknownNameError:

@@ -19,6 +19,7 @@ from relex.dialects.schedule import SequenceOp
 from relex.dialects.signature import Signature
 from relex.dialects.table import entered_by_others, is_own
 from relex.dialects.target import Target, set_target
+from relex.extras import find_part
 from relex.lowering.kernels.loop_kernels import NotKnownError
 from relex.lowering.llvm.interface import entry_signatures
 from relex.lowering.llvm.parts import compile_each, compile_parts
@@ -101,10 +102,7 @@ def build(
     origin = _Origin(program.clone() if text is None else program, text, options)
     with showing_source(text), showing_progress():
         if proof:
-            # The reference is built on this package.
-            from relex.reference.proof.building import prove_compilation
-
-            prove_compilation(origin.program, **vars(options))
+            find_part("prove-compilation")(origin.program, **vars(options))
         compiled = _compiled(program, options, cache)
         with doing("Link"):
             return Executable(compiled, origin=origin)
@@ -153,10 +151,7 @@ class _Origin:
         return module
 
     def report(self, profile: Profile | None) -> Page:
-        # The tools are built on this package.
-        from relex.tools.reports.compilation import report_of
-
-        return replace(report_of(self.program, text=self.text, **vars(self.options)), profile=profile)
+        return replace(find_part("report")(self.program, text=self.text, **vars(self.options)), profile=profile)
 
 
 def _compiled(program: ModuleOp, options: _Options, option: CacheOption) -> CompiledProgram:

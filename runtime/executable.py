@@ -151,9 +151,9 @@ class Executable(Mapping[str, "CompiledFunction"]):
         return "\n".join(["<executable>", *(f"  {f.signature}" for f in self._functions.values())])
 
     def _repr_html_(self) -> str:
-        from relex.tools.notebook.functions import html_of_functions
+        from relex.extras import find_part
 
-        return html_of_functions([f.signature for f in self._functions.values()], "executable")
+        return find_part("html-of-functions")([f.signature for f in self._functions.values()], "executable")
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:
@@ -254,9 +254,9 @@ class CompiledFunction:
         return f"<compiled {self.signature}>"
 
     def _repr_html_(self) -> str:
-        from relex.tools.notebook.functions import html_of_signature
+        from relex.extras import find_part
 
-        return html_of_signature(self.signature, "compiled function")
+        return find_part("html-of-signature")(self.signature, "compiled function")
 
 
 class _NativeCalls(CompiledFunction):

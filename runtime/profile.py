@@ -96,9 +96,9 @@ class Profile:
         return "\n".join([head, *table])
 
     def _repr_html_(self) -> str:
-        from relex.tools.notebook.profiles import html_of_profile
+        from relex.extras import find_part
 
-        return html_of_profile(self)
+        return find_part("html-of-profile")(self)
 
 
 class Profiler:

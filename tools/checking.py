@@ -30,7 +30,7 @@ from relex.tools.reproducer import write_reproducer
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker
     from relex.reference.equivalence.differences import Difference
-    from relex.reference.proof.verdicts import Finding
+    from relex.reference.equivalence.verdicts import Finding
 
 
 PROOF = "proof"
@@ -125,7 +125,7 @@ class CheckEach(Instrumentation):
     def finish(self, module: ModuleOp) -> None:
         if not self.options.proof:
             return
-        from relex.reference.proof.verdicts import Kind
+        from relex.reference.equivalence.verdicts import Kind
 
         counts = Counter(found.verdict.kind for found in self._checker.report.findings)
         found = ", ".join(f"{counts[kind]} {kind}" for kind in Kind)
@@ -135,7 +135,7 @@ class CheckEach(Instrumentation):
 
     def _note_findings(self, p: ModulePass) -> None:
         """Report what was found out about a pass, and print what is not proved."""
-        from relex.reference.proof.verdicts import Finding, Kind, Verdict
+        from relex.reference.equivalence.verdicts import Finding, Kind, Verdict
 
         findings = self._checker.report.findings[self._found :]
         compared = self._checker.report.compared[self._compared :]

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import unified_diff
 from functools import partial
 from itertools import islice
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 from xdsl.ir import Operation
 
 from relex.dialects.errors import DTypeError, expect_kind, kind_of
+from relex.extras import find_part
 from relex.tools.arguments import DEFAULT_ELIDE
 from relex.tools.colors import colored, is_colored
 from relex.tools.highlighting import SCRIPT, for_terminal, text_of
-from relex.tools.notebook.kernels import notebook_display
-from relex.tools.notebook.ops import html_of_change, html_of_text
 
 _SIGNS = {"-": "31", "+": "32"}
 """ANSI color codes of the lines of a diff."""
@@ -39,15 +38,15 @@ def show(
     _expect_op(op)
     text = text_of(op, elide)
     if since is None:
-        _print(text, file, color, for_terminal, html_of_text)
+        _print(text, file, color, for_terminal, "html-of-text")
     else:
         _expect_op(since)
-        _print("\n".join(_difference(text_of(since, elide), text)), file, color, _colored_change, html_of_change)
+        _print("\n".join(_difference(text_of(since, elide), text)), file, color, _colored_change, "html-of-change")
 
 
 def show_script(text: str) -> None:
     """Print a script, as `show` prints a module."""
-    _print(text, None, None, partial(for_terminal, language=SCRIPT), partial(html_of_text, language=SCRIPT))
+    _print(text, None, None, partial(for_terminal, language=SCRIPT), "html-of-text", language=SCRIPT)
 
 
 def _print(
@@ -55,10 +54,12 @@ def _print(
     file: TextIO | None,
     color: bool | None,
     for_terminal: Callable[[str], str],
-    for_notebook: Callable[[str], str],
+    for_notebook: str,
+    **options: Any,
 ) -> None:
-    if file is None and color is None and (display := notebook_display()) is not None:
-        display(text, for_notebook(text))
+    """Print a text. `for_notebook` names the part of an extra that makes HTML of it, with these options."""
+    if file is None and color is None and (display := find_part("notebook-display")()) is not None:
+        display(text, find_part(for_notebook)(text, **options))
         return
     out = file or sys.stdout
     print(for_terminal(text) if (is_colored(out) if color is None else color) else text, file=out)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from relex.dialects.errors import describe
+from relex.dialects.errors import Diagnostic, describe
 from relex.passes.activity import doing, watched_by
 from relex.passes.base import steps_of
 from relex.tools.diagnostics import make_folder, write_bytes
+
+if TYPE_CHECKING:
+    from relex.reference.equivalence.verdicts import Finding
 
 AsText = Callable[[ModuleOp], str]
 """Prints a module."""
@@ -42,6 +47,26 @@ class Instrumentation:
 
     def finish(self, module: ModuleOp) -> None:
         """Called after all passes have run."""
+
+
+class ReportOfPasses(Instrumentation, ABC):
+    """What the tools ask of the report that `--html` writes."""
+
+    @abstractmethod
+    def remark(self, diagnostic: Diagnostic) -> None:
+        """Take down what a pass says about an op."""
+
+    @abstractmethod
+    def checked(self, verdicts: Iterable[Finding]) -> None:
+        """Take down what `--check-each` has found out about the last pass."""
+
+    @abstractmethod
+    def stopped(self, error: Exception) -> None:
+        """Take down why no pass runs any more."""
+
+    @abstractmethod
+    def write(self, module: ModuleOp, name: str, text: str) -> None:
+        """Write the report of the module, which was read from a file of this name and text."""
 
 
 @dataclass(frozen=True)

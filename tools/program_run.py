@@ -28,8 +28,7 @@ from relex.tools.pipelines import explaining, flatten
 
 if TYPE_CHECKING:
     from relex.tools.checking import CheckOptions
-    from relex.tools.instrumentation import Instrumentation
-    from relex.tools.reports.file import ReportFile
+    from relex.tools.instrumentation import Instrumentation, ReportOfPasses
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Setup:
     observing: Observing
     check: CheckOptions | None
     """The options of `--check-each`, if it is given."""
-    report: ReportFile | None
+    report: ReportOfPasses | None
 
     def as_text(self, module: ModuleOp) -> str:
         """Return a program as MLIR text, printed as the arguments ask for."""

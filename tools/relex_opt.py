@@ -32,6 +32,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from relex.dialects.context import LazyContext
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.readers import known_suffixes
+from relex.extras import find_part
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
 from relex.passes.activity import doing
@@ -58,7 +59,7 @@ from relex.tools.version import versions
 
 if TYPE_CHECKING:
     from relex.tools.checking import CheckOptions
-    from relex.tools.reports.file import ReportFile
+    from relex.tools.instrumentation import ReportOfPasses
 
 RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
 """The passes of relex, which take precedence over xDSL's with the same name."""
@@ -162,14 +163,12 @@ class RelexOptMain(xDSLOptMain):
 
         return CheckOptions.parse(self.args.check_each)
 
-    def _make_report(self) -> ReportFile | None:
+    def _make_report(self) -> ReportOfPasses | None:
         if self.args.html is None:
             return None
         if self.args.split_input_file:
             raise ToolError("expected one program for --html; it cannot be used with --split-input-file")
-        from relex.tools.reports.file import ReportFile
-
-        return ReportFile(self.args.html)
+        return find_part("report-file")(self.args.html)
 
     def _read_metadata(self) -> Mapping[str, Any]:
         if self.args.metadata is None:
@@ -257,14 +256,12 @@ class RelexOptMain(xDSLOptMain):
 
     def _fuzz(self) -> None:
         """Try one pass on many programs. Without an input file they are all generated."""
-        from relex.tools.fuzzing import FuzzOptions, FuzzPass
-
         specs = parse_passes(self.args.fuzz_pass)
         if len(specs) != 1 or self.pipeline.passes:
             raise ToolError("expected --fuzz-pass with the name of one pass, and no other passes")
         loaded = [f"--load-passes={path}" for path in self.args.load_passes]
         folder = Path(self.args.dump_dir) if self.args.dump_dir is not None else None
-        fuzz = FuzzPass(self._make_pass(specs[0]), FuzzOptions.parse(self.args.fuzz), self.ctx, folder, loaded)
+        fuzz = find_part("fuzz-pass")(self._make_pass(specs[0]), self.args.fuzz, self.ctx, folder, loaded)
         program, source = None, None
         if self.args.input_file is not None:
             source = self._read_source()

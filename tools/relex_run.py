@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from relex.dialects.errors import CompileError, Diagnostic
 from relex.dialects.readers import is_metadata
+from relex.extras import imported, parts
 from relex.passes.activity import doing
 from relex.passes.progress import showing_progress
 from relex.tools.arguments import normalize
@@ -226,15 +227,14 @@ def pipeline_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def save(module: ModuleOp, args: argparse.Namespace) -> None:
     """Save the compiled program in the format given by the file extension."""
-    from relex.runtime.c.export import OBJECT_SUFFIX, build_object
-
-    suffix = PurePath(args.save).suffix
-    if suffix == OBJECT_SUFFIX:
-        build_object(module, args.save, target=args.target, threads=args.threads, **pipeline_options(args))
+    suffix, writers = PurePath(args.save).suffix, parts("object writers")
+    if suffix in writers:
+        imported(writers[suffix])(module, args.save, target=args.target, threads=args.threads, **pipeline_options(args))
     elif suffix == SAVED:
         compiled(module, args).save(args.save)
     else:
-        raise ToolError(f"expected --save with a file named *{SAVED} or *{OBJECT_SUFFIX}, found '{args.save}'")
+        known = " or ".join(f"*{known}" for known in (SAVED, *writers))
+        raise ToolError(f"expected --save with a file named {known}, found '{args.save}'")
 
 
 def load_saved(args: argparse.Namespace) -> Executable:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from xdsl.dialects import get_all_dialects as get_xdsl_dialects
 from xdsl.targets import get_all_targets as get_xdsl_targets
@@ -19,20 +18,22 @@ from xdsl.transforms import get_all_passes as get_xdsl_passes
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
+from relex.extras import imported, parts
+
 T = TypeVar("T")
 
 TARGETS = {
-    "llvm": ("relex.lowering.llvm.targets", "LlvmTarget"),
-    "asm": ("relex.lowering.llvm.targets", "AsmTarget"),
-    "obj": ("relex.lowering.llvm.targets", "ObjTarget"),
-    "script": ("relex.frontend.script.printer", "ScriptTarget"),
+    "llvm": "relex.lowering.llvm.targets:LlvmTarget",
+    "asm": "relex.lowering.llvm.targets:AsmTarget",
+    "obj": "relex.lowering.llvm.targets:ObjTarget",
+    **parts("targets"),
 }
-"""The modules and classes of targets by name."""
+"""Targets by name, as `module:class`."""
 
 
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
     """Return the targets of `relex-opt -t` by name, each imported on first use."""
-    return {name: partial(_imported, *home) for name, home in TARGETS.items()}
+    return {name: partial(imported, home) for name, home in TARGETS.items()}
 
 
 def get_all_frontends() -> dict[str, Callable[[], type]]:
@@ -46,10 +47,6 @@ def _frontend(suffix: str) -> type:
     from relex.tools.frontends import frontend
 
     return frontend(suffix)
-
-
-def _imported(module: str, name: str) -> Any:
-    return getattr(import_module(module), name)
 
 
 def _without(names: Mapping[str, T], taken: Mapping[str, T]) -> dict[str, T]:

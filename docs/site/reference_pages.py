@@ -18,8 +18,10 @@ from xdsl.passes import ModulePass
 from relex import lowering, passes
 from relex.passes.schedule import Schedule
 from relex.passes.schedule.table import PRIMITIVES
-from relex.tools import relex_fuzz, relex_opt, relex_run, relex_tune
+from relex.tools import relex_opt, relex_run
+from relex.tools.campaign import relex_fuzz
 from relex.tools.pass_help import GROUPS, option_rows, package_of
+from relex.tools.tuning import relex_tune
 
 PASSES: Mapping[str, Callable[[], type[ModulePass]]] = {**passes.PASSES, **lowering.PASSES}
 

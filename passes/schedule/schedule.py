@@ -12,6 +12,7 @@ from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.schedule.loops import LabelLoopsOp
 from relex.dialects.symbols import named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
+from relex.extras import find_part
 from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of, structures_in
 from relex.passes.editing.stated_sizes import state_sizes
 from relex.passes.schedule.arguments import Block, Loop
@@ -47,9 +48,7 @@ class Schedule(Steps):
         return f"<schedule: steps: {steps or 'none'}>"
 
     def _repr_html_(self) -> str:
-        from relex.tools.notebook.ops import html_of_schedule
-
-        return html_of_schedule(self)
+        return find_part("html-of-schedule")(self)
 
     def apply(self, func: str, op: PrimitiveOp) -> Any:
         """Apply a primitive to a function; return the blocks and loops that its function returns, by name. Raises

@@ -28,12 +28,12 @@ from relex.reference.equivalence.differences import Difference, NotEquivalentErr
 from relex.reference.equivalence.directed import find_directed
 from relex.reference.equivalence.execution import Outcome, Runner, TooLong
 from relex.reference.equivalence.interface import NotComparable, find_function, function_names, interface_of
+from relex.reference.equivalence.proving import DifferentTerms, Side, prove
 from relex.reference.equivalence.references import Reference
 from relex.reference.equivalence.samples import Sample
 from relex.reference.equivalence.unchanged import is_unchanged
+from relex.reference.equivalence.verdicts import Finding, Kind, Verdict
 from relex.reference.interpreter.budget import OutOfTime, within
-from relex.reference.proof.proof import DifferentTerms, Side, prove
-from relex.reference.proof.verdicts import Finding, Kind, Verdict
 
 SECONDS = 60.0
 """The processor time that the proofs of a function may take together, unless another is given."""

@@ -16,9 +16,9 @@ from relex.dialects.errors import CompileError, diagnose
 from relex.passes.numerics import Numerics, exact, together
 from relex.reference.equivalence.comparison import Mismatch
 from relex.reference.equivalence.interface import Spec
+from relex.reference.equivalence.proving import TermDifference
 from relex.reference.equivalence.reduction import nonzero, simplify_arguments
 from relex.reference.equivalence.samples import Sample
-from relex.reference.proof.proof import TermDifference
 
 
 @dataclass(frozen=True)

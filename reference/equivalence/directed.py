@@ -14,9 +14,9 @@ from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.call_after import CallAfter
 from relex.reference.equivalence.differences import Difference
 from relex.reference.equivalence.execution import Runner
+from relex.reference.equivalence.proving import TermDifference
 from relex.reference.equivalence.references import Reference
 from relex.reference.interpreter.budget import steps_taken
-from relex.reference.proof.proof import TermDifference
 
 MOST_ELEMENTS, MOST_CALLS, MOST_STEPS = 3, 200, 300_000
 """Limits of a search: the elements of arguments that it changes, the calls that it tries, and the steps that these may

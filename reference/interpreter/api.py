@@ -16,6 +16,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.parser import add_source
 from relex.dialects.signature import Signature, unknown_function
+from relex.extras import find_part
 from relex.lowering.support.signatures import refusals, signatures
 
 # Each of these adds the semantics of its dialect to the table of steps.
@@ -95,9 +96,7 @@ class Interpretation(Mapping[str, "InterpretedFunction"]):
         return "\n".join(["<interpretation>", *(f"  {f.signature}" for f in self._functions.values())])
 
     def _repr_html_(self) -> str:
-        from relex.tools.notebook.functions import html_of_functions
-
-        return html_of_functions([f.signature for f in self._functions.values()], "interpretation")
+        return find_part("html-of-functions")([f.signature for f in self._functions.values()], "interpretation")
 
 
 class InterpretedFunction:
@@ -165,6 +164,4 @@ class InterpretedFunction:
         return f"<interpreted {self.signature}>"
 
     def _repr_html_(self) -> str:
-        from relex.tools.notebook.functions import html_of_signature
-
-        return html_of_signature(self.signature, "interpreted function")
+        return find_part("html-of-signature")(self.signature, "interpreted function")

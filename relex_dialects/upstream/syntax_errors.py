@@ -10,6 +10,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from relex.dialects.errors import tidy
+from relex.dialects.readers import READERS
 from relex.dialects.upstream.lexer import Lexer
 
 AnySpan = Span[str] | Span[bytes]
@@ -68,7 +69,7 @@ def python_notes(text: str) -> tuple[str, ...]:
     """Return notes on text that does not parse, if it is Python."""
     if not _PYTHON.search(text):
         return ()
-    reader = "relex.frontend.script.parse_script"
+    reader = READERS["py"].replace(":", ".")
     return (f"this looks like Python: scripts are read from files named *.py, or by {reader}",)
 
 

@@ -63,7 +63,7 @@ class Campaign:
     def unchecked(self) -> list[str]:
         """Return the tests that noticed a mutant, and were not run without one yet."""
         found = (verdict.by for verdict in self.verdicts if verdict.stage == "tests")
-        return sorted({name for name in found if name.startswith("tests/")} - {*self.sound, *self.unsound})
+        return sorted({name for name in found if name.startswith(("tests/", "extras/"))} - {*self.sound, *self.unsound})
 
     def check(self, unsound: Sequence[str]) -> None:
         """Take back the verdicts of tests that fail without a mutant, and believe the others."""

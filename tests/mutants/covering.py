@@ -119,7 +119,12 @@ class Covering:
 
     @cached_property
     def _unit(self) -> list[Path]:
-        files = [file for folder in ("unit", "onnx") for file in (self.root / "tests" / folder).rglob("test_*.py")]
+        # Where PyTorch is not installed, its tests find nothing.
+        folders = [
+            self.root / "tests" / "unit",
+            *sorted({*self.root.glob("extras/*/tests")} - {self.root / "extras/torch/tests"}),
+        ]
+        files = [file for folder in folders for file in folder.rglob("test_*.py")]
         return sorted(file for file in files if file.stem not in NOT_OF_A_FILE)
 
     @cached_property

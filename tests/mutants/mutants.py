@@ -134,7 +134,7 @@ class Trial:
     def fuzzed(self, mutant: Mutant) -> str | None:
         """Return the message of a generated program that the mutant makes wrong."""
         output = self.folder / "fuzz"
-        words = ("-m", "relex.tools.relex_fuzz", "--output", output)
+        words = ("-m", "relex.tools.campaign.relex_fuzz", "--output", output)
         with self.tree.edited(mutant.file, self.changed(mutant)):
             options = ("--minutes", str(self.minutes), "--jobs", "1", "--seed", str(mutant.number))
             ended = self.tree.python(*words, *options, seconds=60 * self.minutes + self.seconds)

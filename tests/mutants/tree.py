@@ -171,10 +171,10 @@ class Tests:
             found = re.findall(r"^(?:FAIL|TIMEOUT|UNRESOLVED): \S+ :: (\S+)", ended.output, re.MULTILINE)
             return [f"tests/lit/{name}" for name in dict.fromkeys(found)]
         failed = re.findall(FAILED, ended.output, re.MULTILINE)
-        return failed or re.findall(r"File .*(tests/\w+/test_\w+\.py)", ended.output)[:1]
+        return failed or re.findall(r"File .*?((?:extras/\w+/tests|tests/\w+)/test_\w+\.py)", ended.output)[:1]
 
 
-FAILED = r"^(?:FAILED|ERROR) (tests/[^\s:]+(?:::[\w:]+(?:\[.*?\])?)?)(?= - |$)"
+FAILED = r"^(?:FAILED|ERROR) ((?:tests|extras)/[^\s:]+(?:::[\w:]+(?:\[.*?\])?)?)(?= - |$)"
 """How pytest says that a test failed."""
 
 HANGS = 180

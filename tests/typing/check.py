@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 SCRIPTS = [
-    *(ROOT / "tests" / folder for folder in ("script", "errors", "torch/models")),
+    ROOT / "tests" / "errors",
+    ROOT / "extras" / "script" / "tests" / "script",
+    ROOT / "extras" / "torch" / "tests" / "models",
     ROOT / "examples" / "seeds",
 ]
 """Programs in TVMScript: Python by their syntax alone, and models of PyTorch, which need not be installed."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from test_layers import FLOORS, imports
+from test_layers import EXTRAS, FLOORS, imports
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -34,12 +34,16 @@ def code_lines(text: str) -> int:
 
 
 def modules() -> dict[str, Path]:
-    """Return the files of all layers by the names that import them."""
+    """Return the files of all layers and extras by the names that import them."""
     found: dict[str, Path] = {}
     for floor, folder in FLOORS.items():
         for file in sorted((ROOT / folder).rglob("*.py")):
             parts = ("relex", floor, *file.relative_to(ROOT / folder).with_suffix("").parts)
             found[".".join(part for part in parts if part not in ("", "__init__"))] = file
+    for package, folder in EXTRAS.items():
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            parts = (package, *file.relative_to(ROOT / folder).with_suffix("").parts)
+            found[".".join(part for part in parts if part != "__init__")] = file
     return found
 
 

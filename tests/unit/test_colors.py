@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
-from relex.tools import relex_fuzz, relex_opt, relex_run, relex_tune
+from relex.tools import relex_opt, relex_run
+from relex.tools.campaign import relex_fuzz
 from relex.tools.colors import is_colored, style_for
+from relex.tools.tuning import relex_tune
 
 TOOLS = {tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_opt, relex_run, relex_tune)}
 

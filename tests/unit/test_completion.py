@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from started import tools
 
-from relex.tools import relex_fuzz, relex_opt, relex_run, relex_tune
+from relex.tools import relex_opt, relex_run
+from relex.tools.campaign import relex_fuzz
 from relex.tools.completion import SHELLS
+from relex.tools.tuning import relex_tune
 
 TOOLS = {tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_opt, relex_run, relex_tune)}
 ROOT = Path(__file__).parents[2]

@@ -87,7 +87,7 @@ def test_schedules_in_python(tmp_path: Path) -> None:
     (program,) = re.findall(r"in `sums.mlir`:\n\n^```mlir\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "sums.mlir").write_text(program)
     ((command, shown),) = re.findall(r"^`(relex-tune [^`]*)`\n\n^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    run = run_python("-m", "relex.tools.relex_tune", *command.split()[1:], cwd=tmp_path)
+    run = run_python("-m", "relex.tools.tuning.relex_tune", *command.split()[1:], cwd=tmp_path)
     assert_shows(shown, run.stdout)
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 3
@@ -420,7 +420,7 @@ def test_limits() -> None:
     types: str = page.partition("## Element types")[2].partition("\n\nThere")[0]
     assert {*re.findall(r"`(\w+)`", types)} == {*map(str, ELEMENT_TYPES)}
     assert re.findall(r"for storage only \| (.*) \|", types) == [", ".join(f"`{t}`" for t in SUB_BYTE)]
-    cases = (ROOT / "tests" / "onnx" / "node_suite.txt").read_text().partition("\n\n")[2]
+    cases = (ROOT / "extras" / "onnx" / "tests" / "node_suite.txt").read_text().partition("\n\n")[2]
     listed: list[tuple[str, str]] = re.findall(r"^\[(.*)\]\n((?:test_.*\n)+)", cases, re.MULTILINE)
     groups = {title: names.count("\n") for title, names in listed}
     given, passed = groups["passes with values"], groups["passes"] + groups["passes with values"]

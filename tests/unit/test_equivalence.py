@@ -29,8 +29,8 @@ from relex.reference.equivalence.check import flat_steps
 from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.interface import Interface, function_names, interface_of
 from relex.reference.equivalence.samples import KINDS
+from relex.reference.equivalence.verdicts import Kind
 from relex.reference.interpreter.budget import OutOfSteps, OutOfTime, at_most, steps_taken, within
-from relex.reference.proof.verdicts import Kind
 from relex.runtime import register_func, remove_func
 
 

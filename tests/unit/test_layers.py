@@ -2,13 +2,17 @@
 
 import ast
 import gc
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from relex import extras
+from relex.extras import imported as imported_part
 from relex.lazy import import_uncollected
 from relex.lowering import PASSES as LOWERING_PASSES
 from relex.passes import PASSES
@@ -28,7 +32,12 @@ FLOORS = {
     "": "api",
 }
 """Packages of relex and their folders, the lowest floor first; the last one is `relex` itself."""
-GROUND = ["lazy", "readers", "version"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+EXTRAS: dict[str, str] = {
+    package: folder for package, folder in SETTINGS["package-dir"].items() if folder.startswith("extras/")
+}
+"""Packages of extras and their folders."""
+GROUND = ["extras", "lazy", "version"]
 """Modules of `relex` itself that every floor stands on."""
 
 
@@ -69,17 +78,76 @@ def test_lower_floors_do_not_import_upper_ones(floor: str):
     assert wrong == []
 
 
+def _extra_of(name: str) -> str | None:
+    """Return the package of an extra that a module, or a name in one, belongs to."""
+    return next(
+        (package for package in EXTRAS if name == package or name.startswith((f"{package}.", f"{package}:"))), None
+    )
+
+
+def names_of_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The modules that any part of a module imports or names: also functions, and what only type checkers see."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            case ast.ImportFrom():
+                yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            case ast.Constant(value=str(text)) if re.fullmatch(r"relex(\.\w+)+(:\w+)?", text):
+                yield node.lineno, text
+            case _:
+                pass
+
+
+NAMING_EXTRAS = {
+    "api/extras.py": "the list of what extras add to the core",
+    "frontend/__init__.py": "documented name: tvm",
+    "reference/__init__.py": "documented names: fuzz_pass, FuzzReport, FuzzError",
+    "runtime/__init__.py": "documented name: build_object",
+    "tools/certificates.py": "options of relex-opt that read and write what was proved",
+    "tools/checking.py": "certificates",
+}
+"""Files of the core that name extras, and why."""
+
+
+def test_the_core_does_not_import_extras():
+    found: dict[str, list[str]] = {}
+    for file in (file for floor in FLOORS for file in _files(floor)):
+        for line, name in names_of_modules(ast.parse(file.read_text())):
+            if (extra := _extra_of(name)) is not None:
+                found.setdefault(str(file.relative_to(ROOT)), []).append(f"line {line}: {extra}")
+    assert {file: names for file, names in found.items() if file not in NAMING_EXTRAS} == {}
+    # Those that have become needless.
+    assert NAMING_EXTRAS.keys() - found.keys() == set()
+
+
+def test_parts_of_extras_exist():
+    paths = [path for extra in extras.EXTRAS.values() for kind in extra.values() for path in kind.values()]
+    assert len(paths) > 15
+    assert all(callable(imported_part(path)) for path in paths)
+
+
+def test_every_extra_is_a_folder_with_its_tests():
+    folders = {ROOT / "extras" / folder.split("/")[1] for folder in EXTRAS.values()}
+    assert folders == {folder for folder in (ROOT / "extras").iterdir() if folder.name != "__pycache__"}
+    for folder in folders:
+        assert len((folder / "README.md").read_text().splitlines()) <= 15, folder
+        assert list(folder.glob("tests/test_*.py")), folder
+    assert extras.EXTRAS.keys() <= {folder.name for folder in folders}
+
+
 @pytest.mark.parametrize("module", GROUND)
 def test_the_ground_stands_on_nothing(module: str):
     tree = ast.parse((ROOT / FLOORS[""] / f"{module}.py").read_text())
     assert [name for _, name in imports(tree) if name.startswith("relex")] == []
 
 
-@pytest.mark.parametrize("floor", FLOORS)
+@pytest.mark.parametrize("floor", [*FLOORS, *EXTRAS])
 def test_imports_are_absolute(floor: str):
+    files = sorted((ROOT / EXTRAS[floor]).rglob("*.py")) if floor in EXTRAS else _files(floor)
     relative = [
         f"{file.relative_to(ROOT)}:{line}"
-        for file in _files(floor)
+        for file in files
         for line, name in imports(ast.parse(file.read_text()))
         if name.startswith(".")
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from relex.dialects.parser import parse_module
+from relex.extras import EXTRAS
 from relex.tools.describing import count_flops
 from relex.tools.relex_run import main
 
@@ -114,3 +116,21 @@ def test_operations_of_a_call_follow_from_its_shapes() -> None:
     open_sizes, closed = (parse_module(program.replace("ROWS", rows)) for rows in ("?", "3"))
     assert count_flops(open_sizes, "main") is None
     assert count_flops(open_sizes, "main", [(3, 8), (2, 8)]) == count_flops(closed, "main") == 3 * 2 * (8 * 2 + 1)
+
+
+def test_other_packages_write_files_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.mlir").write_text(PROGRAM)
+    (tmp_path / "names.py").write_text(
+        "from pathlib import Path\n"
+        "def write(module, path, **options):\n"
+        "    Path(path).write_text(' '.join(op.sym_name.data for op in module.ops))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert main(["p.mlir", "--save", "p.names"]) == 1
+    assert "expected --save with a file named *.relex or *.o, found 'p.names'" in capsys.readouterr().err
+    monkeypatch.setitem(EXTRAS, "names", {"object writers": {".names": "names:write"}})
+    assert main(["p.mlir", "--save", "p.names"]) == 0
+    assert (tmp_path / "p.names").read_text() == "main other"

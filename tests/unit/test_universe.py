@@ -17,7 +17,7 @@ from relex.dialects.upstream.versions import IS_0_74, xdsl_frontends
 from relex.tools import universe
 from relex.tools.universe import RELEX_UNIVERSE, get_all_frontends, make_universe
 
-SCRIPTS = Path(__file__).parents[1] / "script"
+SCRIPTS = Path(__file__).parents[2] / "extras" / "script" / "tests" / "script"
 FRONTENDS = pytest.mark.skipif(IS_0_74, reason="xDSL 0.74 has no frontends")
 
 

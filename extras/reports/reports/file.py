@@ -1,0 +1,37 @@
+"""`--html` of the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.tools.instrumentation import ReportOfPasses
+from relex.tools.reports.compilation import finished
+from relex.tools.reports.recorder import Finding, Recorder
+
+if TYPE_CHECKING:
+    from relex.reference.equivalence.verdicts import Finding as Verdict
+
+
+class ReportFile(Recorder, ReportOfPasses):
+    """Records passes, and writes the report to a file, also if one of them fails."""
+
+    def __init__(self, path: str):
+        super().__init__()
+        self._path = path
+
+    def checked(self, verdicts: Iterable[Verdict]) -> None:
+        self.found(map(self._finding, verdicts))
+
+    def write(self, module: ModuleOp, name: str, text: str) -> None:
+        finished(self, module, name, {name: text}).save(self._path)
+
+    def _finding(self, found: Verdict) -> Finding:
+        """Return a verdict as the page shows it. Those on the steps of a schedule are named after pass and step."""
+        whole = self.steps[-1].name
+        kind = str(found.verdict.kind)
+        why = str(found.verdict).removeprefix(kind).lstrip(": ")
+        step = "" if found.pass_name == whole else found.pass_name.removeprefix(f"{whole}: ")
+        return Finding(found.function, kind, why, step)

@@ -1,0 +1,439 @@
+"""Reports: what they record of a compilation, and the page in a browser."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relex
+from relex.dialects.errors import RelexError
+from relex.lowering import LegalizeOpsPass
+from relex.lowering.llvm.assembly import split_assembly
+from relex.passes import ApplySchedulePass
+from relex.tools.relex_opt import main as relex_opt
+from relex.tools.relex_run import main as relex_run
+from relex.tools.reports import Report, report
+from relex.tools.reports.changes import changes
+from relex.tools.reports.drawing import draw_graphs
+from relex.tools.reports.listings import Listings
+from relex.tools.reports.recorder import Finding
+
+CHROMIUM = shutil.which("chromium")
+
+PROGRAM = """
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>, %b: tensor<6xf32>) -> tensor<4x6xf32> {
+  %y = relex.dense %x, %w : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+  %z = relex.add %y, %b : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+  %s = relex.softmax %z axis = -1 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %0 = relex.dense %s, %z : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>
+  %u = relex.matmul %0, %z : (tensor<4x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %u : tensor<4x6xf32>
+}
+"""
+
+
+SMALL = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = relex.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def reported() -> Report:
+    x, w, b = (np.ones(shape, np.float32) for shape in ((4, 8), (6, 8), (6,)))
+    found = relex.build(PROGRAM).report(x, w, b=b)
+    assert isinstance(found, Report)
+    found.steps[2].findings.append(Finding("main", "proved", "for all sizes", "schedule.split @i by [?, 4]"))
+    return found
+
+
+def _data(page: str) -> dict[str, Any]:
+    found = re.search(r'<script id="data"[^>]*>([^<]*)</script>', page)
+    assert found is not None
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+
+
+def test_each_pass_is_there_with_what_it_changed(reported: Report):
+    data = _data(reported.html)
+    steps = {step["name"]: step for step in data["steps"]}
+    assert list(steps)[:2] == ["input", "set-target"]
+    assert list(steps)[-1] == "add-packed-entries"
+    assert set(steps["fuse-ops"]["changes"]) >= {"main", "fused_dense_add"}
+    assert steps["set-target"]["changes"] == {}
+    text = data["listings"][steps["input"]["functions"]["main"]]["text"]
+    assert text.startswith("func.func @main(%x: tensor<4x8xf32>")
+    assert "loc(" not in text
+
+
+def test_lines_know_where_they_come_from(reported: Report):
+    data = _data(reported.html)
+    [source] = data["sources"].values()
+    assert source == PROGRAM
+    dense = data["places"].index(next(place for place in data["places"] if place.endswith(":3:8")))
+    core = next(step for step in data["steps"] if step["name"] == "vectorize-loops")
+    listing = data["listings"][core["functions"]["fused_dense_add"]]
+    lines = [line for line, place in zip(listing["text"].split("\n"), listing["places"], strict=True) if place == dense]
+    assert any("vector." in line or "arith." in line for line in lines)
+    assert not any(place == dense for place in data["listings"][core["functions"]["softmax"]]["places"])
+
+
+def test_schedules_memory_assembly_and_times_are_there(reported: Report):
+    data = _data(reported.html)
+    remarks = next(step["remarks"] for step in data["steps"] if step["name"] == "schedule-cpu")
+    assert {"fused_dense_add", "softmax"} <= {remark["function"] for remark in remarks}
+    assert any(note.startswith("not ") for remark in remarks for note in remark["notes"])
+    [plan] = data["plans"]
+    assert plan["function"] == "main"
+    assert plan["bytes"] <= sum(-(-buffer["bytes"] // 64) * 64 for buffer in plan["buffers"])
+    for buffer in plan["buffers"]:
+        assert buffer["offset"] + buffer["bytes"] <= plan["bytes"]
+        assert buffer["first"] <= buffer["last"]
+    assert "\tret" in data["assembly"]["main"]
+    assert data["profile"]["rows"][0]["function"] == "fused_dense_add"
+    assert all(row["least"] > 0 for row in data["profile"]["rows"])
+
+
+def test_the_page_needs_nothing_else(reported: Report):
+    assert not re.search(r'(?:src|href)="?(?:https?:)?//|@import|url\(', reported.html)
+    assert len(reported.html) < 2_000_000
+    assert reported._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')  # pyright: ignore[reportPrivateUsage]
+
+
+def test_weights_are_not_in_the_page():
+    weights = "dense<[" + ", ".join(f"{i}.125" for i in range(64)) + "]>"
+    program = f"""
+    func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {{
+      %c = relex.constant {weights} : tensor<64xf32>
+      %y = relex.add %x, %c : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+      func.return %y : tensor<64xf32>
+    }}"""
+    data = _data(report(program).html)
+    assert not any("63.125" in listing["text"] for listing in data["listings"])
+
+
+def test_a_report_needs_no_function_main():
+    for program in (SMALL.replace("@main", "@other"), "module {}"):
+        page = relex.build(program).report().html
+        assert "profile" not in _data(page) or not _data(page)["profile"]
+    with pytest.raises(RelexError, match="no function 'nobody'; there are none"):
+        relex.build("module {}").report(entry="nobody")
+
+
+def test_levels_and_assembly_of_an_executable():
+    ex = relex.build(SMALL)
+    assert "relex.add" in str(ex.ir("graph"))
+    assert "tir.block" in str(ex.ir())
+    assert "llvm.func" in str(ex.ir("llvm"))
+    assert "\tret" in ex.asm("main")
+    assert repr(ex).splitlines()[1].startswith("  main(x: 4 of f32) -> ")
+    with pytest.raises(RelexError, match="no function 'mian'; there are main"):
+        ex.asm("mian")
+    with pytest.raises(RelexError, match="expected one of graph, loops, core, llvm, found 'tir'"):
+        ex.ir("tir")  # pyright: ignore[reportArgumentType]
+    loaded = ex.__reduce__()
+    for ask in ("report", "ir", "asm"):
+        with pytest.raises(
+            RelexError, match=rf"{ask}\(\): expected an executable from 'build', found one that was loaded"
+        ):
+            getattr(loaded[0](*loaded[1]), ask)()
+
+
+def test_changes_do_not_count_new_numbers():
+    assert changes(["%0 = a", "%1 = b %0"], ["%7 = a", "%8 = b %7"]) == []
+    assert changes(["%0 = a", "%1 = c"], ["%0 = a", "%1 = b", "%2 = c"]) == [(1, 1, 1, 2)]
+    assert changes([], ["a", "b"]) == [(0, 0, 0, 2)]
+    assert changes(["a", "x", "b", "y", "c"], ["a", "b", "c"]) == [(1, 2, 1, 1), (3, 4, 2, 2)]
+
+
+def test_functions_are_printed_again_where_they_have_changed():
+    module, listings = relex.parse(PROGRAM), Listings()
+    first = listings.of(module)
+    assert listings.of(module)["main"] is first["main"]
+    op = next(op for op in module.walk() if op.name == "relex.softmax")
+    op.results[0].name_hint = "other"
+    assert "%other = relex.softmax" in "\n".join(listings.of(module)["main"].lines)
+
+
+def test_boxes_of_a_picture_do_not_overlap():
+    [drawing] = draw_graphs(relex.parse(PROGRAM)).values()
+    assert [box.title for box in drawing.boxes if box.kind == "op"] == ["dense", "add", "softmax", "dense", "matmul"]
+    for number, box in enumerate(drawing.boxes):
+        assert box.x - box.width / 2 >= 0
+        for other in drawing.boxes[number + 1 :]:
+            beside = abs(box.x - other.x) >= (box.width + other.width) / 2
+            assert beside or box.y + box.height <= other.y or other.y + other.height <= box.y
+    for arrow in drawing.arrows:
+        assert drawing.boxes[arrow.source].layer < drawing.boxes[arrow.target].layer
+
+
+def test_arrows_that_skip_layers_pass_between_the_boxes():
+    [drawing] = draw_graphs(relex.parse(PROGRAM)).values()
+    add = next(n for n, box in enumerate(drawing.boxes) if box.title == "add")
+    (skipping,) = [arrow for arrow in drawing.arrows if arrow.source == add and len(arrow.points) == 4]
+    assert drawing.boxes[skipping.target].title == "matmul"
+    for x, y in skipping.points:
+        assert add < skipping.target
+        assert not any(abs(x - box.x) < box.width / 2 and box.y <= y <= box.y + box.height for box in drawing.boxes)
+
+
+def test_assembly_by_function():
+    code = "main:\n\t.cfi_startproc\n\tret\n.Lfunc_end0:\n\t.size main, 1\n"
+    text = f"\t.text\n{code}\t.section .rodata\ntable:\n\t.long 1\n"
+    assert split_assembly(text) == {"main": "\tret"}
+
+
+def test_tools_write_pages(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, page = tmp_path / "p.mlir", tmp_path / "p.html"
+    program.write_text(SMALL)
+    assert relex_opt([str(program), "-p", "legalize-ops,fuse-ops", "--html", str(page), "--check-each"]) == 0
+    data = _data(page.read_text())
+    assert [step["name"] for step in data["steps"]] == ["input", "legalize-ops", "fuse-ops"]
+    assert data["steps"][1]["verdict"] == "1 checked"
+    assert data["steps"][1]["findings"] == [{"function": "main", "kind": "checked", "why": "", "step": ""}]
+    assert data["sources"] == {str(program): SMALL}
+    assert data["assembly"] == {}
+    array = tmp_path / "x.npy"
+    np.save(array, np.ones(4, np.float32))
+    page.unlink()
+    assert relex_run([str(program), f"--input={array}", "--html", str(page)]) == 0
+    assert _data(page.read_text())["profile"]["function"] == "main"
+    assert relex_run([str(program), f"--input={array}", "--html", str(tmp_path / "no" / "p.html")]) == 1
+    assert "cannot write" in capfd.readouterr().err
+
+
+def test_a_pass_that_fails_is_the_last_one_of_the_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, page = tmp_path / "p.mlir", tmp_path / "p.html"
+    program.write_text(PROGRAM)
+    assert relex_opt([str(program), "-p", "cse,convert-to-llvm,cse", "--html", str(page)]) == 1
+    steps = _data(page.read_text())["steps"]
+    assert [step["name"] for step in steps] == ["input", "cse", "convert-to-llvm"]
+    assert steps[2]["error"].startswith(f"{program}:2:1: error: 'func.func' op expected types of the core level")
+    assert steps[2]["findings"][0]["kind"] == "wrong"
+    assert relex_opt([str(program), "--split-input-file", "--html", str(page)]) == 1
+    assert "--html" in capfd.readouterr().err
+
+
+DROP_NAME = """
+from dataclasses import dataclass
+from relex.passes import RelexPass
+
+@dataclass(frozen=True)
+class DropNamePass(RelexPass):
+    name = "drop-name"
+
+    def apply(self, ctx, op):
+        del op.body.block.first_op.properties["sym_name"]
+"""
+
+
+def test_a_pass_that_takes_away_a_name_is_told_by_the_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, passes, page = tmp_path / "p.mlir", tmp_path / "drop_name.py", tmp_path / "p.html"
+    program.write_text(SMALL)
+    passes.write_text(DROP_NAME)
+    assert relex_opt([str(program), "--load-passes", str(passes), "-p", "drop-name", "--html", str(page)]) == 1
+    assert "'func.func' op expected property 'sym_name'" in capfd.readouterr().err
+    assert "expected property 'sym_name'" in _data(page.read_text())["steps"][-1]["error"]
+
+
+COPY = """
+tir.prim_func @copy(%X: memref<10xf32>) outs(%Y: memref<10xf32>) {
+  %four = arith.constant 4 : index
+  %ten = arith.constant 10 : index
+  tir.for %io, %ii in (3, 4) {
+    %a = arith.muli %io, %four : index
+    %i = arith.addi %a, %ii : index
+    %inside = arith.cmpi slt, %i, %ten : index
+    scf.if %inside {
+      tir.block @Y (%vi: spatial<10> = %i) {
+        %x = memref.load %X[%vi] : memref<10xf32>
+        memref.store %x, %Y[%vi] : memref<10xf32>
+      }
+    }
+  }
+}
+"""
+
+
+def _findings(tmp_path: Path, program: str, *options: str) -> list[dict[str, Any]]:
+    file, page = tmp_path / "p.mlir", tmp_path / "p.html"
+    file.write_text(program)
+    relex_opt([str(file), *options, "--html", str(page), "-o", "/dev/null"])
+    return _data(page.read_text())["steps"][-1]["findings"]
+
+
+def test_what_check_tir_has_decided(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    assert _findings(tmp_path, COPY, "-p", "check-tir") == [
+        {"function": "copy", "kind": "proved", "why": "", "step": ""}
+    ]
+    (wrong,) = _findings(tmp_path, COPY.replace("slt", "sle"), "-p", "check-tir")
+    assert (wrong["function"], wrong["kind"]) == ("copy", "wrong")
+    assert wrong["why"] == "expected %vi in 0..9, found 10 at %io = 2, %ii = 2"
+    (unsure,) = _findings(tmp_path, COPY.replace("arith.addi", "arith.shli"), "-p", "check-tir")
+    assert unsure["kind"] == "undecided"
+    capfd.readouterr()
+
+
+SUMS = """
+func.func @main(%x: tensor<40x32xf32>) -> tensor<32xf32> {
+  %y = relex.sum %x axis = [0] : (tensor<40x32xf32>) -> tensor<32xf32>
+  func.return %y : tensor<32xf32>
+}
+"""
+
+
+def test_schedules_tell_their_steps():
+    remark, of_function = next(step.remarks for step in report(SUMS).steps if step.name == "schedule-cpu")
+    assert (remark.function, remark.message) == ("sum", "@sum of @sum: columns: terms around @i0")
+    sequence = f"schedule.sequence for @sum {{ {' '.join(remark.steps)} }}"
+    assert all(step in of_function.notes[0] for step in remark.steps)
+    loops = LegalizeOpsPass()(relex.parse(SUMS))
+    scheduled = ApplySchedulePass()(relex.parse("\n".join([*map(str, loops.ops), sequence])))
+    assert "tir.block @sum_init" in str(scheduled)
+
+
+def test_proofs_of_passes_and_of_the_steps_of_schedules(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    found = _findings(tmp_path, SUMS, "-p", "set-target,legalize-ops,schedule-cpu", "--check-each=proof")
+    assert any(f["step"].startswith("schedule.") and f["kind"] == "proved" for f in found)
+    assert [f["kind"] for f in found if not f["step"]] == ["proved"]
+    capfd.readouterr()
+
+
+def test_memory_of_dynamic_sizes():
+    program = PROGRAM.replace("4x8xf32", "?x8xf32").replace("4x6xf32", "?x6xf32").replace("4x4xf32", "?x?xf32")
+    program = program.replace("%x: tensor<?x8xf32>", '%x: tensor<?x8xf32> {relex.dims = ["n", ""]}')
+    [plan] = report(program).plans
+    assert plan.sizes == {"n": 1024}
+    assert any("n bytes at" in buffer.size for buffer in plan.buffers)
+    assert {buffer.bytes % 1024 for buffer in plan.buffers} == {0}
+
+
+WRONG_PASSES = Path(__file__).parents[3] / "tests" / "lit" / "tools" / "Inputs" / "wrong_passes.py"
+
+
+def test_a_pass_that_changes_results_is_marked(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program = SMALL.replace("relex.add", "relex.subtract")
+    options = ["--load-passes", str(WRONG_PASSES), "-p", "cse,fold-differences", "--check-each"]
+    (wrong,) = _findings(tmp_path, program, *options)
+    assert (wrong["function"], wrong["kind"]) == ("main", "wrong")
+    *_, last = _data((tmp_path / "p.html").read_text())["steps"]
+    assert (last["name"], list(last["changes"])) == ("fold-differences", ["main"])
+    assert "error: 'func.func' op pass 'fold-differences' changes" in last["error"]
+    capfd.readouterr()
+
+
+VISITOR = """
+<script>
+const report = (found) => fetch("/", { method: "POST", body: JSON.stringify(found) });
+addEventListener("error", (e) => report({ error: e.message }));
+addEventListener("unhandledrejection", (e) => report({ error: String(e.reason) }));
+const until = async (condition) => { while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1)); };
+const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
+(async () => {
+  await until(() => document.documentElement.dataset.ready);
+  const seen = new Set();
+  for (let step = 0; step < data.steps.length; step++) {
+    document.querySelectorAll("#road button")[step].click();
+    await until(() => state().step === step);
+    const names = tabs().map((button) => button.textContent);
+    for (const tab of step ? names.slice(0, 3) : names) {
+      tabs().find((button) => button.textContent === tab).click();
+      await until(() => tabs().find((button) => button.getAttribute("aria-current") === "true").textContent === tab);
+      for (const closed of document.querySelectorAll("details:not([open])")) closed.open = true;
+      await until(() => [...document.querySelectorAll("details")].every((opened) => opened.children.length > 1));
+      if (document.querySelector("#view").textContent.trim()) seen.add(tab);
+    }
+  }
+  location.hash = `step=${data.steps.findIndex((s) => s.name === "legalize-ops")}&tab=changes`;
+  await until(() => document.querySelector("#view [data-place] .value"));
+  const line = [...document.querySelectorAll("#view [data-place]")].find((d) => Number(d.dataset.place) >= 0);
+  line.querySelector(".value").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+  line.click();
+  const found = { seen: [...seen].sort(), tip: document.querySelector("#tip").textContent,
+           origin: document.querySelector("#origin").textContent, same: document.querySelectorAll(".same").length,
+           code: {} };
+  for (const tab of ["schedule", "assembly"]) {
+    location.hash = `step=${data.steps.findIndex((s) => s.name === "schedule-cpu")}&tab=changes`;
+    await until(() => state().tab === "changes" && document.querySelector("[data-fn=fused_dense_add] .links a"));
+    [...document.querySelectorAll("[data-fn=fused_dense_add] .links a")].find((a) => a.textContent === tab).click();
+    await until(() => document.querySelector("#tabs [aria-current=true]").textContent === tab);
+    found.code[tab] = document.querySelector("#view").textContent;
+  }
+  location.hash = "tab=memory";
+  await until(() => document.querySelector(".buffer"));
+  found.buffers = [...document.querySelectorAll(".buffer")].map((buffer) => buffer.dataset.tip);
+  report(found);
+})();
+</script>
+"""
+
+
+class _Browser:
+    """Serves a page to a browser, and takes what a script in it reports."""
+
+    def __init__(self, page: str):
+        reports = self.reports = Queue[dict[str, Any]]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200 if self.path == "/" else 404)
+                self.end_headers()
+                self.wfile.write(page.encode())
+
+            def do_POST(self) -> None:
+                reports.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+
+    def visit(self, chromium: list[str]) -> dict[str, Any]:
+        """Open the page, and return the report."""
+        Thread(target=self.server.serve_forever, daemon=True).start()
+        with subprocess.Popen([*chromium, self.address], stderr=subprocess.DEVNULL) as browser:
+            try:
+                return self.reports.get(timeout=120)
+            finally:
+                browser.kill()
+                self.server.shutdown()
+                self.server.server_close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
+def test_clicking_through_the_page(reported: Report, tmp_path: Path):
+    assert CHROMIUM is not None
+    chromium = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    # Browsers ignore more than 200 changes of the address in ten seconds.
+    options = ["--remote-debugging-port=0", "--disable-ipc-flooding-protection"]
+    found = _Browser(reported.html.replace("</body>", VISITOR + "</body>")).visit([*chromium, *options])
+    assert "error" not in found, found
+    assert found["seen"] == ["assembly", "changes", "checks", "graph", "memory", "schedule", "times"]
+    assert re.search(r"^tensor<[\dx]+f32>: \d+ B$", found["tip"], re.MULTILINE), found["tip"]
+    assert "convert-to-llvm: main" in found["origin"]
+    assert found["same"] > 1
+    assert "not partial-rows: " in found["code"]["schedule"]
+    assert "ret" in found["code"]["assembly"]
+    # Values with a number in the program have no other name.
+    assert {re.match(r"(%\w+: )?memref<", tip) is not None for tip in found["buffers"]} == {True}
+    assert any(tip.startswith("memref<") for tip in found["buffers"])
+    page, shot = tmp_path / "page.html", tmp_path / "page.png"
+    page.write_text(reported.html)
+    # The page unpacks its data after it was loaded: the browser's clock goes on until that is done.
+    picture = [*chromium, "--virtual-time-budget=10000", f"--screenshot={shot}", page.as_uri()]
+    subprocess.run(picture, capture_output=True, timeout=120, check=True)
+    assert shot.stat().st_size > 10_000
