@@ -24,6 +24,11 @@ QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/ru
 # The folders of the pytest tests of the core.
 CORE := tests/unit tests/mutants tests/replays
 
+# What `make test-core` leaves to `make test`: tests of the checkout, of what is installed, and of pages and programs, which
+# start other processes or take long.
+NOT_CORE := accuracy batch_dask benchmarks demo docs docs_installed growth installed lenet lesson_notebooks networks \
+  out_of_tree packaging pyodide site_build surroundings
+
 # Tests start hundreds of processes; each would compile the source again where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -39,9 +44,10 @@ demo: $(STAMPS)/relex ## compile and run the digits classifiers
 	$(BIN)/python examples/digits/demo.py
 	$(BIN)/python examples/lenet/demo.py
 
-test: test-core test-extras ## run all tests
+test: lit unit test-extras ## run all tests: of the core, then of extras
 
-test-core: lit unit ## run the tests of the core
+test-core: lit $(STAMPS)/relex $(STAMPS)/test ## run lit, and a part of the pytest tests of the core, in 5 CPU-minutes
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --few $(NOT_CORE:%=--ignore=tests/unit/test_%.py) $(CORE)
 
 test-extras: $(STAMPS)/relex $(STAMPS)/test ## run the tests of extras
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal extras

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 from zlib import crc32
@@ -32,12 +33,19 @@ settings.register_profile("search", deadline=None, suppress_health_check=[Health
 settings.register_profile("relex", settings.get_profile("search"), derandomize=True)
 settings.load_profile("relex")
 
+FEW = 4
+"""Of how many cases of a test one is run with `--few`."""
+
+SLOW = Path(__file__).with_name("tests") / "slow.txt"
+"""The tests that `--few` leaves out."""
+
 Ids = tuple[str, ...]
 """What the parameters of a case are, one for each parametrization."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run all cases of tests that are marked 'sampled' or 'full'")
+    parser.addoption("--few", action="store_true", help=f"run one in {FEW} cases of each test that is not slow")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -101,8 +109,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         product = [ids for _, ids in of_one_test]
         kept = {ids for shift in range(diagonals) for ids in list(diagonal(product, shift))[::every]}
         left_out |= {item for item, ids in of_one_test if ids not in kept}
+    if config.getoption("--few"):
+        left_out |= set(items) - set(few([item for item in items if item not in left_out]))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
+
+
+def few(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield every fourth case of each test that is not slow, beginning with the first one."""
+    counts, slow = Counter[str](), set(SLOW.read_text().splitlines())
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if counts[test] % FEW == 0 and test not in slow:
+            yield item
+        counts[test] += 1
 
 
 def diagonal(product: Iterable[Ids], shift: int) -> Iterator[Ids]:

@@ -154,6 +154,13 @@ def test_imports_are_absolute(floor: str):
     assert relative == []
 
 
+def test_slow_tests_exist():
+    """The list of what `make test-core` leaves out."""
+    for test in (ROOT / "tests" / "slow.txt").read_text().splitlines()[1:]:
+        file, _, name = test.rpartition("::")
+        assert re.search(rf"^ *def {name}\(", (ROOT / file.partition("::")[0]).read_text(), re.MULTILINE), test
+
+
 WRITES = {
     "add_op", "add_ops", "clone", "detach", "erase", "erase_arg", "erase_op", "insert_arg", "insert_op",
     "insert_op_after", "insert_op_before", "insert_ops_after", "insert_ops_before", "move_blocks",

@@ -18,7 +18,7 @@ from pathlib import Path
 from op_samples import DRAWN, DTYPES, Draw, Finding, draws, entries, torch, tried
 from samples_page import page
 
-PAGE = Path(__file__).parents[2] / "docs" / "torch-operators.md"
+PAGE = Path(__file__).parents[3] / "docs" / "torch-operators.md"
 ALL = 4 * len(DTYPES)
 """Of this number of draws of an entry, each of its element types is tried several times."""
 
