@@ -1,7 +1,7 @@
 """What extras add to the core. Each extra has one entry here: its parts, as `module:name`, by what they are for.
 
 The core asks by these names, and imports a part when it is first used; this table is all that it knows of extras. Other
-packages add entries of their own, or readers to the tables of `relex.dialects.readers`.
+packages add their entries, or readers to the tables of `relex.dialects.readers`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Readers of program files, by file suffix. Those of extras are listed in `relex.extras`."""
+"""Readers of program files, by file suffix. Readers that extras add are listed in `relex.extras`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class DifferentTerms(NotComparable):
 
 
 def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | None, rewrite: Rewrite | None) -> float:
-    """Prove that two functions compute the same for all arguments of the sizes of these. `shapes` are those of the
-    results. Return the probability that the proof is wrong. Raises `NotComparable` with the reason if nothing is
+    """Prove that two functions compute the same for all arguments of the sizes of these. `shapes` are the shapes of
+    the results. Return the probability that the proof is wrong. Raises `NotComparable` with the reason if nothing is
     proved: `DifferentTerms` if they may not compute the same."""
     return find_part("prove")(before, after, arguments, shapes, rewrite)

@@ -37,7 +37,7 @@ WORDS = {
 """What is refused, as regular expressions in which a space is any gap between words, and what to write instead."""
 
 ALLOWED: dict[tuple[str, str], str] = {
-    ("tests/unit/test_script_loops.py", "stand in"): "the docstring of a program in TVMScript",
+    ("extras/script/tests/test_script_loops.py", "stand in"): "the docstring of a program in TVMScript",
 }
 """Phrases that are good English after all, each in one file, and why."""
 

@@ -60,7 +60,7 @@ def test_wheel_holds_every_file(wheel: Path):
 
 
 def test_wheel_is_typed(wheel: Path):
-    # Packages of extras are inside those of the core.
+    # Packages of extras are inside packages of the core.
     core = {package for package, folder in FOLDERS.items() if not folder.startswith("extras/")}
     assert {f"{package.replace('.', '/')}/py.typed" for package in core} <= _wheel_files(wheel)
 

@@ -201,7 +201,7 @@ def _is_valid(module: ModuleOp) -> bool:
 def main() -> None:
     """Count what is refuted."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, default=1, help="make only one of so many edits")
+    parser.add_argument("--every", type=int, default=1, help="make only one of this many edits")
     parser.add_argument("--start", type=int, default=0, help="which one first")
     args = parser.parse_args()
     warnings.simplefilter("ignore")

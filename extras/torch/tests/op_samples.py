@@ -62,8 +62,8 @@ ONLY_SAMPLES = {
         "PyTorch's kernels pass over NaN, what it compiles does not",
     ),
     "nn.functional.gelu": "PyTorch gives NaN at infinity in vectors, and infinity elsewhere",
-    "std_mean": "means with infinities are NaN, unlike those of `mean`",
-    "var_mean": "means with infinities are NaN, unlike those of `mean`",
+    "std_mean": "means with infinities are NaN, unlike the results of `mean`",
+    "var_mean": "means with infinities are NaN, unlike the results of `mean`",
 }
 """Entries whose results PyTorch does not determine for other numbers than its samples', and why."""
 

@@ -19,7 +19,7 @@ each graph is called with the numbers of the sample, with NaN, infinities and ze
 largest and smallest numbers. This page is written by `extras/torch/tests/torch_samples.py --write`.
 
 *Refused* are graphs that end with an error that gives the reason; `torch.compile` leaves them to PyTorch. Where
-everything is refused, the operator is in a [list of its own](#not-imported).
+everything is refused, the operator is in a [separate list](#not-imported).
 """
 
 REFUSALS = 3
@@ -62,7 +62,7 @@ def _left_open() -> Mapping[str, Sequence[str]]:
     for entry, why in LEFT_OPEN.items():
         whats[f"elements: {why}"].append(entry)
     for entry, why in ONLY_SAMPLES.items():
-        whats[f"other numbers than those of the samples: {why}"].append(entry)
+        whats[f"other numbers than the samples have: {why}"].append(entry)
     for entry, why in dict.fromkeys((entry, why) for (entry, _), why in NOT_TRIED.items()):
         whats[why].append(entry)
     for entry, why in OTHER_POSITIONS.items():
