@@ -121,7 +121,7 @@ class Decision:
         said = diagnose(
             self.block, f"{name_of_block(self.block)} of @{function_of(self.block).sym_name.data}: {chosen}"
         )
-        notes = tuple(f"not {rule}: {reason}" for rule, reason in self.refusals.items())
+        notes = tuple(f"skipped {rule}: {reason}" for rule, reason in self.refusals.items())
         return replace(said, notes=notes, steps=tuple(map(str, self.steps)))
 
 

@@ -124,10 +124,15 @@ def refused_in(name: str, contents: str) -> Iterator[Found]:
 
 def files(below: Iterable[str]) -> Iterator[str]:
     """Yield the pages, Python and MLIR files of the project, or of some folders, by their names in it."""
-    command = ["git", "ls-files", "-z", "--", *below]
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *below]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     for name in names.stdout.split("\0"):
-        if name.endswith((".md", ".mlir", ".py", ".pyi")) and not name.startswith(NOT_OURS) and name != OURS:
+        if (
+            name.endswith((".md", ".mlir", ".py", ".pyi"))
+            and not name.startswith(NOT_OURS)
+            and name != OURS
+            and (ROOT / name).is_file()
+        ):
             yield name
 
 

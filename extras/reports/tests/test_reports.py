@@ -93,7 +93,7 @@ def test_schedules_memory_assembly_and_times_are_there(reported: Report):
     data = _data(reported.html)
     remarks = next(step["remarks"] for step in data["steps"] if step["name"] == "schedule-cpu")
     assert {"fused_dense_add", "softmax"} <= {remark["function"] for remark in remarks}
-    assert any(note.startswith("not ") for remark in remarks for note in remark["notes"])
+    assert any(note.startswith("skipped ") for remark in remarks for note in remark["notes"])
     [plan] = data["plans"]
     assert plan["function"] == "main"
     assert plan["bytes"] <= sum(-(-buffer["bytes"] // 64) * 64 for buffer in plan["buffers"])
@@ -426,7 +426,7 @@ def test_clicking_through_the_page(reported: Report, tmp_path: Path):
     assert re.search(r"^tensor<[\dx]+f32>: \d+ B$", found["tip"], re.MULTILINE), found["tip"]
     assert "convert-to-llvm: main" in found["origin"]
     assert found["same"] > 1
-    assert "not partial-rows: " in found["code"]["schedule"]
+    assert "skipped partial-rows: " in found["code"]["schedule"]
     assert "ret" in found["code"]["assembly"]
     # Values with a number in the program have no other name.
     assert {re.match(r"(%\w+: )?memref<", tip) is not None for tip in found["buffers"]} == {True}

@@ -7,13 +7,13 @@
 // OTHER-NOT: vectorized
 
 // EXPLAIN: schedule-cpu.mlir:{{[0-9]+}}:5: remark: 'tir.block' op @Y of @dense: tiles: 14 and 4 by 2 vectors of 16 elements
-// EXPLAIN: note: not extremes: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
-// EXPLAIN: note: not dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
+// EXPLAIN: note: skipped extremes: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
+// EXPLAIN: note: skipped dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
 // EXPLAIN: remark: 'tir.block' op @Z of @dense: scheduled already
 // EXPLAIN: remark: 'tir.block' op @Y of @row_sum: left as it is
-// EXPLAIN: note: not extremes: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
-// EXPLAIN: note: not dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
-// EXPLAIN: note: not tiles: expected a loop that uses the same elements of %X again
+// EXPLAIN: note: skipped extremes: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
+// EXPLAIN: note: skipped dot-kernel: expected steps of @Y that may be done in any order, but 'arith.addf' lacks the flag 'reassoc'
+// EXPLAIN: note: skipped tiles: expected a loop that uses the same elements of %X again
 // EXPLAIN: remark: 'tir.block' op @Y of @few_rows: dot-kernel: 4 by 4 at a time, in 16 partial results each
 // EXPLAIN: remark: 'tir.block' op @Y of @one_row: dot-kernel: left to LLVM
 // EXPLAIN: remark: 'tir.block' op @Y of @maximum: extremes: floats as integers in the same order
