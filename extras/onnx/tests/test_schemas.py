@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 import pytest
 from schema_draws import Draw, NotDrawn, Operator, operators
 from schema_judges import compared
 from schema_rules import RULES
-from schemas import PAGE, RUNS, WRONG, Finding, tried
+from schemas import MORE, PAGE, RUNS, SOME, WRONG, Finding, tried
 
+from relex.frontend import op
+from relex.frontend.compositions import activations
+from relex.frontend.importing.values import Known
 from relex.frontend.onnx import operators as imported
 from relex.frontend.onnx.table import IMPORTS
+
+Rule = Callable[..., Any]
+"""A rule of the importer."""
 
 PARTS = 4
 
@@ -67,6 +75,69 @@ def test_what_differs_is_seen() -> None:
     for other in (ones * 1.001, ones.astype(np.float64), ones[:1], ones * np.nan):
         assert compared(draw, [[ones]] * len(draw.feeds), [[other]] * len(draw.feeds))
     assert not compared(draw, [[ones]] * len(draw.feeds), [[ones * np.float32(1 + 1e-7)]] * len(draw.feeds))
+
+
+def _first_axis(rule: Rule, node: Any, x: Any, axis: Any) -> Any:
+    return rule(node, x, Known(np.array(0)))
+
+
+def _first_of_equal(rule: Rule, node: Any, x: Any) -> Any:
+    return op.argmax(x, node.integer("axis"), node.flag("keepdims"))
+
+
+def _by_tanh(rule: Rule, node: Any, x: Any) -> Any:
+    return activations.gelu_by_tanh(x)
+
+
+def _steeper(rule: Rule, node: Any, x: Any) -> Any:
+    slope = node.number("alpha")
+    return op.where(op.less(x, 0.0), op.multiply(x, 0.2 if np.isclose(slope, 0.01) else slope), x)
+
+
+def _as_the_second(rule: Rule, node: Any, x: Any, y: Any) -> Any:
+    return op.power(op.astype(x, node.element_type(y)), y)
+
+
+def _swapped(rule: Rule, node: Any, x: Any, y: Any) -> Any:
+    return rule(node, y, x)
+
+
+def _without_type(rule: Rule, node: Any, x: Any) -> Any:
+    return x
+
+
+def _without_nan(rule: Rule, node: Any, x: Any, *others: Any) -> Any:
+    return reduce(lambda y, z: op.where(op.greater(y, z), y, z), others, x)
+
+
+def _off_by_one(rule: Rule, node: Any, x: Any, pads: Any, *more: Any) -> Any:
+    before, after = np.split(pads.array, 2)
+    return rule(node, x, Known(np.concatenate([before + 1, after - 1])), *more)
+
+
+MISTAKES: dict[str, tuple[str, int, Callable[..., Any]]] = {
+    "wrong axis": ("CumSum", 1, _first_axis),
+    "dropped attribute": ("ArgMax", 1, _first_of_equal),
+    "near relative": ("Gelu", 1, _by_tanh),
+    "wrong default": ("LeakyRelu", 1, _steeper),
+    "wrong promotion": ("Pow", 1, _as_the_second),
+    "swapped operands": ("Sub", 1, _swapped),
+    "ignored dtype": ("Cast", 1, _without_type),
+    "NaN lost": ("Max", 1, _without_nan),
+    "off-by-one padding": ("Pad", 11, _off_by_one),
+}
+"""The operator, the first version that its rule is for, and what is made of the rule."""
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator, since, mistaken = MISTAKES[name]
+    monkeypatch.setitem(IMPORTS, ("", operator, since), partial(mistaken, IMPORTS["", operator, since]))
+    versions = [found for found in operators() if (found.domain, found.name) == ("", operator)]
+    tried = (
+        (version, number) for version in versions for number in range(SOME + MORE * len(version.schema.attributes))
+    )
+    assert any(wrong(version, [number], "interpreted") for version, number in tried)
 
 
 def test_page() -> None:

@@ -43,14 +43,14 @@ def page(findings: Sequence[Finding]) -> str:
         elif not right:
             missing[reasons.most_common(1)[0][0]].append(entry)
         else:
-            rows.append(f"| {entry} | {right} of {len(tried)} | {_shown(reasons)} |")
+            rows.append(f"| `{entry}` | {right} of {len(tried)} | {_shown(reasons)} |")
     total = Counter(finding.verdict for finding in findings)
     lines = [HEAD, f"Together {total['right']} samples are right and {total['refused']} are refused.", ""]
     lines += ["| entry | right | refused, because |", "|---|---|---|", *rows]
     lines += ["", "## Not imported", "", "| reason | entries |", "|---|---|", *_listed(missing)]
     lines += ["", "## Not compared", "", "| reason | entries |", "|---|---|", *_listed(silent)]
     lines += ["", "## What PyTorch leaves open", "", _OPEN, "", "| entries | what is not compared |", "|---|---|"]
-    lines += [f"| {', '.join(names)} | {what} |" for what, names in _left_open().items()]
+    lines += [f"| {_names(names)} | {what} |" for what, names in _left_open().items()]
     return "\n".join([*lines, ""])
 
 
@@ -74,7 +74,11 @@ def _left_open() -> Mapping[str, Sequence[str]]:
 
 def _listed(groups: Mapping[str, Sequence[str]]) -> list[str]:
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    return [f"| {reason} | {', '.join(entries)} |" for reason, entries in ordered]
+    return [f"| {reason} | {_names(entries)} |" for reason, entries in ordered]
+
+
+def _names(entries: Sequence[str]) -> str:
+    return ", ".join(f"`{entry}`" for entry in entries)
 
 
 def _shown(reasons: Counter[str]) -> str:
@@ -91,4 +95,4 @@ def _plain(reason: str) -> str:
     """Return a reason without what is special about one graph: the operator that PyTorch makes of it, and sizes."""
     short = re.sub(r"^'[\w.]+': |^torch cannot record it: ", "", reason)
     short = short.partition(", found")[0].partition("; fix ")[0].partition(" (unhinted")[0]
-    return re.sub(r":? ?\bs\b[s\d *+/()x-]*$", "", short).replace("|", "or").strip()[:120]
+    return re.sub(r":? ?[\d *+/()x-]*\bs\b[s\d *+/()x-]*$", "", short).replace("|", "or").strip()[:120]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -31,6 +32,17 @@ def test_a_few_samples() -> None:
     findings = [tried(infos[name], draw) for name in [*infos][::EVERY] for draw in draws(name, infos[name], 1, 0)]
     assert not [finding for finding in findings if finding.verdict == "wrong"]
     assert sum(finding.verdict == "right" for finding in findings) > len(findings) / 3
+
+
+def test_the_page_has_each_entry_once() -> None:
+    from op_samples import DRAWN, draws, entries
+    from torch_samples import PAGE
+
+    text = PAGE.read_text(encoding="utf-8")
+    listed: list[str] = re.findall(r"^\| `([\w.-]+)` \| \d+ of \d+ \|", text, re.MULTILINE)
+    lists = text.partition("## Not imported")[2].partition("## What PyTorch leaves open")[0]
+    listed += re.findall(r"`([\w.-]+)`", " ".join(re.findall(r"\|([^|]*) \|$", lists, re.MULTILINE)))
+    assert sorted(listed) == sorted(name for name, info in entries().items() if draws(name, info, DRAWN, 0))
 
 
 def _swapped(subtract: Rule, node: Any, x: Any, y: Any, *more: Any) -> Any:
