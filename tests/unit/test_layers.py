@@ -104,8 +104,6 @@ NAMING_EXTRAS = {
     "frontend/__init__.py": "documented name: tvm",
     "reference/__init__.py": "documented names: fuzz_pass, FuzzReport, FuzzError",
     "runtime/__init__.py": "documented name: build_object",
-    "tools/certificates.py": "options of relex-opt that read and write what was proved",
-    "tools/checking.py": "certificates",
 }
 """Files of the core that name extras, and why."""
 
