@@ -34,6 +34,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/limits.md",
     ),
     "What the compiler does": (
+        "docs/core.md",
         "docs/llvm.md",
         "docs/fusion.md",
         "docs/schedules.md",
