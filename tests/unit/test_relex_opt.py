@@ -283,7 +283,7 @@ def test_debug_lets_the_exception_through(tool: Tool):
         (["--print-ir-after", "csee"], "unknown pass 'csee'; did you mean 'cse'?"),
         (["--print-ir-before", "cse,canonicalise"], "unknown pass 'canonicalise'; did you mean 'canonicalize'?"),
         (["--mlir-print-ir-after", "fuse-opps"], "unknown pass 'fuse-opps'; did you mean 'fuse-ops'?"),
-        (["--check-each", "sead:0"], "expected --check-each=seed:NUMBER,samples:NUMBER, found 'sead:0'"),
+        (["--check-each", "sead:0"], "expected --check-each=seed:NUMBER,samples:NUMBER,seconds:NUMBER, found 'sead:0'"),
         (["--elide", "few"], "argument --elide: invalid int value: 'few'"),
         (["--elide=x"], "argument --elide: invalid int value: 'x'"),
         (["--elide", "-t", "wat"], "--elide shortens MLIR text; it cannot be used with target 'wat'"),
