@@ -30,9 +30,12 @@ STRANGE = [
 """Expressions that few places take."""
 
 
+ERRORS = Path(__file__).parents[3] / "tests" / "errors"
+
+
 def scripts() -> list[ast.Module]:
     files = [file.read_text() for file in sorted(FOLDER.glob("*.py"))]
-    wrong = [text for file in sorted((FOLDER.parent / "errors").glob("*.py")) for text in parts(file)]
+    wrong = [text for file in sorted(ERRORS.glob("*.py")) for text in parts(file)]
     loops = [*(text for text, _, _ in PROGRAMS.values()), SYMBOLIC, *(elementwise(text) for text, _, _ in EXPRESSIONS)]
     return [tree for text in (*files, *wrong, *loops) if (tree := parse(text)) is not None]
 
