@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import process_time
 from typing import Any
 
 from xdsl.dialects import llvm
@@ -31,12 +29,9 @@ from relex.reference.equivalence.interface import NotComparable, find_function, 
 from relex.reference.equivalence.proving import DifferentTerms, Side, prove
 from relex.reference.equivalence.references import Reference
 from relex.reference.equivalence.samples import Sample
+from relex.reference.equivalence.time_limit import SECONDS, TimeLimit
 from relex.reference.equivalence.unchanged import is_unchanged
 from relex.reference.equivalence.verdicts import Finding, Kind, Verdict
-from relex.reference.interpreter.budget import OutOfTime, within
-
-SECONDS = 60.0
-"""The processor time that the proofs of a function may take together, unless another is given."""
 
 
 @dataclass
@@ -55,12 +50,7 @@ class Checker:
 
     def __init__(self, seed: int = 0, samples: int = 3, *, proof: bool = False, seconds: float = SECONDS):
         self.report = Report()
-        self.seconds = seconds
-        """The processor time that the proofs of each function may take."""
-        self._spent: defaultdict[str, float] = defaultdict(float)
-        """The seconds that the proofs of each function, and checks of steps of its schedules, have taken."""
-        self._is_of_steps = False
-        """Whether the steps of a schedule are checked, in place of passes."""
+        self._time = TimeLimit(seconds)
         self._proof = proof
         self._seed = seed
         self._samples = samples
@@ -113,8 +103,7 @@ class Checker:
 
     def check_steps(self, p: ModulePass, steps: Sequence[Step]) -> None:
         """Check each step of a schedule by itself. Raises `NotEquivalentError`."""
-        checker, last = Checker(self._seed, self._samples, proof=self._proof, seconds=self.seconds), None
-        checker._spent, checker._is_of_steps = self._spent, True
+        checker, last = _StepChecker(self), None
         for step in steps:
             if last is None or not last.is_structurally_equivalent(step.before):
                 checker.start(step.before)
@@ -162,8 +151,6 @@ class Checker:
         """Return the function after a pass; the one before if it can no longer be run; None if there is nothing to
         compare it with."""
         name = before.name
-        if self._is_of_steps and self._left(name) <= 0:
-            return None  # The pass is checked.
         unproved: NotComparable | None = None
         try:
             before = before.narrowed(find_function(after.module, name))
@@ -179,8 +166,7 @@ class Checker:
                     return self._prove(before, after, call, p)
                 except NotComparable as e:
                     unproved = e
-            with self._timed(name) if self._is_of_steps else nullcontext():
-                found = self._run(before, after, call, p)
+            found = self._run(before, after, call, p)
         except NotComparable as e:
             if before.is_public:
                 self._skip(p.name, name, str(e))
@@ -205,7 +191,7 @@ class Checker:
         new = Side(after, before.name, call.interface)
         sizes: list[str] = []
         doubt = 0.0
-        with self._timed(before.name), doing(f"proof of @{before.name} after '{title_of(p)}'"):
+        with self._time.limited(before.name), doing(f"proof of @{before.name} after '{title_of(p)}'"):
             for size, arguments, shapes in before.sizes():
                 doubt += prove(old, new, arguments, shapes, call.rewrite)
                 sizes.append(size)
@@ -215,27 +201,6 @@ class Checker:
         if call.rewrite is not None:
             return None
         return replace(before, runner=after, calls={}, unchecked=(), is_proved=True, earlier=before)
-
-    def _left(self, name: str) -> float:
-        """Return the seconds that proofs of a function may still take."""
-        return self.seconds - self._spent[name]
-
-    @contextmanager
-    def _timed(self, name: str) -> Generator[None]:
-        """Limit the time of a proof. Raises `NotComparable` if it is up."""
-        late = NotComparable(f"its proofs take more than {self.seconds:g} seconds")
-        if (left := self._left(name)) <= 0:
-            raise late
-        begin = process_time()
-        try:
-            with within(left):
-                yield
-        except (OutOfTime, NotComparable) as e:
-            if process_time() - begin < left:
-                raise
-            raise late from e
-        finally:
-            self._spent[name] += process_time() - begin
 
     def _note(self, function: Reference, p: ModulePass, verdict: Verdict) -> None:
         if self._proof and function.is_public:
@@ -275,6 +240,23 @@ class Checker:
             raise problems[0]
         self.report.compared.append((p.name, before.name))
         return calls
+
+
+class _StepChecker(Checker):
+    """Follows a program from step to step of a schedule, while there is time: its pass is checked as a whole, too."""
+
+    def __init__(self, passes: Checker):
+        super().__init__(passes._seed, passes._samples, proof=passes._proof)
+        self._time = passes._time
+
+    def _compare(self, before: Reference, after: Runner, p: ModulePass) -> Reference | Difference | None:
+        return super()._compare(before, after, p) if self._time.left(before.name) > 0 else None
+
+    def _run(
+        self, before: Reference, after: Runner, call: CallAfter, p: ModulePass
+    ) -> dict[Sample, tuple[list[Any], Outcome]] | Difference:
+        with self._time.limited(before.name):
+            return super()._run(before, after, call, p)
 
 
 def _has_right_indices(module: ModuleOp) -> bool:

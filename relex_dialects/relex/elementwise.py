@@ -49,7 +49,7 @@ class Elementwise(Operator, ABC):
     ) -> None:
         """State the properties of a class, where they differ from the base class."""
         super().__init_subclass__(**options)
-        cls.state(ALLOWED=allowed, EXACTNESS=exactness, IDEMPOTENT=idempotent)
+        cls.set_constants(ALLOWED=allowed, EXACTNESS=exactness, IDEMPOTENT=idempotent)
 
     @classmethod
     def documentation(cls) -> str:
@@ -90,7 +90,7 @@ class BinaryElementwise(Elementwise, ABC):
 
     def __init_subclass__(cls, *, neutral: tuple[float | None, float | None] | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.state(NEUTRAL=neutral)
+        cls.set_constants(NEUTRAL=neutral)
 
     if TYPE_CHECKING:
 

@@ -95,7 +95,7 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
             cls.parse, cls.print = _parse, _print
 
     @classmethod
-    def state(cls, **constants: object) -> None:
+    def set_constants(cls, **constants: object) -> None:
         """Set constants of the class; None leaves the base class's."""
         for name, value in constants.items():
             if value is not None:

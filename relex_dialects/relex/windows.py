@@ -114,7 +114,7 @@ class SlidingWindows(Operator, ABC):
     """The number of dimensions that windows slide over."""
 
     def __init_subclass__(cls, *, rank: int | None = None, **options: Any) -> None:
-        cls.state(RANK=rank)
+        cls.set_constants(RANK=rank)
         # The defaults have as many numbers as there are dimensions.
         if "RANK" in vars(cls):
             for name, default in (("strides", 1), ("padding", 0), ("output_padding", 0), ("dilation", 1)):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -27,8 +27,10 @@ from relex.reference import NotEquivalentError, check_equivalent, check_pass, in
 from relex.reference.equivalence import execution
 from relex.reference.equivalence.check import flat_steps
 from relex.reference.equivalence.execution import Runner
-from relex.reference.equivalence.interface import Interface, function_names, interface_of
+from relex.reference.equivalence.interface import Interface, NotComparable, function_names, interface_of
+from relex.reference.equivalence.proving import DifferentTerms, TermDifference
 from relex.reference.equivalence.samples import KINDS
+from relex.reference.equivalence.time_limit import TimeLimit
 from relex.reference.equivalence.verdicts import Kind
 from relex.reference.interpreter.budget import OutOfSteps, OutOfTime, at_most, steps_taken, within
 from relex.runtime import register_func, remove_func
@@ -444,6 +446,15 @@ def test_steps_are_counted_at_every_level(level: Level) -> None:
     for seconds, expected in ((60, nullcontext()), (-1, pytest.raises(OutOfTime))):
         with expected, within(seconds), at_most(taken):
             call(x)
+
+
+def test_a_difference_that_is_found_late_is_a_difference() -> None:
+    limit, difference = TimeLimit(1e-9), DifferentTerms(TermDifference("y[0]", cast(Any, "differs"), ()))
+    with pytest.raises(DifferentTerms), limit.limited("f"):
+        raise difference
+    assert limit.left("f") < 0 < limit.left("g")
+    with pytest.raises(NotComparable, match="its proofs take more than 1e-09 seconds"), limit.limited("f"):
+        raise AssertionError
 
 
 def test_what_is_not_proved_in_time_is_checked() -> None:

@@ -94,5 +94,6 @@ def _reason(finding: Finding) -> str:
 def _plain(reason: str) -> str:
     """Return a reason without what is special about one graph: the operator that PyTorch makes of it, and sizes."""
     short = re.sub(r"^'[\w.]+': |^torch cannot record it: ", "", reason)
-    short = short.partition(", found")[0].partition("; fix ")[0].partition(" (unhinted")[0]
-    return re.sub(r":? ?[\d *+/()x-]*\bs\b[s\d *+/()x-]*$", "", short).replace("|", "or").strip()[:120]
+    short = re.sub(r" expression .*", " expression", short.partition(", found")[0].partition("; fix ")[0])
+    short = re.sub(r"[s\d *+/()x-]*\bs\b[s\d *+/()x-]*", " ... ", short)
+    return short.removesuffix(": ... ").replace("|", "or").strip()[:120]
