@@ -15,7 +15,8 @@ from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import set_inbounds
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.descriptor import ALIGNED, OFFSET, Descriptor, size_at, stride_at
-from relex.lowering.llvm.types import constant, convert_type, vector_alignment
+from relex.lowering.llvm.quotients import without_divisions
+from relex.lowering.llvm.types import constant, convert_type, known_integer, vector_alignment
 
 Number = SSAValue | int
 """An i64 value, or an int if it is known at compile time."""
@@ -88,14 +89,10 @@ class Buffer:
         # Only static strides are known not to be negative.
         positive = all(stride is not None and stride >= 0 for stride in strides)
         no_wrap = MAY_WRAP if not inside else NO_WRAP if positive else NO_SIGNED_WRAP
-        places = conversion.values(indices)
         parts: list[Number] = []
-        for dim, (index, stride) in enumerate(zip(places, strides, strict=True)):
-            factor = self.descriptor.known(stride_at(dim)) if stride is None else stride
+        factors = [self.descriptor.known(stride_at(dim)) if s is None else s for dim, s in enumerate(strides)]
+        for index, factor in without_divisions(conversion.values(indices), factors, conversion):
             parts.append(product(conversion, known(index), factor, no_wrap))
-        if any(isinstance(index.owner, llvm.URemOp | llvm.SRemOp) for index in places[:-1]):
-            # LLVM folds `x % a + x / a % b * a` to `x % (a * b)`: the indices of a reshape to no division at all.
-            parts.reverse()
         position = reduce(lambda first, part: total(conversion, first, part, no_wrap), parts, 0)
         if position == 0:
             return pointer
@@ -147,8 +144,8 @@ def as_value(conversion: Conversion, number: Number) -> SSAValue:
 
 def known(value: SSAValue) -> Number:
     """Return an i64 value as a number, if it is a constant."""
-    owner = value.owner
-    return owner.value.value.data if isinstance(owner, llvm.ConstantOp) and isa(owner.value, IntegerAttr) else value
+    number = known_integer(value)
+    return value if number is None else number
 
 
 def product(conversion: Conversion, lhs: Number, rhs: Number, overflow: IntegerAttr = MAY_WRAP) -> Number:

@@ -7,10 +7,9 @@ from functools import partial, reduce
 from itertools import combinations, pairwise
 
 from xdsl.dialects import llvm, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, NoneAttr, i8
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, i8
 from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import ConstantLike
 
 from relex.dialects.errors import fail
 from relex.dialects.upstream.reshapes import groups_of
@@ -27,7 +26,7 @@ from relex.lowering.llvm.buffers import (
 )
 from relex.lowering.llvm.descriptor import ALIGNED, BASE, Descriptor
 from relex.lowering.llvm.intrinsics import call_intrinsic
-from relex.lowering.llvm.types import EQ, constant
+from relex.lowering.llvm.types import EQ, constant, known_integer
 
 VIEWS_TO_LLVM = ConversionTable("views of memory to LLVM")
 """Conversion rules for ops that neither allocate nor access memory."""
@@ -41,7 +40,7 @@ def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
     """Convert to the size of a dimension; a dynamic dimension becomes a chain of selects."""
     source, index = Buffer(op, conversion, op.source), conversion.value(op.index)
     rank = source.kind.get_num_dims()
-    known = next((n for n in map(_known_integer, (op.index, index)) if n is not None), None)
+    known = next((n for n in map(known_integer, (op.index, index)) if n is not None), None)
     if known is not None:
         if not 0 <= known < rank:
             fail(op, f"expected a dimension below {rank}, found {known}")
@@ -54,12 +53,6 @@ def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
         equal = conversion.add(llvm.ICmpOp(index, constant(conversion, dim), EQ)).res
         result = conversion.add(llvm.SelectOp(equal, as_value(conversion, source.size(dim)), result)).res
     conversion.replace(result)
-
-
-def _known_integer(value: SSAValue) -> int | None:
-    """Return the value of a constant, converted or not; else None."""
-    attr = value.owner.value if isinstance(value.owner, llvm.ConstantOp) else ConstantLike.get_constant_value(value)
-    return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
 @VIEWS_TO_LLVM.rule(memref.RankOp)

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import ConstantLike
 from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
@@ -98,6 +99,12 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
         return conversion.add(llvm.ConstantOp(integer_splat(kind, value), kind)).result
 
     return conversion.once_in_block((value, kind), make)
+
+
+def known_integer(value: SSAValue) -> int | None:
+    """Return the value of a constant, converted or not; else None."""
+    attr = value.owner.value if isinstance(value.owner, llvm.ConstantOp) else ConstantLike.get_constant_value(value)
+    return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
 def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool = False) -> None:

@@ -245,7 +245,9 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "small images and a number for each": (sum_and_relu("40x7x7xf32", "40x1x1xf32"), "joined-rows", "joined-rows"),
     "small images and a row": (sum_and_relu("40x7x7xf32", "7xf32"), "short-rows", "short-rows"),
     "rows of three": (sum_and_relu("400x3xf32", "3xf32"), None, None),
-    "long rows": (sum_and_relu("40x70xf32", "40x70xf32"), None, None),
+    "long rows": (sum_and_relu("40x70xf32", "40x70xf32"), "joined-rows", "joined-rows"),
+    "few elements": (sum_and_relu("3x5xf32", "3x5xf32"), "joined-rows", "joined-rows"),
+    "rows of a number known at run time": (sum_and_relu("?x3x5xf32", "?x3x5xf32"), "joined-rows", "joined-rows"),
     "flattened images": (FLATTENED, None, None),
     "one": (reduction("sum", "1x1xf32", "[0]", "1xf32"), None, None),
 }
@@ -399,7 +401,7 @@ def arguments(text: str) -> list[Array]:
     found: list[Array] = []
     for kind in function.regions[0].block.arg_types:
         *shape, dtype = str(kind).removeprefix("tensor<").removesuffix(">").split("x")
-        values = rng.standard_normal(tuple(map(int, shape)))
+        values = rng.standard_normal(tuple(29 if size == "?" else int(size) for size in shape))
         by_name = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_}
         found.append((values if dtype.startswith("f") else 100 * values).astype(by_name[dtype]))
     return found

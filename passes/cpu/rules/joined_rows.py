@@ -13,15 +13,14 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import is_access
 from relex.passes.analysis.dependence import BlockAccess, Place, block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
-from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, named, position_of, spatial_loops
+from relex.passes.cpu.reductions import named, position_of, spatial_loops
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.rules.short_rows import check_alone, short_row
+from relex.passes.cpu.rules.short_rows import check_alone
 
 
 def joined_rows(block: BlockOp, processor: Processor) -> Plan:
-    """Compute short rows that follow one another in memory in one loop, of which LLVM makes vectors; it would unroll
-    the loop of each row. Indices become quotients and remainders, which LLVM adds up to the place in memory.
+    """Compute rows that follow one another in memory in one loop. LLVM makes vectors of it whatever the length of a
+    row, and has one loop to look at. Indices become quotients and remainders, which add up to the place in memory.
 
     ```mlir
     tir.for %c, %i, %j in (64, 7, 7) {
@@ -33,13 +32,12 @@ def joined_rows(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    loops = spatial_loops(block)
-    check_at_least(block, cost.MIN_STEPS, count(loops), "elements")
     check_alone(block)
-    row = short_row(loops)
+    loops = spatial_loops(block)
     joined = _joined(loops, [_steps(access, loops) for access in block_accesses(block)])
     if len(joined) == 1:
-        fail(block, f"expected {name_of_block(block)} to access rows along {label_of(row)} that follow one another")
+        rows = f"rows along {label_of(loops[-1])}"
+        fail(block, f"expected {name_of_block(block)} to access {rows} that follow one another")
     _check_accesses_alone(block, joined)
     names = [named(loop) for loop in joined]
     return Plan(f"one loop of {', '.join(map(label_of, joined))}", lambda schedule: schedule.fuse(*names))

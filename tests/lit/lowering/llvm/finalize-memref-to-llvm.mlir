@@ -32,26 +32,61 @@ func.func @load(%x: memref<4x8xf32>, %i: index, %j: index) -> f32 {
   func.return %0 : f32
 }
 
-// Digits of a number, as of a reshape, are added up from the last one, as LLVM folds them.
-// CHECK-LABEL: llvm.func @digits
-// ALONE-LABEL: func.func @digits
-func.func @digits(%x: memref<5x7x3xf32>, %i: index) -> f32 {
+// Quotients and remainders of a number, as of a reshape, become the number, or a remainder of it.
+// CHECK-LABEL: llvm.func @quotients
+// ALONE-LABEL: func.func @quotients
+func.func @quotients(%x: memref<5x7x3xf32>, %y: memref<7x3xf32>, %i: index) -> (f32, f32) {
   %c3 = arith.constant 3 : index
   %c7 = arith.constant 7 : index
   %c21 = arith.constant 21 : index
-  // CHECK:      [[FIRST:%.+]] = llvm.udiv
-  // CHECK:      [[ROW:%.+]] = llvm.urem
-  // CHECK:      [[LAST:%.+]] = llvm.urem
-  // CHECK:      [[SLICES:%.+]] = llvm.mul [[FIRST]],
-  // CHECK:      [[ROWS:%.+]] = llvm.mul [[ROW]],
-  // CHECK-NEXT: [[INSIDE:%.+]] = llvm.add [[LAST]], [[ROWS]] overflow<nsw,nuw> : i64
-  // CHECK-NEXT: llvm.add [[INSIDE]], [[SLICES]] overflow<nsw,nuw> : i64
   %0 = arith.divui %i, %c21 : index
   %1 = arith.divui %i, %c3 : index
   %2 = arith.remui %1, %c7 : index
   %3 = arith.remui %i, %c3 : index
+  // CHECK:      llvm.getelementptr inbounds %x{{[_0-9]*}}[%i{{[_0-9]*}}] :
   %4 = memref.load %x[%0, %2, %3] : memref<5x7x3xf32>
+  // CHECK:      [[REST:%.+]] = llvm.urem %i{{.*}} : i64
+  // CHECK-NEXT: llvm.getelementptr inbounds %y{{[_0-9]*}}[[[REST]]] :
+  %5 = memref.load %y[%2, %3] : memref<7x3xf32>
+  func.return %4, %5 : f32, f32
+}
+
+// So do signed ones; quotients of quotients count as one.
+// CHECK-LABEL: llvm.func @signed_quotients
+func.func @signed_quotients(%x: memref<5x7x3xf32>, %i: index) -> f32 {
+  %c3 = arith.constant 3 : index
+  %c7 = arith.constant 7 : index
+  %0 = arith.divsi %i, %c3 : index
+  %1 = arith.divsi %0, %c7 : index
+  %2 = arith.remsi %0, %c7 : index
+  %3 = arith.remsi %i, %c3 : index
+  // CHECK: llvm.getelementptr inbounds %x{{[_0-9]*}}[%i{{[_0-9]*}}] :
+  %4 = memref.load %x[%1, %2, %3] : memref<5x7x3xf32>
   func.return %4 : f32
+}
+
+// Divisors that do not fit the strides, other numbers, and divisions of the other kind stay.
+// CHECK-LABEL: llvm.func @other_quotients
+func.func @other_quotients(%x: memref<9x4xf32>, %y: memref<9x3xf32>, %i: index, %j: index) {
+  %c3 = arith.constant 3 : index
+  %0 = arith.divui %i, %c3 : index
+  %1 = arith.remui %i, %c3 : index
+  %2 = arith.remui %j, %c3 : index
+  %3 = arith.remsi %i, %c3 : index
+  // CHECK:      [[A:%.+]] = llvm.udiv %i
+  // CHECK-NEXT: [[B:%.+]] = llvm.urem %i
+  // CHECK-NEXT: [[C:%.+]] = llvm.urem %j
+  // CHECK-NEXT: [[D:%.+]] = llvm.srem %i
+  // CHECK:      [[ROW:%.+]] = llvm.mul [[A]],
+  // CHECK-NEXT: llvm.add [[ROW]], [[B]]
+  %4 = memref.load %x[%0, %1] : memref<9x4xf32>
+  // CHECK:      [[ROW:%.+]] = llvm.mul [[A]],
+  // CHECK-NEXT: llvm.add [[ROW]], [[C]]
+  memref.store %4, %y[%0, %2] : memref<9x3xf32>
+  // CHECK:      [[ROW:%.+]] = llvm.mul [[A]],
+  // CHECK-NEXT: llvm.add [[ROW]], [[D]]
+  memref.store %4, %y[%0, %3] : memref<9x3xf32>
+  func.return
 }
 
 // Constant indices are no arithmetic.
