@@ -7,7 +7,6 @@ import pickle
 import re
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -42,13 +41,6 @@ def test_any_layout_is_read_right(w: Array) -> None:
     ex = build(BindParamsPass(params={"w": w, "w_1": W, "unused": UNUSED})(module))
     np.testing.assert_array_equal(ex["main"](X), (X + w) * W)
     assert str(module) == before
-
-
-def test_all_and_none() -> None:
-    module = parse_module(PROGRAM)
-    everything = {"x": X, "w": W, "w_1": W, "unused": UNUSED}
-    np.testing.assert_array_equal(build(BindParamsPass(params=everything)(module))["main"](), (X + W) * W)
-    np.testing.assert_array_equal(build(BindParamsPass()(module))["main"](**everything), (X + W) * W)
 
 
 @pytest.mark.parametrize(
@@ -256,25 +248,6 @@ def test_tensors_of_other_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
         DTypeError, match=r"parameter 'w': expected a DLPack tensor that NumPy can read, found .*Foreign: not in CPU"
     ):
         BindParamsPass("main", {"w": Foreign(W)})(PARSED)
-
-
-def test_constants_are_in_the_order_of_the_parameters() -> None:
-    bound = BindParamsPass("main", {"unused": UNUSED, "w_1": W + 1, "w": W})(PARSED)
-    names = re.findall(r"%(\w+) = relex.constant", str(bound))
-    assert names == ["w", "w_1", "unused"]
-
-
-def test_archives_and_arrays_are_not_mixed_up(tmp_path: Path) -> None:
-    np.savez(tmp_path / "several.npz", w=UNUSED)
-    np.save(tmp_path / "one.npy", UNUSED)
-    with pytest.raises(RelexError, match=r"one\.npy': expected an \.npz file.*, found a single array$"):
-        load_arrays(tmp_path / "one.npy")
-    with pytest.raises(RelexError, match=r"several\.npz': expected an \.npy file.*, found an archive$"):
-        load_array(tmp_path / "several.npz")
-    with ZipFile(tmp_path / "net.pt", "w") as archive:
-        archive.writestr("net/data.pkl", b"")
-    with pytest.raises(RelexError, match=r"net\.pt': expected an \.npz file.*, found an archive with 'net/data\.pkl'$"):
-        load_arrays(tmp_path / "net.pt")
 
 
 def test_objects_of_python_are_no_elements(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def matmul(v: Any) -> Any:
     return op.matmul(wide(v[0]), wide(v[1]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.cpu)
 @pytest.mark.parametrize("signs", SIGNS, ids="-".join)
 def test_extremes(signs: tuple[str, str], target: Target):
@@ -81,6 +82,7 @@ def test_extremes(signs: tuple[str, str], target: Target):
     np.testing.assert_array_equal(build(module)["main"](x, w), x.astype(np.int32) @ w.astype(np.int32))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("signs", SIGNS, ids="-".join)
 @pytest.mark.parametrize("sizes", [(1, 64, 40), (19, 7, 32)], ids=str)
 def test_constant_weights(sizes: tuple[int, int, int], signs: tuple[str, str]):
@@ -183,6 +185,7 @@ CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]]
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("signs", [("uint8", "int8"), ("int8", "uint8")], ids="-".join)
 @pytest.mark.parametrize("case", CONVOLUTIONS.values(), ids=CONVOLUTIONS)
 def test_convolutions(case: tuple[Any, Any, Any], signs: tuple[str, str]):

@@ -123,6 +123,7 @@ def test_copies_from_buffers_that_loops_carry() -> None:
     assert "vector.shuffle" not in str(VectorizeLoopsPass()(module))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", "i8", "ui8", "i16", "i64", "i1", "f8E4M3FN"])
 @pytest.mark.parametrize("name", TARGETS)
 def test_transposes(name: str, dtype: str) -> None:
@@ -148,6 +149,7 @@ def test_transposes(name: str, dtype: str) -> None:
         np.testing.assert_array_equal(found.view(np.uint8), np.ascontiguousarray(x.transpose(axes)).view(np.uint8))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize(
     ("m", "k", "n", "kind"),
