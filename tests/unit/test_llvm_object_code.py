@@ -410,3 +410,9 @@ def test_reserved_names_are_those_that_conversions_call():
 def test_features_that_cannot_be_read_are_refused(features: str):
     with pytest.raises(UnknownNameError, match="expected features such as"):
         check_target(Target("x86_64-unknown-linux-gnu", "", features))
+
+
+@pytest.mark.parametrize("name", ["exp2", "memcpy"])
+def test_public_functions_may_not(name: str):
+    with pytest.raises(CompileError, match=rf"6:1: error: .* as one that compiled code calls, found '{name}'"):
+        build(NAMED.format(name=name, visibility=""))
