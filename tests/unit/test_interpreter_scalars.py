@@ -204,7 +204,7 @@ def compiled() -> Executable:
     return build("".join(program(case.body, case.inputs, case.output, f"f{i}") for i, case in enumerate(CASES)))
 
 
-@pytest.mark.parametrize("i", range(len(CASES)), ids=lambda i: CASES[i].body.split("%r = ")[-1].replace(" ", "_"))
+@pytest.mark.parametrize("i", range(len(CASES)), ids=[case.body.split("%r = ")[-1] for case in CASES])
 def test_scalar_ops(i: int) -> None:
     case = CASES[i]
     found = both_ways(program(case.body, case.inputs, case.output), case.arguments)

@@ -155,9 +155,6 @@ def test_wrong_calls(linear: Executable) -> None:
         loaded.profile(ones(3))
 
 
-# The log
-
-
 # Work
 
 
