@@ -306,7 +306,8 @@ def places_of_extremes() -> Iterator[Row]:
                 keep = axis == 0
                 make = partial(operator, axis=axis, keepdims=keep)
                 x = whole(shape) % 3
-                yield Row(make, [x], np.asarray(means(x, axis=axis, keepdims=keep)))
+                is_more = (axis != -1) == (operator is relex.ArgmaxOp)
+                yield Row(make, [x], np.asarray(means(x, axis=axis, keepdims=keep)), is_more=is_more)
                 yield Row(partial(make, select_last_index=True), [x], is_more=axis != -1)
         yield from (Row(partial(operator, axis=1), [numbers((9, 7), dtype)]) for dtype in [*NUMBERS, "bool"])
     x = np.array([[3, 1, 3, 1, 2], [np.nan, 0, np.nan, 9, -9]], np.float32)
@@ -331,7 +332,7 @@ def sorting() -> Iterator[Row]:
         for axis, descending in product(range(-1, len(shape) - 1), (False, True)):
             wanted = np.argsort(-x if descending else x, axis=axis, kind="stable")
             make = partial(relex.ArgsortOp, axis=axis, descending=descending)
-            is_more = (i + axis + descending) % 2 == 0
+            is_more = (i + axis + descending) % 3 != 0
             yield Row(make, [x], wanted, is_more=is_more)
     for dtype in [*NUMBERS, "bool", "uint8", "uint32"]:
         x = numbers((2, 50), dtype)
@@ -437,10 +438,11 @@ def scattering() -> Iterator[Row]:
         wanted = scattered(x, np.repeat(rows, 3, 1), updates, axis=0, combine=combine)
         yield Row(make, [x, rows, updates], wanted)
         yield Row(make, [x, np.random.default_rng(9).integers(-4, 4, (2, 3, 2)), updates[:2].copy()])
-        for first in SPECIAL:
-            start, places = np.array([first, 1]), np.zeros(len(SPECIAL), np.int64)
-            make = partial(relex.ScatterElementsOp, reduction=reduction)
-            yield Row(make, [start, places, np.array(SPECIAL)])
+        # All special numbers, one after the other, into each of them.
+        special = np.array(SPECIAL)
+        places, updates = np.zeros((len(SPECIAL),) * 2, np.int64), np.tile(special, (len(SPECIAL), 1))
+        make = partial(relex.ScatterElementsOp, axis=1, reduction=reduction)
+        yield Row(make, [special[:, None].copy(), places, updates])
     yield Row(relex.ScatterNdOp, [numbers((4, 3)), np.zeros((0, 1), np.int64), numbers((0, 3))])
     yield Row(relex.ScatterNdOp, [numbers((0, 3)), rows, numbers((6, 3))])
 
