@@ -82,17 +82,6 @@ def test_extremes(signs: tuple[str, str], target: Target):
     np.testing.assert_array_equal(build(module)["main"](x, w), x.astype(np.int32) @ w.astype(np.int32))
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("signs", SIGNS, ids="-".join)
-@pytest.mark.parametrize("sizes", [(1, 64, 40), (19, 7, 32)], ids=str)
-def test_constant_weights(sizes: tuple[int, int, int], signs: tuple[str, str]):
-    rows, terms, columns = sizes
-    x, w = random_array(RNG, signs[0], (rows, terms)), random_array(RNG, signs[1], (terms, columns))
-    module = program([x], lambda v: matmul([*v, const(w)]))
-    assert count(module, MatmulPackedOp) == 1
-    np.testing.assert_array_equal(build(module)["main"](x), x.astype(np.int32) @ w.astype(np.int32))
-
-
 def test_sums_wrap():
     """More terms than 32 bits hold the sum of."""
     terms = 2**16 + 2
@@ -167,14 +156,6 @@ def test_open_sizes(strict: bool):
         np.testing.assert_array_equal(ex(x[:, :rows].copy(), w), expected)
     # The sizes of the sum would be compared in words only.
     assert count(program([x, w], matmul, [["b", "m", "k"], ["k", "n"]]), MatmulPackedOp) == 0
-
-
-def test_dense():
-    x, w = random_array(RNG, "int8", (6, 70)), random_array(RNG, "uint8", (20, 70))
-    module = program([x, w], lambda v: op.dense(wide(v[0], const(np.int32(4))), wide(v[1], const(np.int32(9)))))
-    assert count(module, MatmulPackedOp) == 1
-    expected = (x.astype(np.int32) - 4) @ (w.astype(np.int32) - 9).T
-    np.testing.assert_array_equal(build(module)["main"](x, w), expected)
 
 
 CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {

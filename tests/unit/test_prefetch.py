@@ -56,10 +56,6 @@ def test_large_constants_are_prefetched(cpu: str, columns: int) -> None:
     assert set(found) == {cost.PREFETCHED_BYTES // (4 * columns)}
 
 
-def test_so_are_packed_arguments_larger_than_the_cache() -> None:
-    assert distances(network(280, 1024, 512, constant=False), "skylake-avx512") == [128]
-
-
 @pytest.mark.parametrize(
     "module",
     [network(28, 512, 256, constant=False), network(28, 64, 256), network(1, 512, 256)],

@@ -102,15 +102,6 @@ def test_public_names_are_in_the_reference(reference: dict[str, str]) -> None:
     assert all(headings(reference[name]) or "| pass |" in reference[name] for name in reference_pages.API)
 
 
-def test_options_of_the_tools_are_in_the_reference(reference: dict[str, str]) -> None:
-    page = reference["commands"]
-    assert headings(page) == ["relex-opt", "relex-run", "relex-tune", "relex-fuzz"]
-    for option in ("--pass-pipeline", "--benchmark", "--minutes"):
-        assert option in page
-    # The names of all passes are on other pages.
-    assert "convert-riscv-to-llvm" not in page
-
-
 def test_a_site_with_a_broken_link_is_not_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

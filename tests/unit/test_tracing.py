@@ -18,7 +18,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from relex.dialects import parse_module
-from relex.dialects.relex import AddOp, ConcatOp, NegativeOp, ReluOp, SubtractOp
+from relex.dialects.relex import AddOp, NegativeOp, SubtractOp
 from relex.passes import FuseDenseAddPass, RelexPass, observe, refuse, remark, statistic
 from relex.passes.support.patterns import wildcard
 from relex.passes.support.rules import RulesPass, operators, rule
@@ -218,24 +218,6 @@ def test_a_pass_without_patterns_says_what_it_applies():
     with observe(Trace(stop_after=0)):
         assert "relex.add" in str(ByHandPass()(parse(text)))
     assert "relex.add" not in str(ByHandPass()(parse(text)))
-
-
-def test_remarks():
-    with observe() as seen:
-        PatternsPass()(parse())
-    (found,) = seen.remarks
-    assert str(found.diagnostic) == "program.mlir:3:8: remark: absorbed relex.negative [patterns]"
-    assert (found.pass_name, found.message) == ("patterns", "absorbed relex.negative")
-
-
-def test_nothing_is_said_where_nobody_listens():
-    def fail() -> str:
-        raise AssertionError("somebody asks")
-
-    op = ReluOp(ConcatOp(*parse().body.block.first_op.regions[0].block.args[:1]).results[0])  # pyright: ignore[reportOptionalMemberAccess]
-    remark(op, fail)
-    refuse(fail)
-    statistic("nothing")
 
 
 def test_patterns_are_as_before_when_nothing_is_observed():

@@ -97,14 +97,6 @@ def test_the_page_needs_nothing_else(reported: Report):
     assert reported._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_report_needs_no_function_main():
-    for program in (SMALL.replace("@main", "@other"), "module {}"):
-        page = relex.build(program).report().html
-        assert "profile" not in _data(page) or not _data(page)["profile"]
-    with pytest.raises(RelexError, match="no function 'nobody'; there are none"):
-        relex.build("module {}").report(entry="nobody")
-
-
 def test_levels_and_assembly_of_an_executable():
     ex = relex.build(SMALL)
     assert "relex.add" in str(ex.ir("graph"))
