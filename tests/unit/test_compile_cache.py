@@ -326,14 +326,14 @@ def test_processes_share_a_cache(tmp_path: Path):
     limit = entry.stat().st_size * 5 // 2
     command = [sys.executable, "-W", "error", "-c", WORKER, str(tmp_path), str(limit)]
     pipe = subprocess.PIPE
-    workers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(3)]
+    workers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
     for worker in workers:
         assert worker.stdin is not None
         worker.stdin.write(program(1.0))
         worker.stdin.close()
         worker.stdin = None
     errors = [worker.communicate(timeout=600)[1] for worker in workers]
-    assert errors == [""] * 3
+    assert errors == [""] * 2
     files = list(tmp_path.iterdir())
     assert {path.suffix for path in files} == {".relex"}
     assert sum(path.stat().st_size for path in files) <= limit

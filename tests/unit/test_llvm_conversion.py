@@ -357,7 +357,7 @@ def test_text_does_not_depend_on_the_process():
             text=True,
             check=True,
         ).stdout
-        for seed in ("0", "1", "2")
+        for seed in ("0", "1")
     }
     assert len(texts) == 1
     assert "contract nsz reassoc" in texts.pop()
