@@ -102,3 +102,9 @@ def test_what_joins() -> None:
     assert find_groups(chain(product, simple, reduction), 9) == [[0, 1], [2]]
     assert find_groups(chain(simple, product), 9) == [[0], [1]]
     assert find_groups([], 9) == []
+
+
+def test_a_long_chain_is_cut() -> None:
+    groups = find_groups(chain(*[OpPattern.ELEMENTWISE] * 1000), 64)
+    assert max(map(len, groups)) == 64
+    assert len(groups) < 40
