@@ -174,7 +174,7 @@ def folded(make: MakeOperator, operands: Sequence[Array]) -> list[Array] | None:
     return returned(module)
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize(("make", "operands"), EXACT_CASES)
 def test_exact_operators_are_folded_to_the_bits_of_compiled_code(
     make: MakeOperator, operands: Sequence[Array], monkeypatch: pytest.MonkeyPatch

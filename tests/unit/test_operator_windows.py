@@ -210,6 +210,7 @@ TRANSPOSED: tuple[tuple[Shape, Shape, dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("case", TRANSPOSED)
 def test_transposed_convolution_by_phases(case: tuple[Shape, Shape, dict[str, Any]]) -> None:
     shape, weight, options = case

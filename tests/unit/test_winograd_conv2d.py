@@ -64,6 +64,7 @@ def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "BYTES_OF_WEIGHTS", 2**40)
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("whatever_it_takes")
 @pytest.mark.parametrize("tile", POINTS)
 @pytest.mark.parametrize(
