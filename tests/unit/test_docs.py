@@ -188,7 +188,7 @@ LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir()
 
 
 BESIDE_COMMANDS = ("sizes.md", "threads.md")
-"""Pages whose programs in MLIR are those of commands: see `test_each_block_is_what_the_command_prints`."""
+"""Pages with programs in MLIR for commands: see `test_each_block_is_what_the_command_prints`."""
 
 
 @pytest.mark.parametrize(
