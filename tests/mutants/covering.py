@@ -32,7 +32,7 @@ NOT_OF_A_FILE = (
 """Tests of the checkout, of what is installed, and of pages: they start other processes or take long."""
 
 WIDE = (
-    *("tests/unit/test_tiny.py", "tests/unit/test_operators.py", "tests/unit/test_all_levels.py"),
+    *("tests/unit/test_tiny.py", "tests/unit/test_operator_values.py", "tests/unit/test_all_levels.py"),
     *("tests/unit/test_random_graphs.py", "tests/unit/test_check_each.py", "tests/unit/test_pass_orders.py"),
 )
 """Tests of everything, for what other tests of a file do not find."""

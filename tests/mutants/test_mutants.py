@@ -123,7 +123,7 @@ def test_files_that_are_left_out():
 NEAREST = {
     "passes/graph/fuse_ops.py": "tests/lit/passes/fuse-ops.mlir",
     "runtime/saving.py": "tests/unit/test_saving.py",
-    "lowering/legalizations/reductions.py": "tests/unit/test_operators_reductions.py",
+    "lowering/legalizations/reductions.py": "tests/unit/test_operator_cases.py",
     # It has no separate tests; the tests of the function that asks it are the nearest.
     "relex_dialects/index/constraints.py": "tests/unit/test_check_tir_linear.py",
 }

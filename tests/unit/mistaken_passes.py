@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from xdsl.context import Context
@@ -37,8 +37,9 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import python_value
 from relex.dialects.tir import ForOp, InitOp, PrimFuncOp
 from relex.passes import RelexPass, reassociates
+from relex.passes.numerics import Numerics
 from relex.passes.support.patterns import attribute, constant, each, values, wildcard
-from relex.passes.support.rules import OperatorFunction, RulesPass, operators, rule
+from relex.passes.support.rules import OperatorFunction, Rule, RulesPass, operators, rule
 
 LoopT = TypeVar("LoopT", bound=Operation)
 
@@ -81,58 +82,46 @@ def right(p: type[ModulePass]) -> type[ModulePass]:
 # Rules.
 
 
-@mistake("swap", "relex.subtract")
-@dataclass(frozen=True)
-class SwapOperandsPass(RulesPass):
-    """Swapped operands."""
-
-    name = "swap-operands"
-    rules = (rule(o.subtract(x, o.negative(y)), lambda m: o.add(m.y, o.negative(m.x)), name="swap"),)
+def rules_pass(name: str, op: str, *rules: Rule, numerics: Numerics | None = None) -> None:
+    """Enter a pass of rules, the last of which has a mistake about an op."""
+    declared = {} if numerics is None else {"numerics": numerics}
+    p = type(name, (RulesPass,), {"name": name, "rules": rules, "__module__": __name__, **declared})
+    MISTAKES[name] = Mistake(p, rules[-1].name, op)
 
 
-@mistake("fma", "relex.add")
-@dataclass(frozen=True)
-class WrongOperandPass(RulesPass):
-    """A wrong operand: x * y + x."""
+# Swapped operands.
+rules_pass(
+    "swap-operands",
+    "relex.subtract",
+    rule(o.subtract(x, o.negative(y)), lambda m: o.add(m.y, o.negative(m.x)), name="swap"),
+)
 
-    name = "wrong-operand"
-    rules = (rule(o.add(o.multiply(x, y), z), lambda m: o.ewise_fma(m.x, m.y, m.x), name="fma"),)
+# A wrong operand: x * y + x.
+rules_pass(
+    "wrong-operand", "relex.add", rule(o.add(o.multiply(x, y), z), lambda m: o.ewise_fma(m.x, m.y, m.x), name="fma")
+)
 
+# The axis of a sum is not moved by the transposition before it.
+rules_pass(
+    "wrong-axis",
+    "relex.sum",
+    rule(o.sum(o.permute_dims(x), axis=axes), lambda m: o.sum(m.x, axis=m.axes), name="split"),
+)
 
-@mistake("split", "relex.sum")
-@dataclass(frozen=True)
-class WrongAxisPass(RulesPass):
-    """The axis of a sum is not moved by the transposition before it."""
+# Two permutations need not be inverse to each other.
+rules_pass(
+    "transposed-axes", "relex.permute_dims", rule(o.permute_dims(o.permute_dims(x)), lambda m: m.x, name="twice")
+)
 
-    name = "wrong-axis"
-    rules = (rule(o.sum(o.permute_dims(x), axis=axes), lambda m: o.sum(m.x, axis=m.axes), name="split"),)
+# NaN and infinities times zero are NaN.
+rules_pass("nan-lost", "relex.multiply", rule(o.multiply(x, constant("zero", number=0)), lambda m: m.zero, name="zero"))
 
-
-@mistake("twice", "relex.permute_dims")
-@dataclass(frozen=True)
-class TransposedAxesPass(RulesPass):
-    """Two permutations need not be inverse to each other."""
-
-    name = "transposed-axes"
-    rules = (rule(o.permute_dims(o.permute_dims(x)), lambda m: m.x, name="twice"),)
-
-
-@mistake("zero", "relex.multiply")
-@dataclass(frozen=True)
-class NanLostPass(RulesPass):
-    """NaN and infinities times zero are NaN."""
-
-    name = "nan-lost"
-    rules = (rule(o.multiply(x, constant("zero", number=0)), lambda m: m.zero, name="zero"),)
-
-
-@mistake("cancel", "relex.subtract")
-@dataclass(frozen=True)
-class InfinityLostPass(RulesPass):
-    """Infinity minus infinity is NaN."""
-
-    name = "infinity-lost"
-    rules = (rule(o.subtract(x, x), lambda m: ConstantOp(zeros(m.x)), name="cancel", where=lambda m: is_static(m.x)),)
+# Infinity minus infinity is NaN.
+rules_pass(
+    "infinity-lost",
+    "relex.subtract",
+    rule(o.subtract(x, x), lambda m: ConstantOp(zeros(m.x)), name="cancel", where=lambda m: is_static(m.x)),
+)
 
 
 def zeros(value: Any) -> Any:
@@ -151,100 +140,66 @@ def is_static(value: Any) -> bool:
     return value.type.has_static_shape() and value.type.element_type == f32
 
 
-@mistake("plus-zero", "relex.add")
-@dataclass(frozen=True)
-class NegativeZeroPass(RulesPass):
-    """-0 + 0 is 0."""
+# -0 + 0 is 0.
+rules_pass("negative-zero", "relex.add", rule(o.add(x, constant(number=0)), lambda m: m.x, name="plus-zero"))
 
-    name = "negative-zero"
-    rules = (rule(o.add(x, constant(number=0)), lambda m: m.x, name="plus-zero"),)
+# Sums of floats depend on their order, and the pass does not say that it changes it.
+rules_pass("not-exact", "relex.add", rule(o.add(o.add(x, y), z), lambda m: o.add(m.x, o.add(m.y, m.z)), name="regroup"))
 
+# It may reassociate, but not commute.
+rules_pass(
+    "wrong-chain",
+    "relex.matmul",
+    rule(o.matmul(o.matmul(x, y), z), lambda m: o.matmul(m.x, o.matmul(m.z, m.y)), name="chain"),
+    numerics=reassociates,
+)
 
-@mistake("regroup", "relex.add")
-@dataclass(frozen=True)
-class NotExactPass(RulesPass):
-    """Sums of floats depend on their order, and the pass does not say that it changes it."""
+# Products of integers overflow, so a product divided by a factor is not the other factor.
+rules_pass(
+    "integer-overflow",
+    "relex.divide",
+    rule(o.divide(o.multiply(x, y), y), lambda m: m.x, name="halve"),
+    numerics=reassociates,
+)
 
-    name = "not-exact"
-    rules = (rule(o.add(o.add(x, y), z), lambda m: o.add(m.x, o.add(m.y, m.z)), name="regroup"),)
+# A bias that is not a scalar is added to other elements after a concatenation.
+rules_pass(
+    "broadcast-forgotten",
+    "relex.concat",
+    rule(o.concat(each(o.add(xs, b)), axis=axis), lambda m: o.add(o.concat(m.xs, axis=m.axis), m.b), name="hoist"),
+)
 
+# The mean of no numbers is NaN.
+rules_pass(
+    "empty-forgotten", "relex.mean", rule(o.mean(o.broadcast_to(x)), lambda m: m.x, name="mean"), numerics=reassociates
+)
 
-@mistake("chain", "relex.matmul")
-@dataclass(frozen=True)
-class WrongChainPass(RulesPass):
-    """It may reassociate, but not commute."""
+# f64 is computed in f32.
+rules_pass(
+    "precision-lost",
+    "relex.exp",
+    rule(
+        o.exp(x),
+        lambda m: astype(o.exp(astype(m.x, dtype=f32)), dtype=m.x.type.element_type),
+        where=lambda m: m.x.type.element_type != f32,
+        name="narrow",
+    ),
+)
 
-    name = "wrong-chain"
-    numerics = reassociates
-    rules = (rule(o.matmul(o.matmul(x, y), z), lambda m: o.matmul(m.x, o.matmul(m.z, m.y)), name="chain"),)
+# Two rules that undo each other.
+rules_pass(
+    "endless-rules",
+    "relex.add",
+    rule(o.negative(o.add(x, y)), lambda m: o.add(o.negative(m.x), o.negative(m.y)), name="push"),
+    rule(o.add(o.negative(x), o.negative(y)), lambda m: o.negative(o.add(m.x, m.y)), name="undo"),
+)
 
-
-@mistake("halve", "relex.divide")
-@dataclass(frozen=True)
-class IntegerDivisionPass(RulesPass):
-    """Products of integers overflow, so a product divided by a factor is not the other factor."""
-
-    name = "integer-overflow"
-    numerics = reassociates
-    rules = (rule(o.divide(o.multiply(x, y), y), lambda m: m.x, name="halve"),)
-
-
-@mistake("hoist", "relex.concat")
-@dataclass(frozen=True)
-class BroadcastForgottenPass(RulesPass):
-    """A bias that is not a scalar is added to other elements after a concatenation."""
-
-    name = "broadcast-forgotten"
-    rules = (
-        rule(o.concat(each(o.add(xs, b)), axis=axis), lambda m: o.add(o.concat(m.xs, axis=m.axis), m.b), name="hoist"),
-    )
-
-
-@mistake("mean", "relex.mean")
-@dataclass(frozen=True)
-class EmptyForgottenPass(RulesPass):
-    """The mean of no numbers is NaN."""
-
-    name = "empty-forgotten"
-    numerics = reassociates
-    rules = (rule(o.mean(o.broadcast_to(x)), lambda m: m.x, name="mean"),)
-
-
-@mistake("narrow", "relex.exp")
-@dataclass(frozen=True)
-class PrecisionLostPass(RulesPass):
-    """f64 is computed in f32."""
-
-    name = "precision-lost"
-    rules = (
-        rule(
-            o.exp(x),
-            lambda m: astype(o.exp(astype(m.x, dtype=f32)), dtype=m.x.type.element_type),
-            where=lambda m: m.x.type.element_type != f32,
-            name="narrow",
-        ),
-    )
-
-
-@mistake("undo", "relex.add")
-@dataclass(frozen=True)
-class EndlessRulePass(RulesPass):
-    """Two rules that undo each other."""
-
-    name = "endless-rules"
-    rules = (
-        rule(o.negative(o.add(x, y)), lambda m: o.add(o.negative(m.x), o.negative(m.y)), name="push"),
-        rule(o.add(o.negative(x), o.negative(y)), lambda m: o.negative(o.add(m.x, m.y)), name="undo"),
-    )
-
-
-@mistake("first", "relex.concat")
-@dataclass(frozen=True)
-class ShapeCrashPass(RulesPass):
-    """A list that may be shorter."""
-
-    name = "shape-crash"
-    rules = (rule(o.concat(each(xs)), lambda m: m.xs[0], where=lambda m: 0 in m.xs[1].type.get_shape(), name="first"),)
+# A list that may be shorter.
+rules_pass(
+    "shape-crash",
+    "relex.concat",
+    rule(o.concat(each(xs)), lambda m: m.xs[0], where=lambda m: 0 in m.xs[1].type.get_shape(), name="first"),
+)
 
 
 # Patterns of xDSL.
@@ -254,15 +209,32 @@ class ShapeCrashPass(RulesPass):
 class PatternPass(RelexPass):
     """A pass of one pattern."""
 
-    def pattern(self) -> RewritePattern:
-        raise NotImplementedError
+    pattern: ClassVar[type[RewritePattern]]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         PatternRewriteWalker(self.pattern()).rewrite_module(op)
 
 
+PatternT = TypeVar("PatternT", bound=type[RewritePattern])
+
+
+def pattern_pass(name: str, op: str | None = None) -> Callable[[PatternT], PatternT]:
+    """Decorate a pattern that is a pass, with a mistake about an op or without one."""
+
+    def enter(pattern: PatternT) -> PatternT:
+        p = type(f"{pattern.__name__}Pass", (PatternPass,), {"name": name, "pattern": pattern, "__module__": __name__})
+        if op is None:
+            RIGHT[name] = p
+        else:
+            MISTAKES[name] = Mistake(p, pattern.__name__, op)
+        return pattern
+
+    return enter
+
+
+@pattern_pass("lost-user", "relex.add")
 class SharedValue(RewritePattern):
-    """-x + y to y - x; the negative becomes x for everyone."""
+    """-x + y to y - x; the negative becomes x for everyone. Other users of a value are forgotten."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter) -> None:
@@ -271,19 +243,9 @@ class SharedValue(RewritePattern):
             rewriter.replace(negative, [], [negative.operand])
 
 
-@mistake("SharedValue", "relex.add")
-@dataclass(frozen=True)
-class LostUserPass(PatternPass):
-    """Other users of a value are forgotten."""
-
-    name = "lost-user"
-
-    def pattern(self) -> RewritePattern:
-        return SharedValue()
-
-
+@pattern_pass("wrong-type", "relex.relu")
 class WrongType(RewritePattern):
-    """relu(x) of a constant is the constant as f32."""
+    """relu(x) of a constant is the constant as f32. A replacement of another type."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReluOp, rewriter: PatternRewriter) -> None:
@@ -291,19 +253,9 @@ class WrongType(RewritePattern):
             rewriter.replace(op, AstypeOp(op.operand, dtype=f32))
 
 
-@mistake("WrongType", "relex.relu")
-@dataclass(frozen=True)
-class WrongTypePass(PatternPass):
-    """A replacement of another type."""
-
-    name = "wrong-type"
-
-    def pattern(self) -> RewritePattern:
-        return WrongType()
-
-
+@pattern_pass("dynamic-size", "relex.mean")
 class MeanAsSum(RewritePattern):
-    """The mean as a sum and a division by the number of elements."""
+    """The mean as a sum and a division by the number of elements. Dynamic sizes are -1 in shapes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MeanOp, rewriter: PatternRewriter) -> None:
@@ -313,19 +265,9 @@ class MeanAsSum(RewritePattern):
             rewriter.replace(op, [total, count, DivideOp(total, count)])
 
 
-@mistake("MeanAsSum", "relex.mean")
-@dataclass(frozen=True)
-class DynamicSizePass(PatternPass):
-    """Dynamic sizes are -1 in shapes."""
-
-    name = "dynamic-size"
-
-    def pattern(self) -> RewritePattern:
-        return MeanAsSum()
-
-
+@pattern_pass("keepdims-lost", "relex.sum")
 class KeepDims(RewritePattern):
-    """A sum of a sum, whose properties are forgotten."""
+    """A sum of a sum, whose properties are forgotten. Dimensions that were kept are lost."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SumOp, rewriter: PatternRewriter) -> None:
@@ -333,19 +275,9 @@ class KeepDims(RewritePattern):
             rewriter.replace(op, SumOp(inner.operand))
 
 
-@mistake("KeepDims", "relex.sum")
-@dataclass(frozen=True)
-class KeepDimsLostPass(PatternPass):
-    """Dimensions that were kept are lost."""
-
-    name = "keepdims-lost"
-
-    def pattern(self) -> RewritePattern:
-        return KeepDims()
-
-
+@pattern_pass("wrong-fold", "relex.multiply")
 class FoldWrong(RewritePattern):
-    """A product with a constant folded into the constant after it."""
+    """A product with a constant folded into the constant after it. 2 * x is x + x, not x + 2."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MultiplyOp, rewriter: PatternRewriter) -> None:
@@ -353,54 +285,23 @@ class FoldWrong(RewritePattern):
             rewriter.replace(op, AddOp(op.lhs, op.rhs))
 
 
-@mistake("FoldWrong", "relex.multiply")
-@dataclass(frozen=True)
-class WrongFoldPass(PatternPass):
-    """2 * x is x + x, not x + 2."""
-
-    name = "wrong-fold"
-
-    def pattern(self) -> RewritePattern:
-        return FoldWrong()
-
-
+@pattern_pass("endless-pattern", "relex.add")
 class Endless(RewritePattern):
-    """x + y to y + x."""
+    """x + y to y + x. A pattern that always applies."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, AddOp(op.rhs, op.lhs))
 
 
-@mistake("Endless", "relex.add")
-@dataclass(frozen=True)
-class EndlessPatternPass(PatternPass):
-    """A pattern that always applies."""
-
-    name = "endless-pattern"
-
-    def pattern(self) -> RewritePattern:
-        return Endless()
-
-
+@pattern_pass("rank-crash", "relex.max")
 class RankCrash(RewritePattern):
-    """The maximum along the last axis, of tensors that have one."""
+    """The maximum along the last axis, of tensors that have one. A tensor without dimensions has no last one."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MaxOp, rewriter: PatternRewriter) -> None:
         if tensor_type(op.operand.type).get_shape()[-1] == 1 and op.axis is not None:
             rewriter.replace(op, ReshapeOp(op.operand, tensor_type(op.result.type).get_shape()))
-
-
-@mistake("RankCrash", "relex.max")
-@dataclass(frozen=True)
-class RankCrashPass(PatternPass):
-    """A tensor without dimensions has no last one."""
-
-    name = "rank-crash"
-
-    def pattern(self) -> RewritePattern:
-        return RankCrash()
 
 
 # Passes without patterns.
@@ -452,38 +353,18 @@ class PropertiesForgottenPass(RelexPass):
 # Loops.
 
 
-@mistake("IgnoreInit", "tir.init")
-@dataclass(frozen=True)
-class InitDroppedPass(PatternPass):
-    """Sums start with what was there."""
-
-    name = "init-dropped"
-
-    def pattern(self) -> RewritePattern:
-        return IgnoreInit()
-
-
+@pattern_pass("init-dropped", "tir.init")
 class IgnoreInit(RewritePattern):
-    """Drop the start of reductions."""
+    """Drop the start of reductions. Sums start with what was there."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: InitOp, rewriter: PatternRewriter) -> None:
         rewriter.erase(op)
 
 
-@mistake("SwapIndices", "memref.load")
-@dataclass(frozen=True)
-class IndicesSwappedPass(PatternPass):
-    """Loads from transposed places."""
-
-    name = "indices-swapped"
-
-    def pattern(self) -> RewritePattern:
-        return SwapIndices()
-
-
+@pattern_pass("indices-swapped", "memref.load")
 class SwapIndices(RewritePattern):
-    """x[i, j] to x[j, i]."""
+    """x[i, j] to x[j, i]. Loads from transposed places."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.LoadOp, rewriter: PatternRewriter) -> None:
@@ -493,19 +374,9 @@ class SwapIndices(RewritePattern):
             rewriter.replace(op, swapped)
 
 
-@mistake("Reciprocal", "arith.divf")
-@dataclass(frozen=True)
-class ReciprocalPass(PatternPass):
-    """A product with the reciprocal rounds twice."""
-
-    name = "reciprocal"
-
-    def pattern(self) -> RewritePattern:
-        return Reciprocal()
-
-
+@pattern_pass("reciprocal", "arith.divf")
 class Reciprocal(RewritePattern):
-    """x / y to x * (1 / y)."""
+    """x / y to x * (1 / y). A product with the reciprocal rounds twice."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.DivfOp, rewriter: PatternRewriter) -> None:
@@ -598,19 +469,9 @@ class RegroupPass(RulesPass):
     )
 
 
-@right
-@dataclass(frozen=True)
-class PermuteOncePass(PatternPass):
-    """Two permutations as one."""
-
-    name = "permute-once"
-
-    def pattern(self) -> RewritePattern:
-        return PermuteOnce()
-
-
+@pattern_pass("permute-once")
 class PermuteOnce(RewritePattern):
-    """A permutation of a permutation."""
+    """A permutation of a permutation. Two permutations as one."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: PermuteDimsOp, rewriter: PatternRewriter) -> None:

@@ -41,7 +41,7 @@ def test_measured_errors_are_in_bounds(function: Function) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_errors(name: str, element: Attribute, mode: str) -> None:
     function = Function(name, {**OPERATORS, **COMPOSITIONS}[name], element)
-    (worst,) = measure(function, 0.25, whole=False, modes=[mode]).values()
+    (worst,) = measure(function, 0.1, whole=False, modes=[mode]).values()
     assert worst.error <= function.bound(mode), worst
 
 

@@ -30,7 +30,7 @@ def test_graphs_may_have_every_operator(kind: type[Operator]) -> None:
     assert any(isinstance(op, kind) for module in found for op in module.walk())
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(module=graphs())
 def test_all_levels_agree(module: ModuleOp) -> None:
     """Every level is compared with the one above; the bounds of what may differ are the program's."""

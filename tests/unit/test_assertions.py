@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,14 +17,13 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import AssertionFailedError, ExecutionError, IndexRangeError
 from relex.dialects.relex import AssertOp
 from relex.lowering import RelexPipelinePass, ReturnFailuresPass
-from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.branches import ConvertScfToCfPass
 from relex.passes import run_pass
 from relex.passes.base import apply_pass
 from relex.reference import interpret
 from relex.reference.equivalence.check import Checker, check_pass
 from relex.reference.equivalence.differences import NotEquivalentError
-from relex.runtime import build, load, loader, register_func, release_memory, remove_func
+from relex.runtime import build, register_func, remove_func
 
 PROGRAM = """
 func.func @main(%x: tensor<4xf32>, %i: tensor<3xi64>) -> tensor<3xf32> {
@@ -87,13 +83,6 @@ def test_compiled(calls: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_strict() -> None:
     run(build(PROGRAM, strict=True)["main"])
-
-
-def test_saved(tmp_path: Path) -> None:
-    ex = build(PROGRAM)
-    ex.save(tmp_path / "program.relex")
-    run(load(tmp_path / "program.relex")["main"])
-    run(pickle.loads(pickle.dumps(ex))["main"])
 
 
 @pytest.mark.parametrize("level", ["graph", "loops", "core", "branches"])
@@ -168,81 +157,6 @@ def test_an_error_of_a_library_function_goes_first() -> None:
         remove_func("test.note")
 
 
-PARALLEL = """
-func.func @main(%x: memref<?xf32>, %y: memref<?xf32> {relex.dims = ["x_d0"]}) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %n = memref.dim %x, %c0 : memref<?xf32>
-  %zero = arith.constant 0.0 : f32
-  %buffer = memref.alloc(%n) : memref<?xf32>
-  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
-    %v = memref.load %x[%i] : memref<?xf32>
-    %ok = arith.cmpf oge, %v, %zero : f32
-    cf.assert %ok, "expected no negative number"
-    %r = math.sqrt %v : f32
-    memref.store %r, %buffer[%i] : memref<?xf32>
-    scf.reduce
-  }
-  scf.for %i = %c0 to %n step %c1 {
-    %own = memref.alloc() : memref<100000xf32>
-    %v = memref.load %buffer[%i] : memref<?xf32>
-    memref.store %v, %own[%c0] : memref<100000xf32>
-    %w = memref.load %own[%c0] : memref<100000xf32>
-    %checked = func.call @check(%w) : (f32) -> f32
-    memref.store %checked, %y[%i] : memref<?xf32>
-    memref.dealloc %own : memref<100000xf32>
-  }
-  memref.dealloc %buffer : memref<?xf32>
-  func.return
-}
-func.func private @check(%v: f32) -> f32 {
-  %ten = arith.constant 10.0 : f32
-  %ok = arith.cmpf olt, %v, %ten : f32
-  cf.assert %ok, "expected roots below 10"
-  func.return %v : f32
-}
-"""
-
-
-def attempt(main: Callable[..., Any], x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> str:
-    """The error of a call, or whether its result is right."""
-    try:
-        main(x, y)
-    except AssertionFailedError as e:
-        return str(e)
-    return str(np.array_equal(y, np.sqrt(x)))
-
-
-def held() -> int:
-    """Return how many bytes the runtime keeps for later calls."""
-    return loader.arenas().release(10**6)
-
-
-def test_threads_and_buffers_of_a_call_that_fails() -> None:
-    main = build(PARALLEL)["main"]
-    right = np.random.default_rng(0).random(100_000).astype(np.float32)
-    negative, large = right.copy(), right.copy()
-    negative[77_777], large[-1] = -1, 101
-    cases = ((right, "True"), (negative, "expected no negative number"), (large, "expected roots below 10"))
-    y = np.zeros_like(right)
-    release_memory()
-    for x, expected in cases:
-        assert attempt(main, x, y) == expected
-        kept = held()
-        # A block that a call takes and does not give back is missing afterwards.
-        assert attempt(main, x, y) == expected
-        assert held() == kept > 0
-
-    def several(case: tuple[np.ndarray[Any, Any], str]) -> set[str]:
-        own = np.zeros_like(right)
-        return {attempt(main, case[0], own) for _ in range(20)}
-
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(several, [*cases, *cases]))
-    assert found == [{expected} for _, expected in (*cases, *cases)]
-    assert attempt(main, np.zeros(0, np.float32), np.zeros(0, np.float32)) == "True"
-
-
 def test_each_iteration_of_a_loop_function() -> None:
     main = build("""
         tir.prim_func @main(%x: memref<8xf32>) outs(%y: memref<8xf32>) {
@@ -290,28 +204,3 @@ def test_checks_of_passes() -> None:
         apply_pass(DropAssertions(), make_context(), module)
         with pytest.raises(NotEquivalentError, match=r"expected the failed assertion '.*', found a result"):
             checker.expect_same(DropAssertions(), module)
-
-
-def test_rounding_may_change_whether_an_assertion_fails() -> None:
-    """A sum of other order is right, and may be on the other side of a threshold."""
-    text = """
-        func.func @main(%x: tensor<64xf32>) -> tensor<f32> {
-          %zero = relex.constant dense<0.0> : tensor<f32>
-          %sum = relex.sum %x : (tensor<64xf32>) -> tensor<f32>
-          %rest = relex.subtract %sum, %sum0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-          %same = relex.equal %rest, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
-          relex.assert %same, "expected the same sum" : tensor<i1>
-          func.return %sum : tensor<f32>
-        }"""
-    reversed_sum = """%reversed = relex.strided_slice %x axes = [0] begin = [-1] end = [-65] strides = [-1]
-              : (tensor<64xf32>) -> tensor<64xf32>
-          %sum0 = relex.sum %reversed : (tensor<64xf32>) -> tensor<f32>
-          %rest"""
-    check_pass(RelexPipelinePass(), parse_module(text.replace("%rest", reversed_sum, 1)))
-
-
-def test_the_list_of_passes_is_the_same_with_and_without_assertions() -> None:
-    assert any(isinstance(p, ReturnFailuresPass) for _, group in pipeline() for p in group)
-    module = run_pass(RelexPipelinePass("core"), parse_module(PROGRAM.replace("relex.assert", "// relex.assert")))
-    branches = run_pass(ConvertScfToCfPass(), module)
-    assert str(run_pass(ReturnFailuresPass(), branches)) == str(branches)

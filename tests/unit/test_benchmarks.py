@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
-from fnmatch import fnmatch
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -17,9 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 from started import run_python
-
-from relex.dialects.features import VARIABLE
-from relex.tools.limits import fma_text, least_seconds, stream_text, vector_bytes
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,23 +48,6 @@ def test_a_short_run(tmp_path: Path) -> None:
     page = (tmp_path / "README.md").read_text()
     assert page.count("| matmul 17x33x65 |") == 2
     assert str(Path.home()) not in page
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="AVX2 is of x86-64")
-def test_vectors_of_avx2(tmp_path: Path) -> None:
-    only = ("--rows", "matmul 17x33x65", "--contenders", "relex", "NumPy", "--seconds", "0.001")
-    result = run(*only, "--repeats", "0", "--features", "avx2", "--output", str(tmp_path))
-    assert result.returncode == 0, result.stderr
-    found = json.loads((tmp_path / "results.json").read_text())
-    assert found["features"] == "avx2"
-    assert list(found["calls"]["matmul 17x33x65"]["seconds"]) == ["relex", "NumPy"]
-
-
-def test_limits_are_those_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert module("contenders").CPU_VARIABLE == VARIABLE
-    monkeypatch.setenv(VARIABLE, "x86-64" if platform.machine() == "x86_64" else "generic")
-    assert vector_bytes() == 16
-    assert "<4 x float>" in fma_text("float32")
 
 
 def test_compilations_and_starts(tmp_path: Path) -> None:
@@ -118,45 +96,6 @@ def test_what_is_shown_is_what_was_measured() -> None:
     readme = (ROOT / "README.md").read_text()
     assert report.MARKED.search(readme)
     assert report.with_results(readme, report.shown(published)) == readme, "run python -m benchmarks.report"
-
-
-def test_names_of_results() -> None:
-    kind, report = module("results").Results, module("report")
-    found = {"processor": "AMD EPYC (znver4), 2 cores"}
-    whole = kind(found, 1, {}, "2026-11-21")
-    assert [kind(found, 1, {}).name, kind(found, 2, {}).name] == ["znver4", "znver4-2-threads"]
-    avx2 = kind(found, 1, {}, "2026-11-23", "avx2")
-    assert avx2.name == "znver4-avx2"
-    assert kind({}, 1, {}).name == "unknown"
-    assert report.shown([avx2, whole]) is whole
-    assert "left out, since nothing keeps it to that: ONNX Runtime\n" in report.machine(avx2)
-
-
-def test_rows_in_which_a_library_is_not_kept_to_features() -> None:
-    contenders, rows = module("contenders").CONTENDERS, module("rows").ROWS
-    for contender in contenders.values():
-        assert all(any(fnmatch(row, pattern) for row in rows) for pattern in contender.uncut)
-    row = "BERT layer, 128 tokens"
-    assert contenders["OpenVINO"].takes(row, is_file=True, features="")
-    assert not contenders["OpenVINO"].takes(row, is_file=True, features="avx2")
-    assert contenders["OpenVINO"].takes("resnet50, batch 1", is_file=True, features="avx2")
-    assert contenders["JAX"].takes("matmul 128x128x128", is_file=False, features="avx2")
-    assert not contenders["JAX"].takes(row, is_file=True, features="avx2")
-
-
-def test_compile_times_of_operators() -> None:
-    program = ("-m", "benchmarks.operator_compile_time", "--sizes", "16", "64", "--operators")
-    result = run_python(*program, "relex.relu Nx31", cwd=ROOT, timeout=600, check=True)
-    assert re.search(r"^relex.relu Nx31(\s+\d+\s+\d+\.\d\s+\d+){2}$", result.stdout, re.MULTILINE)
-    result = run_python(*program, "none", cwd=ROOT, timeout=600)
-    assert result.returncode == 2
-    assert "no operator has a name like 'none'" in result.stderr
-
-
-def test_compile_times_of_passes() -> None:
-    result = run_python("-m", "benchmarks.compile_time", "--operators", "2", cwd=ROOT, timeout=600, check=True)
-    assert len(re.findall(r"^schedule-cpu +\d+$", result.stdout, re.MULTILINE)) == 2
-    assert len(re.findall(r"^LLVM +\d+$", result.stdout, re.MULTILINE)) == 2
 
 
 ROWS_OF_ALL_OPERATORS = [
@@ -237,13 +176,6 @@ def test_wrong_answers(answer: Any, message: str) -> None:
         module("worker").check(answer, np.array([1.0, 2.0]), "float32")
 
 
-def test_right_answers() -> None:
-    check = module("worker").check
-    check(np.array([1.0, 2.00001], np.float32), np.array([1.0, 2.0]), "float32")
-    check(np.zeros(3), np.zeros(3), "float64")
-    check(np.zeros((0, 3)), np.zeros((0, 3)), "float64")
-
-
 class Host:
     """What a worker may run into."""
 
@@ -271,40 +203,6 @@ def test_workers_survive_what_their_hosts_do() -> None:
         worker.close()
 
 
-def test_limits() -> None:
-    limits, rows = module("row_limits"), module("rows").ROWS
-
-    def counted(row: str) -> int:
-        return limits.RowLimits(rows[row]).flops
-
-    assert counted("matmul 17x33x65") == 2 * 17 * 33 * 65
-    assert counted("MLP 784-128-10, batch 16") == 2 * 16 * (784 * 128 + 128 * 10)
-    assert counted("LeNet, batch 1") == 2 * (64 * 8 * 9 + 16 * 16 * 72 + 256 * 64 + 64 * 10)
-    assert counted("attention 1x1000") == 2 * 2 * 12 * 1000 * 64
-    assert counted("sum, 1000") == 0
-
-
-@pytest.mark.parametrize(("reads", "writes"), [(12, 0), (8, 4), (1, 11)])
-def test_the_stream_reads_and_writes_each_place_once(reads: int, writes: int) -> None:
-    text = stream_text(reads, writes)
-    assert text.count(" = load ") == reads
-    assert text.count("  store <") == writes
-
-
-def test_the_least_time_grows_with_the_work() -> None:
-    assert 0 < least_seconds(10**6, 8) < least_seconds(10**7, 8)
-    assert 0 < least_seconds(0, 10**5) < least_seconds(0, 10**7)
-    assert least_seconds(0, 0) == 0
-
-
-def test_numbers_in_words() -> None:
-    report = module("report")
-    shown = [report.duration(seconds) for seconds in (None, 0, 1.234e-8, 9.96e-6, 99.6e-6, 0.0123, 2)]
-    assert shown == ["-", "0.00 us", "0.01 us", "10.0 us", "100 us", "12.3 ms", "2.00 s"]
-    assert report.percent(None) == "-"
-    assert report.percent(0.856) == "86 %"
-
-
 def test_comparison() -> None:
     comparison = module("results").Comparison(
         {"relex": [1.0, 2.0, 3.0], "slow": [4.0, 6.0, 9.0], "once": [20.0], "none": []},
@@ -321,11 +219,6 @@ def test_comparison() -> None:
     assert comparison.spread("once") == 0
     assert comparison.limit() == (1.0, "memory")
     assert comparison.share_of_limit() == 0.75
-
-
-def test_nothing_was_measured() -> None:
-    comparison = module("results").Comparison()
-    assert comparison.best_rival() is comparison.lead() is comparison.limit() is comparison.share_of_limit() is None
 
 
 def test_aims() -> None:
@@ -349,9 +242,3 @@ def test_the_stages_of_a_build(program: str) -> None:
     assert all(row.stages[stage] > 0 for stage in ("import", "graph", "schedule", "lowering", "LLVM", "link"))
     assert str(row).startswith(program)
     assert len(str(row)) == 24 + len(stages.TITLES)
-
-
-def test_layers_have_as_many_operators_as_asked_for() -> None:
-    for is_distinct in (False, True):
-        layers = module("stages").layers(30, is_distinct)
-        assert sum(op.name in ("relex.dense", "relex.add", "relex.relu") for op in layers.walk()) == 30

@@ -7,7 +7,6 @@ import pickle
 import re
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -42,13 +41,6 @@ def test_any_layout_is_read_right(w: Array) -> None:
     ex = build(BindParamsPass(params={"w": w, "w_1": W, "unused": UNUSED})(module))
     np.testing.assert_array_equal(ex["main"](X), (X + w) * W)
     assert str(module) == before
-
-
-def test_all_and_none() -> None:
-    module = parse_module(PROGRAM)
-    everything = {"x": X, "w": W, "w_1": W, "unused": UNUSED}
-    np.testing.assert_array_equal(build(BindParamsPass(params=everything)(module))["main"](), (X + W) * W)
-    np.testing.assert_array_equal(build(BindParamsPass()(module))["main"](**everything), (X + W) * W)
 
 
 @pytest.mark.parametrize(
@@ -171,24 +163,6 @@ def test_damaged_safetensors(data: bytes, expected: str, tmp_path: Path) -> None
     assert str(file) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("data", "found"),
-    [
-        (pickle.dumps({"w": 1}), "a pickle"),
-        (b"func.func @f() { return }", "a file of another kind"),
-        (b"", "a file of another kind"),
-    ],
-)
-def test_files_of_other_kinds(data: bytes, found: str, tmp_path: Path) -> None:
-    file = tmp_path / "params.npz"
-    file.write_bytes(data)
-    with pytest.raises(RelexError, match=rf"': expected an \.npz file, as numpy\.savez writes it, found {found}$"):
-        load_arrays(file)
-    for mapped in (False, True):
-        with pytest.raises(RelexError, match=rf"': expected an \.npy file, as numpy\.save writes it, found {found}$"):
-            load_array(file, mapped=mapped)
-
-
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles(protocol: int, tmp_path: Path) -> None:
     arrays: dict[str, Any] = {"w": W, "t": W.T, "big": W.astype(">f4"), "b": np.array([True, False]), "n": np.int64(3)}
@@ -256,33 +230,6 @@ def test_tensors_of_other_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
         DTypeError, match=r"parameter 'w': expected a DLPack tensor that NumPy can read, found .*Foreign: not in CPU"
     ):
         BindParamsPass("main", {"w": Foreign(W)})(PARSED)
-
-
-def test_constants_are_in_the_order_of_the_parameters() -> None:
-    bound = BindParamsPass("main", {"unused": UNUSED, "w_1": W + 1, "w": W})(PARSED)
-    names = re.findall(r"%(\w+) = relex.constant", str(bound))
-    assert names == ["w", "w_1", "unused"]
-
-
-def test_archives_and_arrays_are_not_mixed_up(tmp_path: Path) -> None:
-    np.savez(tmp_path / "several.npz", w=UNUSED)
-    np.save(tmp_path / "one.npy", UNUSED)
-    with pytest.raises(RelexError, match=r"one\.npy': expected an \.npz file.*, found a single array$"):
-        load_arrays(tmp_path / "one.npy")
-    with pytest.raises(RelexError, match=r"several\.npz': expected an \.npy file.*, found an archive$"):
-        load_array(tmp_path / "several.npz")
-    with ZipFile(tmp_path / "net.pt", "w") as archive:
-        archive.writestr("net/data.pkl", b"")
-    with pytest.raises(RelexError, match=r"net\.pt': expected an \.npz file.*, found an archive with 'net/data\.pkl'$"):
-        load_arrays(tmp_path / "net.pt")
-
-
-def test_objects_of_python_are_no_elements(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.array([None]))
-    np.savez(tmp_path / "x.npz", x=np.array([None]))
-    for load, file in ((load_array, "x.npy"), (load_arrays, "x.npz")):
-        with pytest.raises(RelexError, match=f"{file}': expected arrays of numbers, found Python objects$"):
-            load(tmp_path / file)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

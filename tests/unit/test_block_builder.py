@@ -10,18 +10,16 @@ import pytest
 from operator_cases import CASES
 from programs import Array, MakeOperator, operator_program
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
 from relex import frontend as relax
 from relex.dialects.errors import CompileError, DTypeError, RelexError, ShapeError, UnknownNameError, locate
 from relex.dialects.parser import parse_module
 from relex.dialects.relex import Operator, Relex
 from relex.dialects.sizes import equal, named
-from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.frontend.op import of
-from relex.lowering import LegalizeOpsPass, te
-from relex.passes import FuseDenseAddPass, FuseOpsPass, FuseTirPass
+from relex.lowering import te
+from relex.passes import FuseOpsPass, FuseTirPass
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -76,18 +74,6 @@ def expected_mlp(x: Array) -> Array:
     return hidden @ PARAMS["w1"].T + PARAMS["b1"]
 
 
-def test_the_transformations_of_the_lessons():
-    bb = BlockBuilder()
-    mlp(bb)
-    x = RNG.standard_normal((1, 784)).astype(np.float32)
-    module = bb.get()
-    for step in (FuseDenseAddPass(), LegalizeOpsPass(), FuseTirPass()):
-        module = step(module)
-        np.testing.assert_allclose(build(module)["main"](x), expected_mlp(x), rtol=1e-4, atol=1e-4)
-    functions = [o.sym_name.data for o in module.ops if isinstance(o, PrimFuncOp | FuncOp)]
-    assert sorted(functions) == ["fused_dense_add0", "fused_dense_add1", "main", "relu"]
-
-
 def dense(x: te.Tensor, w: te.Tensor) -> te.Tensor:
     k = te.reduce_axis(x.shape[1])
     return te.compute((x.shape[0], w.shape[0]), lambda i, j: te.sum(x[i, k] * w[j, k], k), name="dense")
@@ -127,19 +113,6 @@ def test_ops_stand_where_the_user_wrote_them():
     assert place is not None
     assert Path(place.filename.data).name == Path(__file__).name
     assert text[place.line.data - 1][place.column.data - 1 :].startswith("relax.op.nn.relu(lv1)")
-
-
-def test_names_go_on_over_functions():
-    bb = BlockBuilder()
-    for name in ("f", "g"):
-        x = Var("x", (4,))
-        with bb.function(name, [x]):
-            with bb.dataflow():
-                y = bb.emit(op.relu(x))
-                z = bb.emit_output(op.exp(y))
-            bb.emit_func_output(z)
-    names = [line.partition(" =")[0] for line in lines(bb.get()) if " = relex." in line]
-    assert names == ["%gv", "%lv", "%lv1", "%gv1", "%lv2", "%lv3"]
 
 
 @pytest.mark.parametrize(("make", "operands"), CASES)
@@ -194,23 +167,6 @@ def test_expressions(make: Make, expected: Any):
     found = run(make, X)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
-
-
-def test_several_results_and_functions_that_call_functions():
-    bb = BlockBuilder()
-    x = Var("x", (3,))
-    with bb.function("double", [x], primitive=True):
-        bb.emit_func_output(bb.emit(x + x))
-    with bb.function("twice", [x], private=True):
-        bb.emit_func_output([x, bb.emit(x * 2.0)])
-    with bb.function("main", [x]):
-        with bb.dataflow():
-            y = bb.emit_output(op.call("double", x))
-        a, b = bb.emit(op.call("twice", y))
-        bb.emit_func_output((a, b, y))
-    given = np.array([1, 2, 3], np.float32)
-    for found, factor in zip(interpret(bb.get())["main"](given), (2, 4, 2), strict=True):
-        np.testing.assert_array_equal(found, given * factor)
 
 
 def scale(a: te.Tensor, factor: float) -> te.Tensor:
@@ -292,15 +248,6 @@ def test_functions_from_elsewhere():
         bb.update_func("k", function)
     with pytest.raises(CompileError, match=r"expected a graph function or a loop function, found 'builtin.module'"):
         bb.add_func(other)
-
-
-def test_argument_names_that_text_cannot_hold():
-    bb = BlockBuilder()
-    x = Var("w_1", (2,))
-    with bb.function("main", [x]):
-        bb.emit_func_output(bb.emit(op.relu(x)))
-    found = interpret(parse_module(str(bb.get())))["main"](w_1=np.array([-1, 1], np.float32))
-    np.testing.assert_array_equal(found, [0, 1])
 
 
 def wrong(make: Make) -> CompileError:

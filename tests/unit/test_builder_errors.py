@@ -95,31 +95,6 @@ def test_constants_and_parameters(make: Callable[[], object], message: str) -> N
     assert isinstance(caught.value, TypeError | ValueError)
 
 
-def test_integers_of_numpy() -> None:
-    bb = BlockBuilder()
-    x = variable("x", (np.int64(2), 3))
-    with bb.function("main", [x]):
-        total = bb.emit(calls.sum(x, axis=np.int64(1)))
-        y = bb.emit(calls.astype(x, np.int32))
-        z = bb.emit(calls.alloc_tensor((np.int64(2), 3)))
-        assert [v.shape for v in (total, y, z)] == [(2,), (2, 3), (2, 3)]
-        assert str(y.type) == "tensor<2x3xi32>"
-        bb.emit_func_output([total, y, z])
-
-
-def test_numbers_beyond_64_bits_become_floats() -> None:
-    assert const([1 << 70, 1], "float32").value.tolist() == [2.0**70, 1.0]
-
-
-def test_sizes_that_are_known_at_run_time_are_none() -> None:
-    bb = BlockBuilder()
-    x = Var("x", ("n", 4))
-    with bb.function("main", [x]):
-        y = bb.emit(op.relu(x))
-        assert (x.shape, y.shape) == (("n", 4), (None, 4))
-        bb.emit_func_output(y)
-
-
 def nothing(*_: object) -> None:
     """A tensor expression that is none."""
 
@@ -186,25 +161,6 @@ def test_update_func_takes_the_place_of_another_function() -> None:
     assert [op.sym_name.data for op in bb.get().ops if isinstance(op, FuncOp)] == ["main"]
 
 
-ADDITIONS: list[tuple[Callable[[Any, FuncOp], object], str]] = [
-    (lambda bb, f: bb.update_func(f, f), "expected the name of a function, found xdsl.dialects.func.FuncOp"),
-    (lambda bb, f: bb.update_func("main", None), "expected a graph function or a loop function, found None"),
-    (lambda bb, f: bb.add_func(None), "expected a graph function or a loop function, found None"),
-    (lambda bb, f: bb.add_func("f"), "expected a graph function or a loop function, found str"),
-    (lambda bb, f: bb.add_func(f, 3), "expected the name of a function, found int"),
-]
-
-
-@pytest.mark.parametrize(("use", "message"), ADDITIONS)
-def test_functions_that_are_added(use: Callable[[Any, FuncOp], object], message: str) -> None:
-    function = find_function(relu_module(), "main")
-    assert isinstance(function, FuncOp)
-    bb = BlockBuilder()
-    bb.add_func(function)
-    with pytest.raises(CompileError, match=message):
-        use(bb, function)
-
-
 def imported(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("program", path)
     assert spec is not None
@@ -241,20 +197,6 @@ def test_places_are_relative_to_the_working_folder(tmp_path: Path, monkeypatch: 
         first, line, _ = str(caught.value).splitlines()
         assert first.startswith(f"{shown}:7:")
         assert line == PROGRAM.splitlines()[6]
-
-
-def test_places_outside_of_the_working_folder_are_names_of_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, elsewhere = tmp_path / "net_outside.py", tmp_path / "elsewhere"
-    file.write_text(PROGRAM)
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-    with pytest.raises(CompileError) as caught:
-        imported(file).make(0)
-    first, line, _ = str(caught.value).splitlines()
-    assert first.startswith("net_outside.py:7:")
-    assert line == PROGRAM.splitlines()[6]
 
 
 def test_saved_programs_do_not_tell_where_they_were_built(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import RelexError, parse_module
-from relex.dialects.errors import ArityError, CompileError, DTypeError, ShapeError, UnknownNameError
-from relex.dialects.target import Target
+from relex.dialects.errors import ArityError, CompileError, DTypeError, ShapeError
 from relex.runtime import Executable, build
 from relex.runtime.compilation import compile_program
 
@@ -111,15 +110,6 @@ def test_results(ex: Executable) -> None:
     np.testing.assert_array_equal(constant, [1, 2])
 
 
-def test_results_are_fresh(ex: Executable) -> None:
-    x = np.arange(4)
-    _, same, _, constant = ex["several"](x)
-    same[:] = 7
-    constant[:] = 7
-    np.testing.assert_array_equal(x, np.arange(4))
-    np.testing.assert_array_equal(ex["several"](x)[3], [1, 2])
-
-
 @pytest.mark.parametrize(
     "x",
     [
@@ -149,17 +139,6 @@ def test_results_are_fresh(ex: Executable) -> None:
 )
 def test_any_layout_is_read_right(ex: Executable, x: Any) -> None:
     np.testing.assert_array_equal(ex["main"](x, W), X + W)
-
-
-def test_read_only_and_broadcast_arrays(ex: Executable) -> None:
-    row = np.broadcast_to(W, (2, 3))
-    np.testing.assert_array_equal(ex["main"](row, W), row + W)
-    assert not row.flags.writeable
-
-
-def test_arguments_by_name(ex: Executable) -> None:
-    np.testing.assert_array_equal(ex["main"](w=W, x=X), X + W)
-    np.testing.assert_array_equal(ex["main"](X, w=W), X + W)
 
 
 ACCEPTED = "expected a NumPy array, a DLPack tensor or a buffer"
@@ -239,18 +218,6 @@ def test_wrong_calls_are_refused_by_name(ex: Executable, kind: str) -> None:
     assert isinstance(caught.value, TypeError | ValueError)
 
 
-def test_any_argument_name() -> None:
-    text = """
-      func.func @main(%self: tensor<2xf32>, %args: tensor<2xf32>, %x: tensor<2xf32> {relex.name = "a b"})
-          -> tensor<2xf32> {
-        %0 = relex.ewise_fma %self, %args, %x : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-        func.return %0 : tensor<2xf32>
-      }
-    """
-    one = np.ones(2, np.float32)
-    np.testing.assert_array_equal(build(text)["main"](self=one, args=2 * one, **{"a b": 3 * one}), [5, 5])
-
-
 @pytest.mark.parametrize(
     "name", ["a.b", '"a b"', '"\u00fc\u2603"', "main1", "add", "sin", "abs", "printf", "_mlir_ciface_main"]
 )
@@ -262,45 +229,6 @@ def test_any_function_name(name: str) -> None:
       }}
     """
     np.testing.assert_array_equal(build(text)[name.strip('"')](X[0]), 2 * X[0])
-
-
-def test_functions_without_tensors() -> None:
-    ex = build("func.func @f() { func.return }\nfunc.func @main() { func.call @f() : () -> ()\n func.return }")
-    assert list(ex) == ["f", "main"]
-    assert ex["main"]() is None
-
-
-def test_functions_that_are_not_called_with_arrays() -> None:
-    """Their callers pass what Python does not have."""
-    assert not build("func.func @f(%x: i24) -> i24 { func.return %x : i24 }")
-    assert not build("func.func @f(%x: memref<2xindex>) { func.return }")
-
-
-WRONG_FUNCTIONS = {
-    "dynamic": (
-        "tir.prim_func @f(%X: memref<?xf32>) outs(%Y: memref<?xf32>) { }",
-        "'tir.prim_func' op expected 'relex.dims' that say 'Y_d0', a size of output 0, by sizes of inputs",
-    ),
-    "index": (
-        "func.func @f(%x: tensor<4xindex>) { func.return }",
-        "'func.func' op expected elements of f16 or bf16 or f32 or f64 or i1 or i8 or i16 or i32 or i64 or ui8 or ui16 "
-        "or ui32 or ui64 or f8E4M3FN or f8E4M3FNUZ or f8E5M2 or f8E5M2FNUZ or i2 or i4 "
-        "or ui2 or ui4 in a public function, found tensor<4xindex>",
-    ),
-    "recursion": (
-        "func.func @f(%x: tensor<2xf32>) { func.call @g(%x) : (tensor<2xf32>) -> ()\n func.return }\n"
-        "func.func @g(%x: tensor<2xf32>) { func.call @f(%x) : (tensor<2xf32>) -> ()\n func.return }",
-        "'func.func' op expected to end, found that @f calls @g calls @f",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", WRONG_FUNCTIONS)
-def test_functions_that_cannot_be_called_are_refused(kind: str) -> None:
-    text, message = WRONG_FUNCTIONS[kind]
-    with pytest.raises(CompileError) as caught:
-        build(text)
-    assert str(caught.value).splitlines()[0] == f"<string>:1:1: error: {message}"
 
 
 def test_a_function_may_call_itself_under_a_condition() -> None:
@@ -316,63 +244,6 @@ def test_a_function_may_call_itself_under_a_condition() -> None:
     assert build(text)["f"](X[0, :2]) is None
 
 
-def test_booleans_of_any_byte() -> None:
-    """All but 0 are true, as for NumPy."""
-    text = """
-      tir.prim_func @f(%X: memref<4xi1>) outs(%Y: memref<4xi32>) {
-        tir.for %i in (4) {
-          tir.block @Y (%v: spatial<4> = %i) {
-            %x = memref.load %X[%v] : memref<4xi1>
-            %y = arith.extui %x : i1 to i32
-            memref.store %y, %Y[%v] : memref<4xi32>
-          }
-        }
-      }
-    """
-    x = np.array([0, 1, 2, 255], np.uint8).view(np.bool_)
-    np.testing.assert_array_equal(build(text)["f"](x), [0, 1, 1, 1])
-
-
-def test_targets() -> None:
-    host = Target.host()
-    for target in (Target(host.triple), Target(host.triple, host.cpu)):
-        np.testing.assert_array_equal(build(PROGRAM, target=target)["main"](X, W), X + W)
-    for triple in ("riscv64-unknown-linux-gnu", "x86_64-unknown-linux-gnux32"):
-        with pytest.raises(RelexError, match=f"code for '{triple}' cannot run on '{host.triple}'"):
-            build(PROGRAM, target=Target(triple))
-
-
-def test_unknown_function(ex: Executable) -> None:
-    with pytest.raises(UnknownNameError, match="'hidden' cannot be called: it is private; there are main, several"):
-        ex["hidden"]
-
-
-def test_repr_says_what_a_function_takes(ex: Executable) -> None:
-    assert repr(ex["main"]) == "<compiled main(x: 2x3 of f32, w: 3 of f32) -> (result: 2x3 of f32)>"
-
-
-def test_threads_share_an_executable(ex: Executable) -> None:
-    problems: list[int] = []
-
-    def work(seed: int) -> None:
-        x = np.random.default_rng(seed).standard_normal((2, 3)).astype(np.float32)
-        for _ in range(200):
-            if not np.array_equal(ex["main"](x, W), x + W):
-                problems.append(seed)
-
-    threads = [Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems
-
-
-def test_a_function_outlives_its_executable() -> None:
-    function = build(PROGRAM)["several"]
-    np.testing.assert_array_equal(function(np.arange(4))[3], [1, 2])
-
-
 def test_sources(tmp_path: Path) -> None:
     file = tmp_path / "program.mlir"
     file.write_text(PROGRAM)
@@ -381,23 +252,6 @@ def test_sources(tmp_path: Path) -> None:
     for source in (PROGRAM, file, str(file), module):
         np.testing.assert_array_equal(build(source)["main"](X, W), X + W)
     assert str(module) == before
-
-
-def test_wrong_sources(tmp_path: Path) -> None:
-    with pytest.raises(RelexError, match="cannot be read"):
-        build(tmp_path / "missing.mlir")
-    with pytest.raises(RelexError, match=r"expected a file named \*.mlir"):
-        build(tmp_path / "program.txt")
-    with pytest.raises(CompileError, match=r"<string>:1:1: error: operation nonsense is not registered"):
-        build("nonsense")
-    text = PROGRAM.replace("relex.add %x, %w : (tensor<2x3xf32>", "relex.add %w, %w : (tensor<3xf32>", 1)
-    with pytest.raises(CompileError) as caught:
-        build(text)
-    assert str(caught.value).splitlines() == [
-        "<string>:3:8: error: 'relex.add' op expected result type tensor<3xf32>, found tensor<2x3xf32>",
-        "  %0 = relex.add %w, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>",
-        "       ^",
-    ]
 
 
 def test_errors_of_passes_show_the_line() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,12 +15,6 @@ from relex.tools.colors import is_colored, style_for
 from relex.tools.tuning import relex_tune
 
 TOOLS = {tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_opt, relex_run, relex_tune)}
-
-WRONG = """\
-func.func @f() -> i32 {
-\tfunc.return // "error: nothing"
-}
-"""
 
 
 class Terminal(io.StringIO):
@@ -92,27 +84,3 @@ def test_errors_of_all_tools(tool: str, terminal: Terminal, monkeypatch: pytest.
     assert printed[True].startswith(f"\x1b[1m{tool.replace('_', '-')}:\x1b[0m \x1b[1;31merror:\x1b[0m \x1b[1m")
     assert plain(printed[True]) == printed[False]
     assert "\x1b" not in printed[False]
-
-
-def test_only_what_is_a_message_is_colored(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "wrong.mlir"
-    file.write_text(WRONG)
-    monkeypatch.setattr(sys, "stderr", terminal)
-    for main in (relex_opt.main, relex_run.main):
-        assert main([str(file)]) == 1
-        head, source, caret = terminal.getvalue().splitlines()
-        assert head.startswith(f"\x1b[1m{file}:2:2:\x1b[0m \x1b[1;31merror:\x1b[0m \x1b[1m'func.return' op ")
-        assert source == WRONG.splitlines()[1]
-        assert caret == "\t\x1b[1;32m^\x1b[0m"
-        terminal.seek(0)
-        terminal.truncate()
-
-
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals")
-def test_a_real_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, other = os.openpty()
-    with os.fdopen(ours, "rb", 0) as reader, os.fdopen(other, "w") as stderr:
-        monkeypatch.setattr(sys, "stderr", stderr)
-        assert relex_tune.main(["--none"]) == 1
-        stderr.flush()
-        assert reader.read(1000).startswith(b"\x1b[1mrelex-tune:\x1b[0m \x1b[1;31merror:")

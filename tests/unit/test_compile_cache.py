@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from programs import Array
 from started import run_python
-from xdsl.dialects import math
 from xdsl.irdl import irdl_op_definition
 from xdsl.rewriter import Rewriter
 
@@ -24,7 +23,6 @@ from relex.dialects.relex import Operator, ReluOp
 from relex.dialects.relex.elementwise import UnaryElementwise
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor, compute
-from relex.lowering.te.scalars import SCALARS, Scalar
 from relex.runtime import CompileCache, build, compilation, compile_cache, register_func, remove_func
 from relex.runtime.cache_key import cache_key
 from relex.runtime.own_code import SUFFIX
@@ -141,18 +139,6 @@ def test_rules_of_others_have_entries_of_their_own(
         assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [0.0, 3.0, 0.0]
 
 
-def test_rules_that_no_file_tells_are_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    number = 1
-
-    def depends(op: Operator, x: Tensor) -> Tensor:
-        return compute(x.shape, lambda *i: x[*i] + number, name="depends")
-
-    monkeypatch.setitem(LEGALIZATIONS, ReluOp, depends)
-    for number in (1, 2):
-        assert build(program(1.0), cache=tmp_path)["main"](X).tolist() == [number, 3.0 + number, number - 2.0]
-    assert entries(tmp_path) == []
-
-
 def test_operators_that_no_file_tells_are_no_part_of_it():
     """Constants of them are folded by what they compute in Python."""
     kept = cache_key(parse_module(program(1.0)), strict=False, target=None)
@@ -169,17 +155,6 @@ def test_operators_that_no_file_tells_are_no_part_of_it():
     Rewriter.replace_op(relu, OtherReluOp(relu.operand))
     assert kept is not None
     assert cache_key(module, strict=False, target=None) is None
-
-
-def test_values_of_others(monkeypatch: pytest.MonkeyPatch):
-    """An entry that is made of what xDSL has is somebody else's all the same."""
-    module = parse_module(program(1.0))
-    keys = [cache_key(module, strict=False, target=None)]
-    for scalar in (Scalar(math.TanhOp), Scalar(math.SqrtOp)):
-        monkeypatch.setitem(SCALARS, "exp", scalar)
-        keys.append(cache_key(module, strict=False, target=None))
-    assert None not in keys
-    assert len(set(keys)) == len(keys)
 
 
 IN_EACH_TABLE = """
@@ -296,30 +271,6 @@ def test_what_processes_leave_behind_goes(tmp_path: Path):
     assert ".key.relex.old" not in entries(tmp_path)
 
 
-def test_full_folders_are_not_listed_for_each_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    listed: list[object] = []
-    evict = CompileCache._evict  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(CompileCache, "_evict", lambda cache: (listed.append(cache), evict(cache)))  # pyright: ignore
-    size, files = 10, 64
-    cache = CompileCache(tmp_path, limit=size * files)
-    for number in range(3 * files):
-        CompileCache(tmp_path, limit=64 * size * files).write({f"{number}.kernel": [bytes(size)]})
-    assert len(listed) == 1 + 2
-    assert len(entries(tmp_path)) == 3 * files
-    cache.write({"last.kernel": [bytes(size)]})
-    assert len(entries(tmp_path)) == files
-
-
-def test_folders_that_others_can_write_are_refused(tmp_path: Path):
-    tmp_path.chmod(0o777)
-    with pytest.raises(RelexError, match="expected a cache that nobody else can write"):
-        build(program(1.0), cache=tmp_path)
-    tmp_path.chmod(0o700)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(RelexError, match="file: cannot be used as a cache"):
-        build(program(1.0), cache=tmp_path / "file")
-
-
 def test_a_cache_that_is_full_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def full(path: Path, chunks: object) -> None:
         raise RelexError(f"{path}: cannot be written: no space left on device")
@@ -375,14 +326,14 @@ def test_processes_share_a_cache(tmp_path: Path):
     limit = entry.stat().st_size * 5 // 2
     command = [sys.executable, "-W", "error", "-c", WORKER, str(tmp_path), str(limit)]
     pipe = subprocess.PIPE
-    workers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(3)]
+    workers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
     for worker in workers:
         assert worker.stdin is not None
         worker.stdin.write(program(1.0))
         worker.stdin.close()
         worker.stdin = None
     errors = [worker.communicate(timeout=600)[1] for worker in workers]
-    assert errors == [""] * 3
+    assert errors == [""] * 2
     files = list(tmp_path.iterdir())
     assert {path.suffix for path in files} == {".relex"}
     assert sum(path.stat().st_size for path in files) <= limit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -11,11 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from started import tools
 
 from relex.tools import relex_opt, relex_run
 from relex.tools.campaign import relex_fuzz
-from relex.tools.completion import SHELLS
 from relex.tools.tuning import relex_tune
 
 TOOLS = {tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_opt, relex_run, relex_tune)}
@@ -73,15 +70,6 @@ def test_bash_completes(printed: Callable[[str, str], str], tmp_path: Path) -> N
     assert completed(fuzz, "relex-fuzz --subjects levels,sch", tmp_path) == ["levels,schedules"]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_all_shells_get_passes_and_options(shell: str, printed: Callable[[str, str], str]) -> None:
-    text = printed("relex_opt", shell)
-    for word in ("fuse-dense-add", "convert-arith-to-llvm", "canonicalize", "check-each", "explain-schedule"):
-        assert re.search(rf"\b{word}\b", text), word
-    for tool, option in {"relex_run": "benchmark", "relex_tune": "minutes", "relex_fuzz": "subjects"}.items():
-        assert option in printed(tool, shell)
-
-
 def test_an_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert relex_run.main(["--print-completion", "cmd"]) == 1
     assert "invalid choice: 'cmd'" in capsys.readouterr().err
@@ -92,15 +80,3 @@ def test_without_shtab(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     assert relex_tune.main(["--print-completion", "bash"]) == 1
     error = "relex-tune: error: expected the package shtab for completions: pip install 'relex-compiler[completion]'\n"
     assert capsys.readouterr().err == error
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash was not found")
-def test_the_documented_command(tmp_path: Path) -> None:
-    pytest.importorskip("shtab", reason="shtab is not installed")
-    page = (ROOT / "docs" / "command-line.md").read_text()
-    (commands,) = re.findall(r"^mkdir -p .*?^done$", page, re.MULTILINE | re.DOTALL)
-    path = f"{tools()}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(["bash", "-ec", commands], env={**os.environ, "HOME": str(tmp_path), "PATH": path}, check=True)
-    files = {file.name: file.read_text() for file in (tmp_path / ".local/share/bash-completion/completions").iterdir()}
-    assert {name.replace("-", "_") for name in files} == TOOLS.keys()
-    assert completed(files["relex-tune"], "relex-tune --min", tmp_path) == ["--minutes"]

@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import CompileError, RelexError, make_context, parse_module
-from relex.dialects.dtypes import array_from_dense, dense_from_array, element_type_of, numpy_dtype
+from relex.dialects.dtypes import array_from_dense, dense_from_array
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex import ConstantOp, NegativeOp, array_of, rank_of, shape_of
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter
@@ -119,13 +119,6 @@ def test_hexadecimal_numbers_are_bits(element_type: AnyFloat) -> None:
     assert dense_of(parse_module(text)).data.data == expected
     text = f"%0 = relex.constant dense<0x{digits[1]}> : tensor<3x{element_type}>"
     assert dense_of(parse_module(text)).data.data == bytes.fromhex(digits[1])[::-1] * 3
-
-
-def test_other_ops_with_bits_are_read_alike() -> None:
-    (op,) = parse_module("%0 = arith.constant dense<[0x7FC00001, 1.0]> : tensor<2xf32>").ops
-    value = op.properties["value"]
-    assert isinstance(value, DenseIntOrFPElementsAttr)
-    assert value.data.data == bytes.fromhex("0100C07F0000803F")
 
 
 @pytest.mark.parametrize(
@@ -214,22 +207,6 @@ def test_arrays_of_other_types_are_refused_by_name(dtype: str) -> None:
     assert isinstance(error.value, TypeError)
 
 
-def test_element_types_and_dtypes() -> None:
-    for element_type in SIZES:
-        dtype = numpy_dtype(element_type)
-        assert dtype.itemsize == SIZES[element_type]
-        assert element_type_of(dtype) == element_type
-        assert element_type_of(dtype.newbyteorder(">")) == element_type
-
-
-def test_bf16_comes_as_numbers_of_the_extension() -> None:
-    dense = dense_of(parse_module("%0 = relex.constant dense<[1.0, -2.0]> : tensor<2xbf16>"))
-    array = array_from_dense(dense)
-    assert array.dtype.name == "bfloat16"
-    assert array.tolist() == [1, -2]
-    assert array.view(np.uint16).tolist() == [0x3F80, 0xC000]
-
-
 def test_true_is_one() -> None:
     # xDSL makes 255 of it.
     parsed = dense_of(parse_module("%0 = relex.constant dense<[true, false]> : tensor<2xi1>"))
@@ -269,13 +246,6 @@ def test_looking_for_a_number_copies_no_constant(last: int) -> None:
         assert tracemalloc.get_traced_memory()[1] < array.nbytes // 8
     finally:
         tracemalloc.stop()
-
-
-def test_a_constant_that_ends_within_a_part() -> None:
-    for count in (0, 1, 4096, 5000):
-        constant = ConstantOp(dense_from_array(np.full(count, 2, np.int64)))
-        assert holds_only(constant.result, 2)
-        assert holds_only(constant.result, 3) is (count == 0)
 
 
 def test_any_byte_of_a_bool_but_0_is_true() -> None:

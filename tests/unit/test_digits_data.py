@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -13,30 +11,12 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "digits"
-BLANK = np.zeros(784, np.float32)
-ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.fixture
 def data(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
     return import_module("data")
-
-
-class Terminal(io.TextIOWrapper):
-    """A text stream that says it is a terminal."""
-
-    def __init__(self, encoding: str) -> None:
-        super().__init__(io.BytesIO(), encoding)
-
-    def isatty(self) -> bool:
-        return True
-
-
-def on_colour_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", Terminal("utf-8"))
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
 
 
 def test_weights_have_the_shapes_of_the_network(data: Any) -> None:
@@ -102,48 +82,9 @@ def test_a_plain_picture_is_14_lines_of_ascii(data: Any) -> None:
     assert [len(line) for line in picture.split("\n")] == [28] * 14
 
 
-def test_a_grey_picture_is_14_lines_that_end_their_colours(data: Any) -> None:
-    images, _ = data.load_digits()
-    lines = data.show(images[0], colour=True).split("\n")
-    assert [ESCAPE.sub("", line) for line in lines] == ["▀" * 28] * 14
-    assert all(line.endswith("\x1b[0m") for line in lines)
-
-
 def test_a_picture_keeps_its_orientation(data: Any) -> None:
     image = np.zeros((28, 28), np.float32)
     image[:2, :5] = 1
     first, *rest = data.show(image, colour=False).split("\n")
     assert first == "@" * 5 + " " * 23
     assert not "".join(rest).strip()
-
-
-def test_the_upper_pixel_is_the_foreground(data: Any) -> None:
-    image = np.zeros((28, 28), np.float32)
-    image[0, 0] = 1
-    assert data.show(image, colour=True).startswith("\x1b[38;5;255;48;5;232m▀")
-
-
-def test_values_outside_the_range_are_drawn_as_its_ends(data: Any) -> None:
-    image = np.linspace(-1, 2, 784, dtype=np.float32)
-    assert set(data.show(image, colour=False)) <= set(data.INK + "\n")
-
-
-def test_a_terminal_gets_greys(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_colour_terminal(monkeypatch)
-    assert "▀" in data.show(BLANK)
-
-
-@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_the_environment_can_ask_for_ascii(
-    data: Any, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
-) -> None:
-    on_colour_terminal(monkeypatch)
-    monkeypatch.setenv(variable, value)
-    assert data.show(BLANK).isascii()
-
-
-@pytest.mark.parametrize("output", [io.StringIO(), Terminal("ascii")], ids=["no terminal", "no block characters"])
-def test_other_outputs_get_ascii(data: Any, monkeypatch: pytest.MonkeyPatch, output: io.TextIOBase) -> None:
-    on_colour_terminal(monkeypatch)
-    monkeypatch.setattr(sys, "stdout", output)
-    assert data.show(BLANK).isascii()

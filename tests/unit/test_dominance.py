@@ -1,6 +1,5 @@
 """Where values may be used, in functions of several blocks."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.ir import Block, Region
@@ -18,51 +17,8 @@ def errors(body: str) -> list[str]:
     return []
 
 
-DIAMOND = """cf.cond_br %c, ^bb1, ^bb2
-^bb1:
-{left}
-cf.br ^bb3
-^bb2:
-{right}
-cf.br ^bb3
-^bb3:
-{end}
-func.return"""
 DEFINE = "%x = arith.constant 1 : i32"
 USE = '"test.op"(%x) : (i32) -> ()'
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "end", "line"),
-    [
-        (DEFINE, USE, "", 6),
-        (DEFINE, "", USE, 9),
-        (f"{DEFINE}\n{USE}", "", "", None),
-        (f"{USE}\n{DEFINE}", "", "", 3),
-        ("", "", f"{DEFINE}\n{USE}", None),
-        ("", USE, DEFINE, 6),
-    ],
-)
-def test_diamond(left: str, right: str, end: str, line: int | None):
-    expected = [] if line is None else [f"{line}: 'test.op' op expected operands that are defined before, found %x"]
-    assert errors(DIAMOND.format(left=left, right=right, end=end)) == expected
-
-
-def test_what_every_way_passes():
-    assert errors(f"{DEFINE}\n{DIAMOND.format(left=USE, right=USE, end=USE)}") == []
-    assert errors("%x = arith.constant 1 : i32\nscf.if %c {\n" + USE + "\n}\nfunc.return") == []
-
-
-def test_loop():
-    text = f"cf.br ^bb1\n^bb1:\n{DEFINE}\ncf.cond_br %c, ^bb1, ^bb2\n^bb2:\n{USE}\nfunc.return"
-    assert errors(text) == []
-    text = f"cf.br ^bb1\n^bb1:\n{USE}\ncf.cond_br %c, ^bb2, ^bb3\n^bb2:\n{DEFINE}\ncf.br ^bb1\n^bb3:\nfunc.return"
-    assert errors(text) == ["3: 'test.op' op expected operands that are defined before, found %x"]
-
-
-def test_what_is_never_reached_may_use_anything():
-    assert errors(f"func.return\n^bb1:\n{USE}\nfunc.return\n^bb2:\n{DEFINE}\nfunc.return") == []
-    assert errors(f"{USE}\nfunc.return\n^bb1:\n{DEFINE}\nfunc.return") != []
 
 
 def reachable(region: Region, without: Block | None) -> set[Block]:

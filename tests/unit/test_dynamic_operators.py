@@ -84,7 +84,7 @@ def other_sizes(signature: Signature, operands: Sequence[Array]) -> Iterator[dic
 
 
 OPENED = [(make, opened(make, operands), operands) for make, operands in CASES]
-ENOUGH = 4
+ENOUGH = 1
 """The number of cases with one legalization that are compiled, unless all are wanted: the legalization of 36 functions
 of an element computes the same sizes for each."""
 

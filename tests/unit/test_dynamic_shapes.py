@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import Array, interpreted, random_array
+from programs import Array, random_array
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import OutOfMemoryError, ShapeError
-from relex.dialects.sizes import evaluate
-from relex.lowering.support.signatures import signatures
 from relex.passes import BindParamsPass
 from relex.reference import interpret
 from relex.runtime import build
-from relex.runtime.compilation import lower_program
 
 MLP = """
 func.func @main(%x: tensor<?x784xf32>, %w0: tensor<128x784xf32>, %b0: tensor<128xf32>,
@@ -55,63 +52,6 @@ def test_one_compilation_serves_every_batch() -> None:
         found = function(x, **PARAMS)
         assert found.shape == (batch, 10)
         np.testing.assert_allclose(found, mlp(x), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("level", ["graph", "loops", "core"])
-def test_batches_at_every_level(level: Any) -> None:
-    function = interpreted(MLP, level)["main"]
-    for batch in (0, 1, 3) if level != "core" else (0, 1):
-        x = floats(batch, 784)
-        np.testing.assert_allclose(function(x, **PARAMS), mlp(x), rtol=1e-4, atol=1e-4)
-
-
-CALLS = """
-func.func private @group(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relex.primitive} {
-  %s = relex.add %x, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-  %c = relex.concat %s, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-  func.return %c : tensor<?x4xf32>
-}
-func.func private @both(%x: tensor<?x4xf32>, %n: index) -> (tensor<?x4xf32>, tensor<?xf32>) {
-  %r = relex.sum %x axis = [1] : (tensor<?x4xf32>) -> tensor<?xf32>
-  %p = relex.call_tir @ones(%r) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
-  func.return %x, %p : tensor<?x4xf32>, tensor<?xf32>
-}
-tir.prim_func private @ones(%X: memref<?xf32>) outs(%Y: memref<?xf32>) {
-  %c0 = arith.constant 0 : index
-  %one = arith.constant 1.0 : f32
-  %n = memref.dim %Y, %c0 : memref<?xf32>
-  tir.for %i in (%n) {
-    tir.block @Y (%v: spatial<%n> = %i) {
-      memref.store %one, %Y[%v] : memref<?xf32>
-    }
-  }
-}
-func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>)
-    -> (tensor<?x4xf32>, tensor<?xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
-  %d = relex.dataflow -> tensor<?x4xf32> {
-    %a = relex.call @group(%x, %y) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-    relex.output %a : tensor<?x4xf32>
-  }
-  %c0 = arith.constant 0 : index
-  %m = tensor.dim %d, %c0 : tensor<?x4xf32>
-  %e, %f = func.call @both(%d, %m) : (tensor<?x4xf32>, index) -> (tensor<?x4xf32>, tensor<?xf32>)
-  %g = relex.alloc_tensor sizes(%m) : tensor<?x4xf32>
-  func.return %e, %f, %x, %e, %g
-      : tensor<?x4xf32>, tensor<?xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
-}
-"""
-
-
-@pytest.mark.parametrize("level", ["graph", "loops", "core", "native"])
-def test_functions_that_call_each_other(level: Any) -> None:
-    function = build(CALLS)["main"] if level == "native" else interpreted(CALLS, level)["main"]
-    for n in (0, 1, 3):
-        x, y = floats(2, n, 4)
-        joined = np.concatenate([x + y, y])
-        *found, uninitialized = function(x, y)
-        for array, wanted in zip(found, [joined, np.ones(2 * n), x, joined], strict=True):
-            np.testing.assert_array_equal(array, wanted)
-        assert uninitialized.shape == (2 * n, 4)
 
 
 def test_bound_parameters() -> None:
@@ -340,18 +280,6 @@ def test_sizes_that_do_not_fit(
         assert str(caught.value) == f"{name}() {message}"
 
 
-def test_what_is_computed_for_nothing_requires_nothing() -> None:
-    function = build("""
-func.func @main(%x: tensor<1x?x?xi32>) -> tensor<1x0x?x?xi32> {
-  %a = relex.strided_slice %x axes = [0] begin = [1] end = [-1] : (tensor<1x?x?xi32>) -> tensor<0x?x?xi32>
-  %b = relex.add %a, %x : (tensor<0x?x?xi32>, tensor<1x?x?xi32>) -> tensor<0x?x?xi32>
-  %c = relex.expand_dims %b axis = [0] : (tensor<0x?x?xi32>) -> tensor<1x0x?x?xi32>
-  func.return %c : tensor<1x0x?x?xi32>
-}
-""")["main"]
-    assert function(np.zeros((1, 0, 3), np.int32)).shape == (1, 0, 0, 3)
-
-
 def test_nothing_is_taken_from_nothing() -> None:
     """No index may be given for an empty operand, which is known only when it is called."""
     text = """
@@ -383,34 +311,6 @@ def test_more_memory_than_there_is() -> None:
         function(np.ones(2**24, np.float32))
 
 
-def test_more_memory_than_there_is_whatever_the_arguments() -> None:
-    text = """
-      func.func @main(%x: tensor<16777216xf32>) -> tensor<16777216xf32> {
-        %a = relex.expand_dims %x axis = [1] : (tensor<16777216xf32>) -> tensor<16777216x1xf32>
-        %b = relex.expand_dims %x axis = [0] : (tensor<16777216xf32>) -> tensor<1x16777216xf32>
-        %p = relex.multiply %a, %b
-          : (tensor<16777216x1xf32>, tensor<1x16777216xf32>) -> tensor<16777216x16777216xf32>
-        %s = relex.softmax %p : (tensor<16777216x16777216xf32>) -> tensor<16777216x16777216xf32>
-        %y = relex.sum %s axis = [1] : (tensor<16777216x16777216xf32>) -> tensor<16777216xf32>
-        func.return %y : tensor<16777216xf32>
-      }
-    """
-    with pytest.raises(OutOfMemoryError, match=r"main\(\) cannot allocate \d{16} bytes for temporaries"):
-        build(text)["main"](np.ones(2**24, np.float32))
-
-
-def test_memory_is_that_of_the_arena() -> None:
-    steps = "\n".join(f"%{i + 1} = relex.softmax %{i} : (tensor<?x?xf32>) -> tensor<?x?xf32>" for i in range(9))
-    text = f"""
-      func.func @main(%0: tensor<?x?xf32> {{relex.dims = ["n", "m"]}}) -> tensor<?x?xf32> {{
-        {steps}
-        func.return %9 : tensor<?x?xf32>
-      }}"""
-    interface = lower_program(parse_module(text)).signatures
-    needed = max(evaluate(size, {"n": 100, "m": 100}) for size in interface["main"].temporaries)
-    assert 100 * 100 * 4 <= needed <= 4 * 100 * 100 * 4
-
-
 def test_a_call_like_an_earlier_one_is_checked_by_its_own_shapes(functions: Mapping[str, Any]) -> None:
     product = functions["product"]
     for _ in range(2):
@@ -440,22 +340,6 @@ def test_a_fixed_size_where_a_dynamic_one_is_expected() -> None:
     np.testing.assert_array_equal(function(x, y), np.sort(x + y, axis=0))
     with pytest.raises(ShapeError, match="expected"):
         function(x[:2], y)
-
-
-def test_specs_with_sizes() -> None:
-    signature = signatures(parse_module(PROGRAM))["joined"]
-    assert str(signature) == (
-        "joined(x: (x_d0, 4) of f32, y: (x_d0, 4) of f32, z: (2 * x_d0,) of f32) "
-        "-> (result 0: (x_d0, 4) of f32, result 1: (2 * x_d0,) of f32)"
-    )
-    assert signature.names == {"x_d0": (0, 0)}
-    fixed = signature.with_sizes({"x_d0": 3})
-    assert (
-        str(fixed) == "joined(x: 3x4 of f32, y: 3x4 of f32, z: 6 of f32) -> (result 0: 3x4 of f32, result 1: 6 of f32)"
-    )
-    assert all(spec.is_static for spec in (*fixed.inputs, *fixed.outputs))
-    with pytest.raises(ShapeError, match=r"largest\(\) expected 1 <= x_d0, found x_d0 = 0"):
-        signatures(parse_module(PROGRAM))["largest"].with_sizes({"x_d0": 0})
 
 
 WRONG_PROGRAMS = {

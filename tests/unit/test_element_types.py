@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import LEVELS, Array, interpreted
+from programs import Array
 from xdsl.ir import Attribute
 
 from relex.dialects.dlpack import FLOATS, from_dlpack, tensor_in
 from relex.dialects.dtypes import ELEMENT_TYPES, integer_limits, record_of, size_in_bytes
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.errors import DTypeError
-from relex.runtime import build, load, register_func
+from relex.runtime import build
 
 ARRAY_ELEMENTS = [t for t in ELEMENT_TYPES if record_of(t).in_numpy]
 NUMPY_NAMES = {element.name: element.dtype for element in ELEMENTS.values() if element.in_numpy}
@@ -38,17 +38,6 @@ def test_which_types_hold_all_numbers_of_another(name: str, other: str) -> None:
     # NumPy calls the conversion of 64-bit integers to f64 safe, which rounds.
     expected = np.can_cast(NUMPY_NAMES[other], NUMPY_NAMES[name]) and not (other.endswith("i64") and name == "f64")
     assert ELEMENTS[name].holds(ELEMENTS[other]) == expected
-
-
-def test_bf16_is_the_upper_half_of_f32() -> None:
-    bf16, f32 = ELEMENTS["bf16"], ELEMENTS["f32"]
-    assert f32.holds(bf16)
-    assert not bf16.holds(ELEMENTS["f16"])
-    assert not ELEMENTS["f16"].holds(bf16)
-    for number in (0.0, -0.0, 1.5, -3.0, inf):
-        assert f32.bytes_of(number) == bytes(2) + bf16.bytes_of(number)
-    with pytest.raises(ValueError, match="expected a number of bf16, found"):
-        bf16.bytes_of(0.1)
 
 
 @pytest.mark.parametrize("element_type", ARRAY_ELEMENTS, ids=str)
@@ -101,37 +90,6 @@ def test_bf16_is_not_converted_silently(tmp_path: Path) -> None:
     np.testing.assert_array_equal(main(np.load(tmp_path / "x.npy")), x)
 
 
-CALL = """
-func.func @main(%x: tensor<?x2xbf16>) -> (tensor<?x2xbf16>, tensor<2xui16>) {
-  %c = relex.constant dense<[0.5, -3.0]> : tensor<2xbf16>
-  %y = relex.call_dps_packed "test.to_unsigned"(%c) : (tensor<2xbf16>) -> tensor<2xui16>
-  %z = relex.add %x, %c : (tensor<?x2xbf16>, tensor<2xbf16>) -> tensor<?x2xbf16>
-  func.return %z, %y : tensor<?x2xbf16>, tensor<2xui16>
-}"""
-
-
-def test_library_functions_and_saved_programs(tmp_path: Path) -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    seen: list[str] = []
-
-    def to_unsigned(x: Array, out: Array) -> None:
-        seen.append(f"{x.dtype.name} {out.dtype.name}")
-        out[...] = np.abs(x) * 2 + 65000
-
-    register_func("test.to_unsigned", to_unsigned, override=True)
-    executable = build(CALL)
-    executable.save(tmp_path / "program.relex")
-    x = np.array([[1.5, 2.0], [0.0, -1.0]], ml_dtypes.bfloat16)
-    functions = [executable["main"], load(tmp_path / "program.relex")["main"]]
-    functions += [interpreted(CALL, level)["main"] for level in LEVELS]
-    for function in functions:
-        # Strided arrays are copied.
-        z, y = function(np.asfortranarray(x))
-        np.testing.assert_array_equal(z, x + np.array([0.5, -3.0], ml_dtypes.bfloat16))
-        assert (z.dtype, y.dtype, y.tolist()) == (x.dtype, np.uint16, [65024, 65024])
-    assert seen == ["bfloat16 uint16"] * len(functions)
-
-
 class Foreign:
     """A tensor of another library that has an element type of this code in DLPack: integers of the same bits here."""
 
@@ -165,14 +123,3 @@ def test_tensors_of_floats_that_numpy_lacks(code: int, name: str, versioned: boo
     np.testing.assert_array_equal(main(Foreign(bits, code, versioned=versioned)), values)
     strided = np.repeat(bits, 2, axis=1)[:, ::2]
     np.testing.assert_array_equal(main(Foreign(strided, code, versioned=versioned)), values)
-
-
-def test_tensors_of_types_that_nobody_has() -> None:
-    main = build(IDENTITY)["main"]
-    bits = np.zeros(2, np.uint16)
-    # A type of DLPack that is none of relex, and bf16 of another width.
-    for tensor in (Foreign(bits, 8), Foreign(bits.view(np.uint8), 4), Foreign(np.zeros(2, np.uint32), 4)):
-        with pytest.raises(DTypeError, match="expected a DLPack tensor that NumPy can read, found Foreign"):
-            main(tensor)
-    with pytest.raises(DTypeError, match="argument 'x': expected dtype bfloat16, found uint16"):
-        main(Foreign(bits, 1))

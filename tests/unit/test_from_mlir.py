@@ -12,7 +12,7 @@ from native import needs_mlir
 from operator_cases import CASES
 from programs import operator_program
 from test_dynamic_operators import OPENED, program
-from xdsl.dialects import llvm, memref
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -199,13 +199,6 @@ llvm.func @f(%x: f32) -> i1 {
 }
 """
     assert mlir_opt(printed(parse_module(mlir_opt(text, *FORMS[form])))) == mlir_opt(text)
-
-
-@needs_mlir
-@pytest.mark.parametrize("form", FORMS)
-def test_globals_are_public_unless_they_say_otherwise(form: str):
-    text = mlir_opt("memref.global @x : memref<2xf32> = uninitialized", *FORMS[form])
-    assert [op.sym_visibility.data for op in parse_module(text).walk() if isinstance(op, memref.GlobalOp)] == ["public"]
 
 
 @needs_mlir

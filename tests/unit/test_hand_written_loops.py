@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
@@ -23,9 +20,6 @@ from relex.passes import (
     SetTargetPass,
 )
 from relex.passes.loops.schedule_cpu import schedule_function
-from relex.runtime import build
-
-Array = npt.NDArray[Any]
 
 INIT = """
         with T.init():
@@ -120,29 +114,3 @@ def test_products_become_tiles(form: str):
     assert processor is not None
     assert isinstance(function, PrimFuncOp)
     assert [decision.rule for decision in schedule_function(function, processor)] == ["tiles"]
-
-
-def expected(x: Array, w: Array, first: Array | None) -> Array:
-    sums = np.zeros((len(x), len(w)), np.float32)
-    if first is not None:
-        sums += first
-    for k in range(x.shape[1]):
-        sums += x[:, k, None] * w[None, :, k]
-    return sums
-
-
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("size", [(1, 1, 1), (3, 17, 5), (2, 3, 0), (0, 2, 3), (17, 33, 9)])
-@pytest.mark.sampled
-def test_all_forms_compute_the_product(size: tuple[int, int, int], strict: bool):
-    m, n, k = size
-    rng = np.random.default_rng(m + n + k)
-    x, w, b = (rng.standard_normal(shape, np.float32) for shape in ((m, k), (n, k), (n,)))
-    texts = [text.replace("def main", f"def form{i}") for i, text in enumerate(forms(size).values())]
-    executable = build(parse_script("\n".join(texts)), strict=strict)
-    for i, form in enumerate(FORMS):
-        found, correct = executable[f"form{i}"](x, w, b), expected(x, w, b if form == "bias" else None)
-        if strict:
-            np.testing.assert_array_equal(found, correct, err_msg=form)
-        else:
-            np.testing.assert_allclose(found, correct, rtol=1e-5, atol=1e-5, err_msg=form)

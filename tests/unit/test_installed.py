@@ -114,13 +114,6 @@ def test_in_the_parent_of_a_clone(start: str, installation: Installation):
     installation.run("python", *commands[start])
 
 
-def test_submodules_come_with_it(installation: Installation):
-    code = "import relex.runtime.executable as m, relex.passes as p; print(m.__file__, p.__file__)"
-    files = [Path(file) for file in installation.run("python", "-c", code).split()]
-    folder = installation.clone if installation.editable else installation.source
-    assert files == [folder / "runtime/executable.py", folder / "passes/__init__.py"]
-
-
 @pytest.mark.parametrize("command", ["relex-opt", "relex-run", "python -m relex"])
 def test_version(command: str, installation: Installation):
     pattern = rf"relex {re.escape(version('relex-compiler'))}, xdsl [\d.]+, llvmlite [\d.]+\n"

@@ -144,7 +144,7 @@ def test_control_flow(name: str) -> None:
     assert [int(function(np.int64(n))) for n in range(8)] == WANTED[name]
 
 
-@pytest.mark.parametrize("name", ["scf.for", "cf", "func.call"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_control_flow_is_that_of_native_code(name: str) -> None:
     function = build(PREFIX + PROGRAMS[name])["main"]
     assert [int(function(np.int64(n))) for n in range(8)] == WANTED[name]
@@ -172,9 +172,8 @@ def test_parallel_reductions() -> None:
     }
     """
     )
-    for checked in (False, True):
-        function = interpret(text, checked=checked)["main"]
-        assert [int(function(np.int64(n))) for n in (0, 1, 5)] == [0, 0, 10]
+    for program in (interpret(text), interpret(text, checked=True), build(text)):
+        assert [int(program["main"](np.int64(n))) for n in (0, 1, 5)] == [0, 0, 10]
 
 
 MEMORY = (

@@ -93,7 +93,3 @@ def test_bitcasts(case: tuple[str, str, str, str]) -> None:
 @pytest.mark.parametrize("name", programs.VIEWS)
 def test_views(name: str) -> None:
     programs.test_views(name)
-
-
-def test_loops_and_branches() -> None:
-    programs.test_loops_and_branches()

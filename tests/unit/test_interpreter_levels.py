@@ -8,49 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import LEVELS, Array, compiled, interpreted, operator_program, random_array, tensor_of
-from xdsl.utils.test_value import create_ssa_value
+from programs import LEVELS, Array, compiled, interpreted, random_array
 
 from relex.dialects import parse_module
 from relex.dialects.errors import ExecutionError
-from relex.dialects.relex import (
-    AddOp,
-    DenseOp,
-    DivideOp,
-    EwiseFMAOp,
-    MatmulOp,
-    MaximumOp,
-    MinimumOp,
-    MultiplyOp,
-    Operator,
-    ReluOp,
-    SubtractOp,
-)
 from relex.lowering.relex_pipeline import Level
 from relex.reference import interpret
 from relex.reference.interpreter.program import Program
 from relex.runtime import build
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
-
-CASES: list[tuple[type[Operator], tuple[tuple[int, ...], ...]]] = [
-    (AddOp, ((3, 5), (5,))),
-    (SubtractOp, ((17, 33), (17, 1))),
-    (MultiplyOp, ((), (4,))),
-    (DivideOp, ((2, 1, 3), (4, 1))),
-    (MaximumOp, ((0, 4), (4,))),
-    (MinimumOp, ((1, 1), (1, 1))),
-    (ReluOp, ((5, 7),)),
-    (EwiseFMAOp, ((20, 30), (30,), (20, 1))),
-    (DenseOp, ((3, 5), (7, 5))),
-    (DenseOp, ((4, 0), (3, 0))),
-    (DenseOp, ((0, 4), (3, 4))),
-    (DenseOp, ((2, 40), (17, 40))),
-    (MatmulOp, ((2, 1, 3, 5), (4, 5, 2))),
-    (MatmulOp, ((5,), (5,))),
-    (MatmulOp, ((3, 0), (0, 20))),
-]
-SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.5, 1e-45, 3e38]
 
 
 def same_bits(found: Array, wanted: Array) -> None:
@@ -60,36 +27,6 @@ def same_bits(found: Array, wanted: Array) -> None:
     if found.dtype.kind == "f":
         numbers = ~np.isnan(wanted)
         np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
-
-
-@pytest.mark.sampled(diagonals=2)
-@pytest.mark.parametrize(("operator", "shapes"), CASES, ids=str)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64", "bool"])
-def test_operators(operator: type[Operator], shapes: tuple[tuple[int, ...], ...], dtype: str) -> None:
-    if (operator is DivideOp and np.dtype(dtype).kind != "f") or (operator is SubtractOp and dtype == "bool"):
-        return
-    rng = np.random.default_rng(0)
-    operands = [random_array(rng, dtype, shape) for shape in shapes]
-    text = operator_program(operator, operands)
-    native = compiled(text)["main"](*operands)
-    for level in ("loops", "core"):
-        for checked in (False, True):
-            same_bits(interpreted(text, level, checked=checked)["main"](*operands), native)
-    op = operator(*(create_ssa_value(tensor_of(array)) for array in operands))
-    with np.errstate(all="ignore"):
-        same_bits(interpreted(text, "graph")["main"](*operands), np.asarray(op.evaluate(*operands)))
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("operator", [AddOp, SubtractOp, MultiplyOp, DivideOp, MaximumOp, MinimumOp])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_special_values(operator: type[Operator], dtype: str) -> None:
-    values = np.array(SPECIAL, dtype)
-    operands = (values[:, None].copy(), values[None, :].copy())
-    text = operator_program(operator, operands)
-    native = compiled(text)["main"](*operands)
-    for level in ("loops", "core"):
-        same_bits(interpreted(text, level)["main"](*operands), native)
 
 
 def trained_model() -> dict[str, Array]:

@@ -7,7 +7,6 @@ import gc
 import shutil
 import subprocess
 import sys
-import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
@@ -19,9 +18,8 @@ import numpy as np
 import pytest
 from programs import LEVELS, Array, interpreted
 
-from relex.dialects import CompileError, parse_module
-from relex.dialects.errors import DTypeError, ExecutionError, RelexError, UnknownNameError
-from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.dialects import CompileError
+from relex.dialects.errors import ExecutionError, RelexError, UnknownNameError
 from relex.runtime import CFunction, build, c_function, get_func, register_func, remove_func
 from relex.runtime.library import LIBRARY
 
@@ -172,14 +170,6 @@ def test_effects_keep_their_order(run: Run):
     assert order == ["a1", "b2", "c1", "a2"]
 
 
-def test_in_functions_that_functions_call(run: Run):
-    register_func("env.relu", relu)
-    text = program(
-        "%y = func.call @f(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>\nfunc.return %y : tensor<2x3xf32>"
-    ) + RELU.replace("func.func @main", "func.func private @f")
-    np.testing.assert_array_equal(run(text, X), np.maximum(X + X, 0) + X)
-
-
 # Arrays
 
 
@@ -291,95 +281,6 @@ def test_variables_of_frames_with_an_exception_are_forgotten():
     assert not frames[-1].f_locals
 
 
-def test_variables_of_all_that_led_to_an_exception_are_forgotten():
-    def inner(x: Array, number: int) -> None:
-        raise KeyError(number)
-
-    def caught(x: Array, number: int) -> KeyError:
-        with pytest.raises(KeyError) as caught:
-            inner(x, number)
-        return caught.value
-
-    @register_func("env.relu")
-    def fails(x: Array, out: Array) -> None:
-        first = caught(x, 1)
-        try:
-            inner(x, 2)
-        except KeyError:
-            raise ValueError("no") from first
-
-    del fails
-    main = build(RELU)["main"]
-
-    def call_while_handling(handled: KeyError) -> None:
-        try:
-            raise handled
-        except KeyError:
-            main(X)
-
-    handled = caught(X, 0)
-    with pytest.raises(ValueError, match="no") as error:
-        call_while_handling(handled)
-    first, second = error.value.__cause__, error.value.__context__
-    assert isinstance(first, KeyError)
-    assert isinstance(second, KeyError)
-    assert (first.args, second.args) == ((1,), (2,))
-    assert second.__context__ is handled
-    assert [innermost_variables(e) for e in (first, second)] == [{}, {}]
-    assert innermost_variables(handled)["number"] == 0
-
-
-def innermost_variables(error: BaseException) -> dict[str, Any]:
-    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    assert frame.f_code.co_name == "inner"
-    return dict(frame.f_locals)
-
-
-def test_a_function_that_runs_programs():
-    provide("env.wrong", lambda x, out: 1 / 0)
-    inner = build(RELU.replace("env.relu", "env.wrong"))
-
-    def outer(x: Array, out: Array) -> None:
-        with pytest.raises(ZeroDivisionError):
-            inner["main"](x)
-        relu(x, out)
-
-    register_func("env.relu", outer)
-    np.testing.assert_array_equal(build(RELU)["main"](X), np.maximum(X + X, 0) + X)
-    with pytest.raises(ZeroDivisionError):
-        inner["main"](X)
-
-
-def test_threads_share_an_executable():
-    register_func("env.relu", relu)
-
-    def fails(x: Array, out: Array) -> None:
-        raise KeyError(int(x[0, 0]))
-
-    register_func("env.fails", fails)
-    good, bad = build(RELU)["main"], build(RELU.replace("env.relu", "env.fails"))["main"]
-    wrong: list[Any] = []
-
-    def work(number: int) -> None:
-        x = np.full((2, 3), number, np.float32)
-        for _ in range(200):
-            if not np.array_equal(good(x), np.maximum(2 * x, 0) + x):
-                wrong.append(number)
-            try:
-                bad(x)
-                wrong.append(number)
-            except KeyError as e:
-                if e.args != (2 * number,):
-                    wrong.append(e)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(-4, 4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
 def test_nothing_is_left_behind():
     def function(x: Array, out: Array) -> None:
         relu(x, out)
@@ -450,26 +351,6 @@ def test_register_func():
     for forgotten in (get_func, remove_func):
         with pytest.raises(UnknownNameError, match=r'found "env.relu"; there are none'):
             forgotten("env.relu")
-
-
-@pytest.mark.parametrize("name", ["", None, 3])
-def test_wrong_names(name: Any):
-    with pytest.raises(RelexError, match="expected a name for a library function"):
-        register_func(name, relu)
-
-
-def test_what_cannot_be_called():
-    not_a_function: Any = 3
-    with pytest.raises(DTypeError, match=r"expected library function 'f' to be a callable or a CFunction, found 3"):
-        register_func("f", not_a_function)
-
-
-def test_build_looks_functions_up():
-    register_func("env.relu", relu)
-    main = build(RELU)["main"]
-    provide("env.relu", lambda x, out: out.fill(7))
-    np.testing.assert_array_equal(main(X), np.maximum(X + X, 0) + X)
-    np.testing.assert_array_equal(build(RELU)["main"](X), 7 + X)
 
 
 def test_all_names_that_are_not_registered_are_errors():
@@ -552,12 +433,3 @@ def test_functions_that_a_shared_library_does_not_have(shared_library: Path, tmp
         c_function(shared_library, "gelu")
     with pytest.raises(UnknownNameError, match=r"cannot load 'relu' of '.*missing.so'"):
         c_function(tmp_path / "missing.so", "relu")
-
-
-def test_lowered_text_calls_the_same_functions():
-    register_func("env.relu", relu)
-    for level in ("loops", "core"):
-        text = str(RelexPipelinePass(level)(parse_module(RELU)))
-        assert "env.relu" in text
-        if level == "loops":
-            np.testing.assert_array_equal(build(text)["main"](X), np.maximum(X + X, 0) + X)

@@ -11,20 +11,14 @@ import pytest
 from native import (
     DTYPES,
     Array,
-    bits,
     call,
     compile_core,
-    compile_core_by_mlir,
     descriptor,
     elementwise,
-    needs_mlir,
-    run_case,
-    samples,
 )
 
 from relex.dialects import parse_module
-from relex.dialects.errors import CompileError, RelexError, UnknownNameError
-from relex.dialects.features import default_target, has_feature
+from relex.dialects.errors import RelexError, UnknownNameError
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.object_code import compile_module
 from relex.runtime.linking import LoadedCode
@@ -103,136 +97,6 @@ def corpus() -> str:
 @pytest.fixture(scope="module")
 def native(corpus: str) -> LoadedCode:
     return compile_core(corpus)
-
-
-@pytest.mark.parametrize(("name", "inputs", "result", "function"), [(c[0], *c[2:]) for c in CASES if c[4]])
-def test_elementwise_ops_agree_with_numpy(
-    native: LoadedCode, name: str, inputs: list[str], result: str, function: Callable[..., Any]
-):
-    with np.errstate(all="ignore"):
-        expected = function(*(samples(kind, salt) for salt, kind in enumerate(inputs)))
-    found = run_case(native, name, inputs, result)
-    if name.startswith(("max", "min")):
-        # NumPy does not order the zeros.
-        found, expected = found + 0, expected + 0
-    assert bits(found) == bits(expected.astype(DTYPES[result]))
-
-
-@needs_mlir
-def test_elementwise_ops_agree_with_mlir(corpus: str, native: LoadedCode):
-    theirs = compile_core_by_mlir(corpus)
-    wrong = [
-        name
-        for name, _, inputs, result, _ in CASES
-        if bits(run_case(native, name, inputs, result)) != bits(run_case(theirs, name, inputs, result))
-    ]
-    assert wrong == []
-
-
-DIVISIONS: dict[str, Callable[[int, int], int]] = {
-    "divsi": lambda a, b: int(a / b),
-    "remsi": lambda a, b: a - b * int(a / b),
-    "floordivsi": lambda a, b: a // b,
-    "ceildivsi": lambda a, b: -(-a // b),
-    "divui": lambda a, b: (a % 2**32) // (b % 2**32),
-    "remui": lambda a, b: (a % 2**32) % (b % 2**32),
-    "ceildivui": lambda a, b: -(-(a % 2**32) // (b % 2**32)),
-}
-
-
-@pytest.mark.parametrize("op", DIVISIONS)
-def test_integer_division(op: str):
-    code = compile_core(elementwise("f", f"arith.{op} %0, %1 : i32", ["i32", "i32"], "i32"))
-    a, b = (grid.ravel().astype(np.int32) for grid in np.meshgrid(np.arange(-9, 10), [-7, -3, -2, -1, 1, 2, 3, 8]))
-    out = np.empty_like(a)
-    call(code, "f", a, b, out)
-    expected = [DIVISIONS[op](int(x), int(y)) for x, y in zip(a, b, strict=True)]
-    assert out.tolist() == np.array(expected, np.int64).astype(np.int32).tolist()
-
-
-@pytest.mark.parametrize("op", ["shli", "shrsi", "shrui"])
-def test_shifts(op: str):
-    code = compile_core(elementwise("f", f"arith.{op} %0, %1 : i32", ["i32", "i32"], "i32"))
-    a, b = (grid.ravel().astype(np.int32) for grid in np.meshgrid([-9, -1, 0, 1, 5, 2**31 - 1], np.arange(32)))
-    out = np.empty_like(a)
-    call(code, "f", a, b, out)
-    expected = {"shli": a << b, "shrsi": a >> b, "shrui": (a.view(np.uint32) >> b.view(np.uint32)).view(np.int32)}
-    assert out.tolist() == expected[op].tolist()
-
-
-@pytest.mark.parametrize(("op", "integer"), [("fptosi", np.int32), ("fptoui", np.uint32)])
-def test_float_to_integer(op: str, integer: Any):
-    code = compile_core(elementwise("f", f"arith.{op} %0 : f64 to i32", ["f64"], "i32"))
-    values = np.array([0.0, -0.0, 0.9, 1.5, 2.5, 100.99, 2147483647.0, 3e9 if op == "fptoui" else -3.7])
-    out = np.empty(len(values), np.int32)
-    call(code, "f", values, out)
-    assert out.view(integer).tolist() == values.astype(integer).tolist()
-
-
-def test_extended_products_and_sums():
-    code = compile_core("""
-func.func @f(%a: i64, %b: i64, %out: memref<6xi64>) {
-  %sum, %carry = arith.addui_extended %a, %b : i64, i1
-  %low, %high = arith.mulsi_extended %a, %b : i64
-  %ulow, %uhigh = arith.mului_extended %a, %b : i64
-  %c = arith.extui %carry : i1 to i64
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
-  %c3 = arith.constant 3 : index
-  %c4 = arith.constant 4 : index
-  %c5 = arith.constant 5 : index
-  memref.store %sum, %out[%c0] : memref<6xi64>
-  memref.store %c, %out[%c1] : memref<6xi64>
-  memref.store %low, %out[%c2] : memref<6xi64>
-  memref.store %high, %out[%c3] : memref<6xi64>
-  memref.store %ulow, %out[%c4] : memref<6xi64>
-  memref.store %uhigh, %out[%c5] : memref<6xi64>
-  func.return
-}""")
-    out = np.empty(6, np.int64)
-    for a, b in [(3, 5), (-1, 2), (-(2**62), 7), (2**62 + 1, 2**61 + 3)]:
-        call(code, "f", a, b, out)
-        unsigned = (a % 2**64) * (b % 2**64)
-        words = [(a + b) % 2**64, (a % 2**64 + b % 2**64) >> 64, a * b, (a * b) >> 64, unsigned, unsigned >> 64]
-        assert [int(word) % 2**64 for word in out] == [word % 2**64 for word in words]
-
-
-MATMUL = """
-func.func @matmul(%a: memref<?x?xf32> {llvm.noalias}, %b: memref<?x?xf32> {llvm.noalias},
-                  %out: memref<?x?xf32> {llvm.noalias}) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %m = memref.dim %out, %c0 : memref<?x?xf32>
-  %n = memref.dim %out, %c1 : memref<?x?xf32>
-  %k = memref.dim %a, %c1 : memref<?x?xf32>
-  scf.for %i = %c0 to %m step %c1 {
-    scf.for %j = %c0 to %n step %c1 {
-      %sum = scf.for %l = %c0 to %k step %c1 iter_args(%acc = %zero) -> (f32) {
-        %x = memref.load %a[%i, %l] : memref<?x?xf32>
-        %y = memref.load %b[%l, %j] : memref<?x?xf32>
-        %p = arith.mulf %x, %y : f32
-        %q = arith.addf %acc, %p : f32
-        scf.yield %q : f32
-      }
-      memref.store %sum, %out[%i, %j] : memref<?x?xf32>
-    }
-  }
-  func.return
-}"""
-
-
-@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (3, 5, 2), (17, 33, 9), (0, 4, 3), (2, 0, 3)])
-def test_nested_loops_over_dynamic_buffers(m: int, k: int, n: int):
-    generator = np.random.default_rng(0)
-    a, b = (generator.standard_normal(shape).astype(np.float32) for shape in [(m, k), (k, n)])
-    out = np.full((m, n), np.nan, np.float32)
-    call(compile_core(MATMUL), "matmul", a, b, out)
-    expected = np.zeros((m, n), np.float32)
-    for i in range(k):
-        expected += a[:, i, None] * b[None, i]
-    assert out.tobytes() == expected.tobytes()
 
 
 def test_strided_arguments():
@@ -374,24 +238,6 @@ func.func @f(%n: index, %buffer: memref<?xi64>) -> i64 {
     assert out.tolist() == [0, 1, 1, 4, 4, 9, 9, 16, 16, 25]
 
 
-def test_blocks_in_any_order():
-    code = compile_core("""
-func.func @f(%n: index) -> i64 {
-  cf.br ^first
-^last:
-  %b = arith.muli %a, %n : index
-  %c = arith.index_cast %b : index to i64
-  func.return %c : i64
-^never(%u: index):
-  cf.br ^never(%u : index)
-^first:
-  %one = arith.constant 1 : index
-  %a = arith.addi %n, %one : index
-  cf.br ^last
-}""")
-    assert call(code, "f", 6, result=ctypes.c_int64) == 42
-
-
 def test_unreachable_blocks():
     code = compile_core("""
 func.func @f(%n: index) -> i64 {
@@ -405,20 +251,6 @@ func.func @f(%n: index) -> i64 {
   func.return %d : i64
 }""")
     assert call(code, "f", 6, result=ctypes.c_int64) == 6
-
-
-def test_half_precision_where_the_machine_has_it():
-    text = elementwise("f", "arith.addf %0, %1 : f16", ["f16", "f16"], "f16")
-    if not has_feature(default_target(), "f16c"):
-        with pytest.raises(CompileError, match="no 'f16c' instructions"):
-            compile_core(text)
-        return
-    code = compile_core(text)
-    a, b = samples("f16", 0), samples("f16", 1)
-    out = np.empty_like(a)
-    call(code, "f", a, b, out)
-    with np.errstate(all="ignore"):
-        assert bits(out) == bits(a + b)
 
 
 def test_unknown_functions():

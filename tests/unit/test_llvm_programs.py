@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from native import Array, agree, call, compile_core, needs_mlir, samples
+from native import agree, call, compile_core, needs_mlir, samples
 
 # Views of buffers
 
@@ -104,131 +104,6 @@ func.func @again(%x: memref<?xKIND, strided<[?]>>, %y: memref<?xKIND>) {
 
 # Control flow and functions
 
-COLLATZ = """
-func.func @f(%n: index, %out: memref<?xindex>) {
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %two = arith.constant 2 : index
-  %three = arith.constant 3 : index
-  scf.for %start = %one to %n step %one {
-    %end, %steps = scf.while (%i = %start, %s = %zero) : (index, index) -> (index, index) {
-      %more = arith.cmpi ne, %i, %one : index
-      scf.condition(%more) %i, %s : index, index
-    } do {
-    ^bb0(%j: index, %t: index):
-      %rest = arith.remui %j, %two : index
-      %odd = arith.cmpi ne, %rest, %zero : index
-      %next = scf.if %odd -> (index) {
-        %x = arith.muli %j, %three : index
-        %y = arith.addi %x, %one : index
-        scf.yield %y : index
-      } else {
-        %z = arith.divui %j, %two : index
-        scf.yield %z : index
-      }
-      %u = arith.addi %t, %one : index
-      scf.yield %next, %u : index, index
-    }
-    memref.store %steps, %out[%start] : memref<?xindex>
-  }
-  func.return
-}"""
-
-PARALLEL = """
-func.func @f(%x: memref<?x?xf32>, %m: index, %n: index, %step: index, %out: memref<?xf32>) {
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %start = arith.constant 0.5 : f32
-  %sum, %top = "scf.parallel"(%zero, %one, %m, %n, %step, %one, %start, %start)
-      <{operandSegmentSizes = array<i32: 2, 2, 2, 2>}> ({
-  ^bb0(%i: index, %j: index):
-    %v = memref.load %x[%i, %j] : memref<?x?xf32>
-    memref.store %start, %x[%i, %j] : memref<?x?xf32>
-    "scf.reduce"(%v, %v) ({
-    ^bb0(%lhs: f32, %rhs: f32):
-      %s = arith.subf %rhs, %lhs : f32
-      scf.reduce.return %s : f32
-    }, {
-    ^bb0(%lhs: f32, %rhs: f32):
-      %s = arith.maximumf %lhs, %rhs : f32
-      scf.reduce.return %s : f32
-    }) : (f32, f32) -> ()
-  }) : (index, index, index, index, index, index, f32, f32) -> (f32, f32)
-  memref.store %sum, %out[%zero] : memref<?xf32>
-  memref.store %top, %out[%one] : memref<?xf32>
-  func.return
-}"""
-
-SWITCH = """
-func.func @f(%i: index, %x: memref<?xf32>, %out: memref<?xf32>) {
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %flag = arith.index_cast %i : index to i32
-  %a = memref.load %x[%zero] : memref<?xf32>
-  %b = memref.load %x[%one] : memref<?xf32>
-  cf.switch %flag : i32, [
-    default: ^end(%a : f32),
-    5: ^end(%b : f32),
-    -7: ^twice(%a : f32),
-    9: ^twice(%b : f32),
-    11: ^end(%a : f32)
-  ]
-^twice(%v: f32):
-  %w = arith.addf %v, %v : f32
-  cf.br ^end(%w : f32)
-^end(%r: f32):
-  memref.store %r, %out[%zero] : memref<?xf32>
-  func.return
-}"""
-
-INDEX_SWITCH = """
-func.func @f(%i: index, %x: memref<?xi64>, %out: memref<?xi64>) {
-  %zero = arith.constant 0 : index
-  %v = memref.load %x[%zero] : memref<?xi64>
-  %r = scf.index_switch %i -> i64
-  case 2 {
-    %a = arith.addi %v, %v : i64
-    scf.yield %a : i64
-  }
-  case 5 {
-    scf.yield %v : i64
-  }
-  default {
-    %b = arith.muli %v, %v : i64
-    scf.yield %b : i64
-  }
-  memref.store %r, %out[%zero] : memref<?xi64>
-  func.return
-}"""
-
-RECURSION = """
-func.func private @split(%n: i64, %x: f64) -> (i64, f64, vector<2xf64>) {
-  %one = arith.constant 1 : i64
-  %m = arith.subi %n, %one : i64
-  %y = arith.addf %x, %x : f64
-  %v = vector.broadcast %y : f64 to vector<2xf64>
-  func.return %m, %y, %v : i64, f64, vector<2xf64>
-}
-func.func private @rise(%n: i64, %x: f64) -> f64 {
-  %zero = arith.constant 0 : i64
-  %done = arith.cmpi sle, %n, %zero : i64
-  cf.cond_br %done, ^end(%x : f64), ^more
-^more:
-  %m, %y, %v = func.call @split(%n, %x) : (i64, f64) -> (i64, f64, vector<2xf64>)
-  %w = vector.extract %v[1] : f64 from vector<2xf64>
-  %z = func.call @rise(%m, %w) : (i64, f64) -> f64
-  cf.br ^end(%z : f64)
-^end(%r: f64):
-  func.return %r : f64
-}
-func.func @f(%n: i64, %out: memref<?xf64>) {
-  %zero = arith.constant 0 : index
-  %x = memref.load %out[%zero] : memref<?xf64>
-  %y = func.call @rise(%n, %x) : (i64, f64) -> f64
-  memref.store %y, %out[%zero] : memref<?xf64>
-  func.return
-}"""
-
 SCOPES = """
 func.func @f(%n: index, %out: memref<?xindex>) {
   %zero = arith.constant 0 : index
@@ -247,20 +122,6 @@ func.func @f(%n: index, %out: memref<?xindex>) {
   }
   func.return
 }"""
-
-
-@needs_mlir
-def test_loops_and_branches():
-    agree(COLLATZ, [[30, np.zeros(30, np.int64)], [0, np.zeros(1, np.int64)]])
-    grid = samples("f32", 4)[:35].reshape(5, 7)
-    calls: list[list[Array | int]] = [
-        [grid, m, n, step, np.zeros(2, np.float32)] for m, n, step in [(5, 7, 1), (4, 3, 2), (0, 7, 1), (5, 1, 1)]
-    ]
-    agree(PARALLEL.replace("%x: memref<?x?xf32>", "%x: memref<?x?xf32>"), calls)
-    floats, out = np.array([1.5, -2.25], np.float32), np.zeros(1, np.float32)
-    agree(SWITCH, [[i, floats, out] for i in (5, -7, 9, 11, 0, 2**32 + 5)])
-    agree(INDEX_SWITCH, [[i, np.array([7], np.int64), np.zeros(1, np.int64)] for i in (2, 5, 0, -1)])
-    agree(RECURSION, [[n, np.array([0.75])] for n in (0, 1, 20)])
 
 
 def test_scopes_give_their_stack_back():

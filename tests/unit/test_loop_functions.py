@@ -223,28 +223,6 @@ def test_an_init_that_comes_behind_another_use_of_its_buffer() -> None:
     np.testing.assert_array_equal(seen, [7, 1, 3])
 
 
-def test_an_init_of_values_from_inside_of_its_loop() -> None:
-    text = """
-      tir.prim_func @f(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>) {
-        tir.for %i, %k in (4, 8) {
-          %half = arith.constant 0.5 : f32
-          %one = arith.addf %half, %half : f32
-          tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<8> = %k) {
-            tir.init {
-              memref.store %one, %Y[%vi] : memref<4xf32>
-            }
-            %x = memref.load %X[%vi, %vk] : memref<4x8xf32>
-            %y = memref.load %Y[%vi] : memref<4xf32>
-            %s = arith.addf %x, %y : f32
-            memref.store %s, %Y[%vi] : memref<4xf32>
-          }
-        }
-      }
-    """
-    x = np.arange(32, dtype=np.float32).reshape(4, 8)
-    np.testing.assert_array_equal(build(text)["f"](x), x.sum(axis=1) + 1)
-
-
 LOCAL_BUFFER = """
 tir.prim_func @f(%X: memref<4xf32>) outs(%Y: memref<4xf32>) {{
   %one = arith.constant 1.0 : f32
@@ -290,40 +268,3 @@ def test_local_buffers_are_freed_where_their_scope_ends(before: str, inside: str
 
 def resident_pages() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1])
-
-
-def test_integers_and_booleans() -> None:
-    text = """
-      tir.prim_func @f(%X: memref<4xi8>, %B: memref<4xi1>) outs(%Y: memref<4xi1>, %Z: memref<4xi8>, %S: memref<i64>) {
-        %zero = arith.constant 0 : i64
-        %three = arith.constant 3 : i8
-        tir.for %i in (4) {
-          tir.block @Y (%vi: spatial<4> = %i) {
-            %x = memref.load %X[%vi] : memref<4xi8>
-            %b = memref.load %B[%vi] : memref<4xi1>
-            %more = arith.cmpi sgt, %x, %three : i8
-            %both = arith.andi %more, %b : i1
-            memref.store %both, %Y[%vi] : memref<4xi1>
-            %chosen = arith.select %b, %x, %three : i8
-            memref.store %chosen, %Z[%vi] : memref<4xi8>
-          }
-        }
-        tir.for %k in (4) {
-          tir.block @S (%vk: reduce<4> = %k) {
-            tir.init {
-              memref.store %zero, %S[] : memref<i64>
-            }
-            %x = memref.load %X[%vk] : memref<4xi8>
-            %wide = arith.extsi %x : i8 to i64
-            %s = memref.load %S[] : memref<i64>
-            %t = arith.addi %s, %wide : i64
-            memref.store %t, %S[] : memref<i64>
-          }
-        }
-      }
-    """
-    x, b = np.array([1, 5, -128, 127], np.int8), np.array([True, True, False, True])
-    y, z, s = build(text)["f"](x, b)
-    np.testing.assert_array_equal(y, (x > 3) & b)
-    np.testing.assert_array_equal(z, np.where(b, x, 3))
-    assert s == 5

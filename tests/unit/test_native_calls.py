@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import pickle
 import sys
@@ -186,17 +185,6 @@ def test_memory_that_overlaps_in_part(ex: Executable, checked: list[Any]) -> Non
     assert len(checked) == 6
 
 
-def test_an_argument_that_is_called_like_results(checked: list[Any]) -> None:
-    text = PROGRAM[: PROGRAM.index("func.func @two")].replace("%w", "%out")
-    add, x = build(text)["add"], rows(2)
-    for _ in range(2):
-        np.testing.assert_array_equal(add(x, out=W), x + W)
-        np.testing.assert_array_equal(add(x, W), x + W)
-        with pytest.raises(ArityError):
-            add(x, W, out=np.empty_like(x))
-    assert len(checked) == 4
-
-
 def test_dtypes_that_are_equal_are_native(ex: Executable, checked: list[Any]) -> None:
     x, w = other_dtype_object(rows(2)), other_dtype_object(W)
     assert x.dtype is not W.dtype
@@ -219,17 +207,6 @@ def test_booleans_of_other_bytes_go_through_python(ex: Executable, checked: list
     assert len(checked) == 3 * size
     np.testing.assert_array_equal(ex["truths"](x), x)
     assert len(checked) == 3 * size
-
-
-def test_more_shapes_than_are_kept(checked: list[Any]) -> None:
-    add = build(PROGRAM)["add"]
-    for _ in range(3):
-        for count in range(2 * KEPT + 1):
-            np.testing.assert_array_equal(add(rows(count), W), rows(count) + W)
-    checked.clear()
-    for _ in range(3):
-        add(rows(0), W)
-    assert len(checked) <= 1
 
 
 def test_frames_that_are_too_large_for_the_stack(checked: list[Any]) -> None:
@@ -282,22 +259,6 @@ def native_type() -> Any:
 # What can be seen
 
 
-def test_functions_look_alike(ex: Executable) -> None:
-    add = ex["add"]
-    assert isinstance(add, CompiledFunction)
-    assert isinstance(add, native_type())
-    assert type(add).__name__ == "CompiledFunction"
-    assert callable(add)
-    assert repr(add).startswith("<compiled add(x: ")
-
-
-def test_wrong_calls_after_right_ones(ex: Executable) -> None:
-    for _ in range(3):
-        ex["add"](rows(2), W)
-        with pytest.raises(ShapeError, match=r"add\(\) argument 'w': expected shape \(3,\), found \(2,\)"):
-            ex["add"](rows(2), W[:2])
-
-
 def test_results_own_their_memory(ex: Executable) -> None:
     ex["add"](rows(2), W)
     first, second = ex["add"](rows(2), W), ex["add"](rows(2), W)
@@ -331,29 +292,6 @@ def test_owners_are_counted(ex: Executable) -> None:
     assert (sys.getrefcount(x), sys.getrefcount(ex["two"])) == before
     after = (sys.getrefcount(np.dtype(np.int64)), sys.getrefcount(np.dtype(np.float64)))
     assert all(abs(a - b) < 10 for a, b in zip(after, counted, strict=True))
-
-
-@pytest.mark.parametrize("calls", ["native", "ctypes"])
-def test_memory_does_not_grow(monkeypatch: pytest.MonkeyPatch, calls: str) -> None:
-    monkeypatch.setenv("RELEX_CALLS", calls)
-    ex = build(PROGRAM)
-    arrays = [rows(1), rows(3)]
-    numbers = np.arange(5)
-    times = 100_000 if calls == "native" else 10_000
-
-    def work() -> None:
-        for i in range(times):
-            ex["add"](arrays[i & 1], W)
-            ex["two"](numbers)
-
-    work()
-    gc.collect()
-    process = pytest.importorskip("psutil", reason="psutil is not installed").Process()
-    before = process.memory_info().rss
-    work()
-    gc.collect()
-    # A lost object of the smallest size in each call would be more than this.
-    assert process.memory_info().rss - before < 16 * times
 
 
 def test_functions_are_freed() -> None:
@@ -475,31 +413,3 @@ def test_unknown_layouts_are_called_through_ctypes(monkeypatch: pytest.MonkeyPat
         assert function() is None
     finally:
         native._entry.cache_clear()  # pyright: ignore[reportPrivateUsage]
-
-
-class Pair(ctypes.Structure):
-    """A tuple with another field before its items."""
-
-    _fields_ = (*native._Pair._fields_[:-1], ("other", ctypes.c_int64), native._Pair._fields_[-1])  # pyright: ignore[reportPrivateUsage]
-
-
-class Shifted(ctypes.Structure):
-    """A dtype with another field before those that count."""
-
-    _fields_ = (("first", ctypes.c_int64), ("fields", native._Dtype))  # pyright: ignore[reportPrivateUsage]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.fields, name)
-
-
-@pytest.mark.parametrize(("place", "found"), [
-    ("platform.python_implementation", lambda: "PyPy"),
-    ("sys.maxsize", 2**31 - 1),
-    ("relex.runtime.entry.native.NUMPY_ABI", 0x3000000),
-    ("relex.runtime.entry.native._Dtype", Shifted),
-    ("relex.runtime.entry.native._Pair", Pair),
-])  # fmt: skip
-def test_layouts_that_are_not_known(monkeypatch: pytest.MonkeyPatch, place: str, found: Any) -> None:
-    assert native.layouts_are_known()
-    monkeypatch.setattr(place, found)
-    assert not native.layouts_are_known()

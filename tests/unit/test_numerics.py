@@ -16,10 +16,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects import parse_module
 from relex.dialects.errors import DTypeError, RangeError
 from relex.dialects.relex import AstypeOp, ExpOp
-from relex.lowering import PASSES as LOWERINGS
 from relex.lowering import LegalizeOpsPass
-from relex.passes import PASSES, RelexPass, approximate, exact, reassociates, relaxes
-from relex.passes.numerics import Numerics, numerics_of, together
+from relex.passes import RelexPass, approximate, exact, reassociates
+from relex.passes.numerics import Numerics, numerics_of
 from relex.passes.support.patterns import wildcard
 from relex.passes.support.rules import OperatorFunction, Rule, RulesPass, operators, rule
 from relex.reference import NotEquivalentError, check_equivalent, check_pass
@@ -199,13 +198,6 @@ def test_any_order_is_within_the_bounds(element: str) -> None:
         check_equivalent(before, after, numerics=reassociates, seed=int(rng.integers(100)), samples=1)
 
 
-def test_passes_that_could_not_be_checked_count_as_well() -> None:
-    chain = [a_pass(approximate(rtol=0.1), HALF), a_pass(reassociates), a_pass(approximate(rtol=0.2, atol=1.0))]
-    assert together(chain) == Numerics(True, 0.1 + 0.2, 1.0)
-    assert str(together(chain)) == "reassociates and approximate(rtol=0.3, atol=1)"
-    assert together([a_pass(exact), a_pass(relaxes)]) == relaxes
-
-
 def test_only_numerics_are_numerics() -> None:
     @dataclass(frozen=True)
     class WrongPass(RelexPass):
@@ -229,14 +221,3 @@ def test_only_numerics_are_numerics() -> None:
 def test_tolerances_are_numbers(make: Callable[[], Numerics], expected: str) -> None:
     with pytest.raises(RangeError, match=expected):
         make()
-
-
-def test_most_passes_of_relex_are_exact() -> None:
-    passes = [factory() for factory in (*PASSES.values(), *LOWERINGS.values())]
-    others = {p.name: str(numerics_of(p)) for p in passes if numerics_of(p) is not exact}
-    assert others == {
-        "annotate-fast-math": "relaxes",
-        "fold-batch-norm": "reassociates",
-        "block-channels": "reassociates",
-        "winograd-conv2d": "approximate(rtol=0.001, atol=0.001)",
-    }

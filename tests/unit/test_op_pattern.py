@@ -43,6 +43,7 @@ def test_operators(make: MakeOperator, operands: list[Array]) -> None:
 
 def test_the_hardest_step_counts() -> None:
     assert widest([]) is OpPattern.ELEMENTWISE
-    assert widest([OpPattern.INJECTIVE, OpPattern.BROADCAST]) is OpPattern.INJECTIVE
+    assert widest([OpPattern.BROADCAST, OpPattern.ELEMENTWISE]) is OpPattern.BROADCAST
+    assert widest([OpPattern.REDUCTION, OpPattern.OPAQUE]) is OpPattern.OPAQUE
     assert OpPattern.BROADCAST.is_at_most(OpPattern.BROADCAST)
     assert not OpPattern.OPAQUE.is_at_most(OpPattern.REDUCTION)

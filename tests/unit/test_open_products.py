@@ -45,6 +45,7 @@ def with_open(sizes: tuple[int, int, int], are_open: tuple[bool, bool, bool]) ->
     return ["?" if is_open else size for size, is_open in zip(sizes, are_open, strict=True)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("are_open", OPEN, ids=lambda o: "".join("mkn"[i] for i in range(3) if o[i]))
 @pytest.mark.parametrize("sizes", [(128, 128, 128), (127, 253, 511), (1000, 1000, 1000), (64, 256, 4096)])
 def test_vectors_are_along_the_columns(sizes: tuple[int, int, int], are_open: tuple[bool, bool, bool]) -> None:
@@ -61,6 +62,7 @@ def test_vectors_are_along_the_columns(sizes: tuple[int, int, int], are_open: tu
     assert "%x_local" not in scheduled
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("are_open", OPEN, ids=lambda o: "".join("mkn"[i] for i in range(3) if o[i]))
 @pytest.mark.parametrize("sizes", [(1, 40, 33), (7, 37, 70), (16, 100, 130), (31, 33, 31), (60, 64, 96)])
 def test_results_are_right(sizes: tuple[int, int, int], are_open: tuple[bool, bool, bool]) -> None:

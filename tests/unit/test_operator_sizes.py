@@ -24,7 +24,7 @@ def test_no_operator_is_forgotten() -> None:
     }
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=12)
 @pytest.mark.parametrize("growth", GROWTHS, ids=str)
 def test_code_stays_as_long(growth: Growth) -> None:
     large = code_size(growth.program(4096, f64), TARGET)

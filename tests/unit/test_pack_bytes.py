@@ -69,6 +69,7 @@ def matmul(v: Any) -> Any:
     return op.matmul(wide(v[0]), wide(v[1]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.cpu)
 @pytest.mark.parametrize("signs", SIGNS, ids="-".join)
 def test_extremes(signs: tuple[str, str], target: Target):
@@ -79,16 +80,6 @@ def test_extremes(signs: tuple[str, str], target: Target):
     module = program([x, w], matmul, target=target)
     assert count(module, MatmulPackedOp) == 1
     np.testing.assert_array_equal(build(module)["main"](x, w), x.astype(np.int32) @ w.astype(np.int32))
-
-
-@pytest.mark.parametrize("signs", SIGNS, ids="-".join)
-@pytest.mark.parametrize("sizes", [(1, 64, 40), (19, 7, 32)], ids=str)
-def test_constant_weights(sizes: tuple[int, int, int], signs: tuple[str, str]):
-    rows, terms, columns = sizes
-    x, w = random_array(RNG, signs[0], (rows, terms)), random_array(RNG, signs[1], (terms, columns))
-    module = program([x], lambda v: matmul([*v, const(w)]))
-    assert count(module, MatmulPackedOp) == 1
-    np.testing.assert_array_equal(build(module)["main"](x), x.astype(np.int32) @ w.astype(np.int32))
 
 
 def test_sums_wrap():
@@ -167,14 +158,6 @@ def test_open_sizes(strict: bool):
     assert count(program([x, w], matmul, [["b", "m", "k"], ["k", "n"]]), MatmulPackedOp) == 0
 
 
-def test_dense():
-    x, w = random_array(RNG, "int8", (6, 70)), random_array(RNG, "uint8", (20, 70))
-    module = program([x, w], lambda v: op.dense(wide(v[0], const(np.int32(4))), wide(v[1], const(np.int32(9)))))
-    assert count(module, MatmulPackedOp) == 1
-    expected = (x.astype(np.int32) - 4) @ (w.astype(np.int32) - 9).T
-    np.testing.assert_array_equal(build(module)["main"](x, w), expected)
-
-
 CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "image": ((1, 3, 11, 9), (18, 3, 3, 3), {"strides": [2, 1], "padding": [1, 0, 2, 1]}),
     "1x1": ((2, 8, 5, 6), (16, 8, 1, 1), {}),
@@ -183,6 +166,7 @@ CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]]
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("signs", [("uint8", "int8"), ("int8", "uint8")], ids="-".join)
 @pytest.mark.parametrize("case", CONVOLUTIONS.values(), ids=CONVOLUTIONS)
 def test_convolutions(case: tuple[Any, Any, Any], signs: tuple[str, str]):

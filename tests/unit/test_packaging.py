@@ -59,12 +59,6 @@ def test_wheel_holds_every_file(wheel: Path):
     assert _wheel_files(wheel) == _package_files()
 
 
-def test_wheel_is_typed(wheel: Path):
-    # Packages of extras are inside packages of the core.
-    core = {package for package, folder in FOLDERS.items() if not folder.startswith("extras/")}
-    assert {f"{package.replace('.', '/')}/py.typed" for package in core} <= _wheel_files(wheel)
-
-
 def test_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Path):
     with tarfile.open(build("sdist", source)) as archive:
         # Python 3.11.2 knows no filters, 3.12 warns where none is named.

@@ -27,7 +27,7 @@ from relex.dialects.relex import (
     SubtractOp,
     TanhOp,
 )
-from relex.dialects.relex.properties import integer, integers
+from relex.dialects.relex.properties import integers
 from relex.passes.support.outline import OutliningPass
 from relex.passes.support.patterns import Pattern, constant, each, op, wildcard
 from relex.reference import interpret
@@ -133,33 +133,6 @@ def test_a_wrong_number_of_operands_is_refused() -> None:
     assert str(op(AddOp)) == "add()"
 
 
-def test_a_property_by_default() -> None:
-    joined = "%0 = relex.concat %x, %y : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>\n%1 = relu %x"
-    assert op(ConcatOp, axis=integer(0)).match(only(program(joined, "%1"), ConcatOp)) is not None
-
-
-def test_conditions() -> None:
-    root = only(RELU_OF_SUM, ReluOp)
-    summed = op(AddOp, wildcard("a"), wildcard("b"))
-    assert op(ReluOp, summed.where(lambda m: m["a"] is not m["b"])).match(root) is not None
-    assert op(ReluOp, summed.where(lambda m: m["a"] is m["b"])).match(root) is None
-    assert op(ReluOp, summed.where(lambda m: m.value is root.operands[0])).match(root) is not None
-
-
-def test_uses() -> None:
-    pattern = op(ReluOp, op(AddOp).single_use())
-    assert pattern.match(only(RELU_OF_SUM, ReluOp)) is not None
-    assert pattern.match(only(program("%0 = add %x, %y\n%1 = relu %0", "%0, %1"), ReluOp)) is None
-
-
-def test_constants() -> None:
-    c = "%c = relex.constant dense<1.0> : tensor<2x2xf32>"
-    pattern = op(AddOp, constant("c"), wildcard())
-    assert pattern.match(only(program(f"{c}\n%0 = add %c, %x", "%0"), AddOp)) is not None
-    assert pattern.match(only(program(f"{c}\n%0 = add %x, %c", "%0"), AddOp)) is None
-    assert pattern.match(only(program(f"{c}\n%d = relu %c\n%0 = add %d, %c", "%0"), AddOp)) is None
-
-
 @pytest.mark.parametrize(
     ("element_type", "literal", "number", "found"),
     [
@@ -194,11 +167,6 @@ def test_constants_of_one_number(element_type: str, literal: str, number: float,
         }}""")
     (root,) = (op for op in module.walk() if isinstance(op, MultiplyOp))
     assert (op(MultiplyOp, wildcard(), constant(number=number)).match(root) is not None) == found
-
-
-def test_an_op_without_results() -> None:
-    root = next(op for op in parse_module(RELU_OF_SUM).walk() if op.name == "func.return")
-    assert wildcard().match(root) is None
 
 
 def outlined(text: str, wanted: Pattern) -> str:
@@ -310,10 +278,6 @@ def test_argument_names_differ() -> None:
     """A name of the pattern and one of the program may be the same."""
     result = outlined(program("%0 = exp %x\n%1 = add %0, %y", "%1"), op(AddOp, op(ExpOp, wildcard()), wildcard("x")))
     assert "@wanted0(%x: tensor<2x2xf32>, %x1: tensor<2x2xf32>)" in result
-
-
-def test_the_last_op_may_have_no_user() -> None:
-    assert ops_of(outlined(program("%0 = exp %x", "%y"), op(ExpOp)), "main") == ["call", "func.return"]
 
 
 BINARY_OPS, UNARY_OPS = (AddOp, MultiplyOp, SubtractOp), (NegativeOp, ReluOp)

@@ -19,8 +19,6 @@ from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes.base import run_pass
 from relex.passes.cpu import cost
-from relex.passes.schedule import Loop, Schedule
-from relex.reference import check_pass, interpret
 from relex.runtime import build
 
 RNG = np.random.default_rng(0)
@@ -56,10 +54,6 @@ def test_large_constants_are_prefetched(cpu: str, columns: int) -> None:
     found = distances(network(28, 512, 256), cpu)
     assert found
     assert set(found) == {cost.PREFETCHED_BYTES // (4 * columns)}
-
-
-def test_so_are_packed_arguments_larger_than_the_cache() -> None:
-    assert distances(network(280, 1024, 512, constant=False), "skylake-avx512") == [128]
 
 
 @pytest.mark.parametrize(
@@ -119,34 +113,3 @@ def test_results_stay_the_same(rows: int, terms: int, monkeypatch: pytest.Monkey
     found = build(module, cache=False)["main"](x)
     monkeypatch.setattr(cost, "L2_SIZES_TO_PREFETCH", 2.0**20)
     np.testing.assert_array_equal(found, build(module, cache=False)["main"](x))
-
-
-SUM = """
-tir.prim_func @sum(%X: memref<?x5x3xf64>) outs(%Y: memref<5x3xf64>) {
-  %zero = arith.constant 0.0 : f64
-  %c0 = arith.constant 0 : index
-  %n = memref.dim %X, %c0 : memref<?x5x3xf64>
-  tir.for %i @i, %j @j, %k @k in (%n, 5, 3) {
-    tir.block @Y (%vi: reduce<%n> = %i, %vj: spatial<5> = %j, %vk: spatial<3> = %k) {
-      tir.init {
-        memref.store %zero, %Y[%vj, %vk] : memref<5x3xf64>
-      }
-      %y = memref.load %Y[%vj, %vk] : memref<5x3xf64>
-      %x = memref.load %X[%vi, %vj, %vk] : memref<?x5x3xf64>
-      %s = arith.addf %y, %x : f64
-      memref.store %s, %Y[%vj, %vk] : memref<5x3xf64>
-    }
-  }
-}
-"""
-
-
-@pytest.mark.parametrize("rows", [0, 1, 7])
-def test_elements_after_the_end_do_no_harm(rows: int) -> None:
-    """More iterations ahead than there are, and further than buffers of any size reach."""
-    module, x = parse_module(SUM), RNG.standard_normal((rows, 5, 3))
-    schedule = Schedule(module)
-    schedule.prefetch(schedule.get_block("Y", func="sum"), 0, Loop("sum", "i"), 2**40)
-    check_pass(ConvertTirToScfPass(), schedule.module)
-    np.testing.assert_array_equal(interpret(schedule.module)["sum"](x), x.sum(0))
-    np.testing.assert_allclose(build(schedule.module)["sum"](x), x.sum(0))

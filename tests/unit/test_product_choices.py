@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from programs import Array
-from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
 from relex.dialects.processors import PROCESSORS, Processor
@@ -18,7 +18,6 @@ from relex.dialects.target import Target, set_target
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, run_pass
-from relex.passes.analysis.choices import type_limits
 from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes
@@ -93,20 +92,7 @@ def test_choices_for_products(name: str, kind: str) -> None:
         assert rows <= m
 
 
-def test_rows_at_powers_of_two_are_copied() -> None:
-    """Thirteen rows of 4 kB need thirteen lines of one set; six rows of AVX2 fit into it as they are."""
-    wide, narrow = PROCESSOR_RECORDS["AVX-512"], AVX2
-    module = parse_module(product(1024, 1024, 1024))
-    tile, blocks = choice(module, wide)
-    assert tile.rows > wide.l1_ways
-    assert (blocks.stride, lines_in_a_set(tile.rows, 4 * blocks.stride, wide)) == (1040, 1)
-    assert choice(module, narrow)[1] == RowBlocks()
-    assert choice(parse_module(product(1024, 1008, 1024)), wide)[1] == RowBlocks()
-    assert choice(parse_module(product(2048, 2048, 2048)), narrow)[1].tiles > 1
-
-
 HASWELL = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2")
-SKYLAKE = Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx2")
 
 
 def scheduled(text: str, target: Target) -> ModuleOp:
@@ -146,50 +132,6 @@ def test_single_rows_of_any_number_are_wide(text: str) -> None:
     """Rows that fill no tile read eight vectors of neighbouring columns at a time."""
     module = scheduled(text.replace("101", "?").replace("264", "?"), HASWELL)
     assert "tir.alloc_buffer : memref<1x64xf32>" in str(module)
-
-
-def test_few_panels_are_packed_first() -> None:
-    """Threads share the rows."""
-    module = scheduled(product(128, 768, 128), HASWELL)
-    assert "%b_local = tir.alloc_buffer : memref<8x768x16xf32>" in str(module)
-
-
-def test_rows_are_read_as_a_whole() -> None:
-    """31 full panels have no suitable divisor. They are packed at the same time if they are 253 lines apart, in
-    different sets of the first-level cache, but not if they are 256 lines apart, in one."""
-    apart, evicted = (loop_extents(scheduled(product(127, k, 511), HASWELL), "b_local") for k in (253, 256))
-    assert (apart[1:], evicted[1:]) == ([253, 31, 16], [256, 16])
-
-
-def test_rows_are_contiguous() -> None:
-    """Columns of the first operand would be used by rows that are scattered."""
-    module = scheduled(product(128, 3072, 768), HASWELL)
-    assert "%a_local" not in str(module)
-
-
-@pytest.mark.parametrize(
-    ("rows", "terms", "columns", "target", "is_tiled"),
-    [
-        (15, 768, 1024, HASWELL, False),
-        (16, 768, 1024, HASWELL, True),
-        (32, 256, 512, SKYLAKE, False),
-        (64, 256, 512, SKYLAKE, True),
-        (32, 1024, 1024, SKYLAKE, False),
-        (64, 1024, 1024, SKYLAKE, True),
-        (16, 768, 3072, SKYLAKE, True),
-    ],
-)
-def test_rows_that_make_up_for_packing(rows: int, terms: int, columns: int, target: Target, is_tiled: bool) -> None:
-    """They are fewer where dot kernels have few registers, or would read weights from memory several times."""
-    module = scheduled(product(rows, terms, columns, op="dense"), target)
-    assert ("local" in str(module)) == is_tiled, module
-
-
-def test_weights_from_memory_are_read_once() -> None:
-    """The loops along the columns of weights that no cache holds are outside."""
-    far, near = (loop_extents(scheduled(product(12, 768, n, op="dense"), HASWELL), "dense_rf") for n in (3072, 512))
-    assert far[0] > far[1]
-    assert near[0] < near[1]
 
 
 def values(kind: str, *shape: int) -> Array:
@@ -261,10 +203,3 @@ def test_blocks_are_proved(m: int, kind: str, monkeypatch: pytest.MonkeyPatch) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # such as what it cannot decide
         run_pass(CheckTirPass(), loops)
-
-
-def test_limits_of_types():
-    """What is read from memory has at least the limits of its type."""
-    assert type_limits(i1) == (0, 1)
-    assert type_limits(IntegerType(8)) == (-128, 127)
-    assert type_limits(IndexType()) == (-(2**63), 2**63 - 1)

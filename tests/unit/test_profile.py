@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +14,8 @@ from relex.dialects import parse_module
 from relex.dialects.errors import RelexError, ShapeError, UnknownNameError
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.analysis.work import Work, work_of
-from relex.runtime import Executable, Profile, build, compilation, register_func, remove_func
+from relex.runtime import Executable, build, compilation, register_func, remove_func
 from relex.runtime import profile as runtime_profile
-from relex.runtime.call_log import CAPACITY, CallLog
 from relex.runtime.compilation import compile_program
 
 LINEAR = """
@@ -93,31 +91,6 @@ def test_empty_arguments(linear: Executable) -> None:
     assert row.bytes_per_second >= 0
 
 
-def test_arguments_by_name_and_other_entries() -> None:
-    ex = build(DIFFERENCE + PLAIN.replace("@main", "@other"))
-    profile = ex.profile(2 * ones(3), b=ones(3))
-    assert (profile.function, [row.function for row in profile.rows]) == ("main", ["subtract"])
-    assert ex.profile(ones(3), entry="other").function == "other"
-
-
-def test_a_loop_function_as_entry() -> None:
-    ex = build("""
-tir.prim_func @double(%X: memref<?xf64> {relex.dims = ["n"]}) outs(%Y: memref<?xf64> {relex.dims = ["n"]}) {
-  %c0 = arith.constant 0 : index
-  %n = memref.dim %X, %c0 : memref<?xf64>
-  tir.for %i in (%n) {
-    tir.block @Y (%vi: spatial<%n> = %i) {
-      %x = memref.load %X[%vi] : memref<?xf64>
-      %y = arith.addf %x, %x : f64
-      memref.store %y, %Y[%vi] : memref<?xf64>
-    }
-  }
-}
-""")
-    (row,) = ex.profile(np.ones(17), entry="double").rows
-    assert (row.inputs, row.outputs, row.flops, row.bytes) == (("17xf64",), ("17xf64",), 17, 17 * 16)
-
-
 LIBRARY = """
 func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
   %0 = relex.call_dps_packed "test.slow"(%x) : (tensor<5xf32>) -> tensor<5xf32>
@@ -151,21 +124,6 @@ def test_library_functions() -> None:
     assert str(profile).splitlines()[2].endswith("     -  test.slow(5xf32) -> (5xf32)")
 
 
-def test_what_a_library_function_raises() -> None:
-    def fails(x: Any, out: Any) -> None:
-        raise ArithmeticError("no numbers today")
-
-    register_func("test.slow", fails)
-    ex = build(LIBRARY)
-    remove_func("test.slow")
-    register_func("test.slow", fails)
-    try:
-        with pytest.raises(ArithmeticError, match="no numbers today"):
-            ex.profile(ones(5))
-    finally:
-        remove_func("test.slow")
-
-
 def test_the_program_is_the_one_that_was_built() -> None:
     module = parse_module(DIFFERENCE)
     ex = build(module)
@@ -195,40 +153,6 @@ def test_wrong_calls(linear: Executable) -> None:
     loaded = Executable(compile_program(parse_module(PLAIN)))
     with pytest.raises(RelexError, match=r"profile\(\): expected an executable from 'build'"):
         loaded.profile(ones(3))
-
-
-def test_rates_of_calls_that_took_no_time() -> None:
-    from relex.runtime import KernelCalls
-
-    row = KernelCalls("f", False, 0, 0.0, (), (), 8, 8)
-    assert (row.bytes_per_second, row.flops_per_second) == (0, 0)
-    assert "0.0%" in str(Profile("main", 3, 0.0, (row,)))
-
-
-# The log
-
-
-def test_a_log_keeps_numbers_up_to_its_end() -> None:
-    log = CallLog()
-    record = ctypes.CFUNCTYPE(None, ctypes.c_int64)(log.symbols["relex.record"])
-    for i in range(CAPACITY):
-        record(i)
-    numbers = log.take()
-    assert numbers is not None
-    assert numbers[:3] == [0, 1, 2]
-    assert len(numbers) == CAPACITY
-    for i in range(CAPACITY + 1):
-        record(i)
-    assert log.take() is None
-    assert log.take() == []
-
-
-def test_the_clock_goes_on() -> None:
-    log = CallLog()
-    clock = ctypes.CFUNCTYPE(ctypes.c_int64)(log.symbols["relex.clock"])
-    before = time.monotonic_ns()
-    now = clock()
-    assert before <= now <= time.monotonic_ns()
 
 
 # Work

@@ -24,7 +24,7 @@ from relex.passes.progress import showing_progress
 from relex.runtime import build
 from relex.tools import progress
 from relex.tools.instrumentation import Timing
-from relex.tools.progress import bar, with_progress
+from relex.tools.progress import with_progress
 
 
 class Terminal(io.StringIO):
@@ -45,25 +45,6 @@ def test_it_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     assert file.getvalue().startswith("\r[..............................] 0/2, starting")
     assert "\r[###############...............] 1/2, " in file.getvalue()
     assert file.getvalue().endswith("\r\x1b[K")
-
-
-def test_it_goes_away_when_something_fails() -> None:
-    file = Terminal()
-    items = with_progress([1, 2], file)
-    next(items)
-    items.close()
-    assert file.getvalue() == "\r\x1b[K"
-
-
-def test_quick_tools_show_nothing() -> None:
-    file = Terminal()
-    assert list(with_progress("", file)) == []
-    assert file.getvalue() == "\r\x1b[K"
-
-
-def test_the_time_left() -> None:
-    assert bar(1, 4, 2.0) == "[#######.......................] 1/4, 6 s left  "
-    assert bar(3, 3, 2.0) == "[##############################] 3/3, 0 s left  "
 
 
 def test_timing_accounts_for_all_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,13 +143,6 @@ def test_kernels_are_counted_while_llvm_compiles_them() -> None:
     assert [found for found in seen if found[0] == "LLVM"] == [("LLVM", 0, 2), ("LLVM", 1, 2)]
 
 
-def test_nothing_is_shown_for_a_moment(terminal: Pty, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line, "DELAY", 100)
-    with redirect_stderr(terminal.file):
-        build(PROGRAM)
-    assert not select([terminal.number], [], [], 0)[0]
-
-
 @pytest.mark.parametrize(("variable", "value"), [(line.VARIABLE, "0"), ("CI", "true"), ("TERM", "dumb")])
 def test_where_nobody_looks_nothing_is_shown(
     terminal: Pty, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
@@ -181,8 +155,3 @@ def test_where_nobody_looks_nothing_is_shown(
         monkeypatch.setenv(variable, value)
         with showing_progress():
             assert not watchers()
-
-
-def test_pipes_show_nothing(terminal: Pty) -> None:
-    with redirect_stderr(io.StringIO()), showing_progress():
-        assert not watchers()

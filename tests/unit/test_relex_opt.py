@@ -149,12 +149,6 @@ def tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Tool:
     return Tool(tmp_path, capsys)
 
 
-def test_prints_what_it_reads(tool: Tool):
-    result = tool(tool.file(GOOD))
-    assert (result.code, result.err) == (0, "")
-    assert "arith.addi %x, %x : i32" in result.out
-
-
 @pytest.mark.parametrize("args", [[], ["-"]])
 def test_reads_standard_input(args: list[str], tool: Tool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(UNPARSABLE.encode())))
@@ -163,29 +157,10 @@ def test_reads_standard_input(args: list[str], tool: Tool, monkeypatch: pytest.M
     assert result.err.startswith("<stdin>:2:15: error: ")
 
 
-def test_a_file_without_extension_is_mlir(tool: Tool):
-    assert tool(tool.file(GOOD, "program")).code == 0
-
-
-def test_writes_a_file(tool: Tool):
-    path = tool.folder / "out.mlir"
-    assert tool(tool.file(GOOD), "-o", str(path)) == Result(0, "", "")
-    assert "arith.addi" in path.read_text()
-
-
 def test_writes_no_file_for_a_wrong_program(tool: Tool):
     path = tool.folder / "out.mlir"
     assert tool(tool.file(UNVERIFIABLE), "-o", str(path)).code == 1
     assert not path.exists()
-
-
-def test_parse_errors_show_the_place(tool: Tool):
-    result = tool(tool.file(UNPARSABLE))
-    assert (result.code, result.out) == (1, "")
-    first, source, caret = result.err.splitlines()
-    assert first.startswith("a.mlir:2:15: error: ")
-    assert source == "  func.return ]"
-    assert caret == "              ^"
 
 
 def test_a_module_can_be_demanded(tool: Tool):
@@ -200,16 +175,6 @@ def test_verify_errors_show_the_place(tool: Tool):
     first, source, caret = result.err.splitlines()
     assert first.startswith("a.mlir:2:3: error: 'func.return' op ")
     assert (source, caret) == ("  func.return", "  ^")
-
-
-def test_every_program_of_a_split_file_is_looked_at(tool: Tool):
-    text = f"{GOOD}// -----\n{UNPARSABLE}// -----\n{UNVERIFIABLE}// ----- no marker\n// -----  \n{GOOD}"
-    result = tool(tool.file(text), "--split-input-file")
-    assert result.code == 1
-    assert result.out.count("func.func @f(") == 2
-    assert result.out.count("// -----\n") == 1
-    assert [line for line in result.err.splitlines() if line.startswith("a.mlir:7:15: error: ")] != []
-    assert [line for line in result.err.splitlines() if line.startswith("a.mlir:11:3: error: ")] != []
 
 
 def test_parse_errors_that_are_asked_for_are_output(tool: Tool):
@@ -250,12 +215,6 @@ def test_a_pass_fails_without_a_place(name: str, expected: str, line: str, tool:
         assert re.fullmatch(rf"note: .*test_relex_opt.py:\d+: in {re.escape(line)}", notes[0])
         assert re.fullmatch(rf"note: reproduced by: relex-opt relex-opt-\w+/{name}.crash.mlir -p {name}", notes[1])
     assert notes[2:] == ["note: run with --debug for the Python traceback"] * ("internal" in expected)
-
-
-def test_a_pass_that_breaks_the_program_is_named(tool: Tool):
-    result = tool(tool.file(GOOD), "-p", "test-break")
-    assert result.code == 1
-    assert "after pass 'test-break'" in result.err
 
 
 def test_debug_lets_the_exception_through(tool: Tool):
@@ -360,25 +319,6 @@ def test_elide_shortens_long_constants(tool: Tool):
     assert "dense<7> : tensor<1000xi32>" in shorter.out
 
 
-def test_elide_shortens_constants_of_the_graph(tool: Tool):
-    text = f'%0 = relex.constant dense<"0x{bytes(range(80)).hex().upper()}"> : tensor<20xf32>\n'
-    assert text in tool(tool.file(text)).out
-    assert "%0 = relex.constant dense_resource<__elided__> : tensor<20xf32>\n" in tool(tool.file(text), "--elide").out
-
-
-def test_constants_are_printed_exactly(tool: Tool):
-    text = "%0 = arith.constant dense<[0.0, -0.0]> : tensor<2xf32>\n"
-    assert text in tool(tool.file(text)).out
-
-
-def test_list_passes(tool: Tool):
-    result = tool("--list-passes")
-    assert (result.code, result.err) == (0, "")
-    names = [line.split()[0] for line in result.out.splitlines() if line]
-    assert {"set-target", "canonicalize", "convert-scf-to-cf"} <= set(names)
-    assert len(names) == len(set(names))
-
-
 def test_version(tool: Tool):
     assert [part.split()[0] for part in tool("--version").out.split(", ")] == ["relex", "xdsl", "llvmlite"]
 
@@ -387,18 +327,6 @@ def test_the_pipeline_that_is_shown_can_be_run(tool: Tool):
     args = ["--cse", "--relex-pipeline=to=core strict", "--set-target=cpu='a b'", "--dump-pass-pipeline"]
     result = tool(tool.file(GOOD), *args)
     assert tool(tool.file(GOOD), "--pass-pipeline", result.err, "--dump-pass-pipeline") == result
-
-
-def test_time_is_told_apart_from_the_output(tool: Tool):
-    result = tool(tool.file(GOOD), "--time-passes", "-p", "canonicalize,cse")
-    assert [line.split()[-1] for line in result.err.splitlines()] == ["canonicalize", "cse"]
-    assert result.out == tool(tool.file(GOOD)).out
-
-
-def test_prints_between_passes(tool: Tool):
-    result = tool(tool.file(GOOD), "--print-between-passes", "-p", "canonicalize,cse")
-    assert result.out.startswith("IR after canonicalize:\nbuiltin.module")
-    assert result.out.count("func.func @f(") == 2
 
 
 def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path):

@@ -13,7 +13,6 @@ from relex.dialects import parse_module
 from relex.dialects.errors import ShapeError
 from relex.lowering import RelexPipelinePass
 from relex.passes import InferSizesPass, RelexPass, RemoveUnusedPass
-from relex.passes.support import lost_sizes
 from relex.reference import check_pass, interpret
 from relex.runtime import build
 
@@ -127,23 +126,6 @@ def test_the_text_stays_where_nothing_is_lost(case: str) -> None:
     assert str(after) == str(parse_module(text.format(used=used, unused="", result=result)))
 
 
-@pytest.mark.parametrize("unused", UNUSED.values())
-def test_sizes_are_inferred_if_they_have_to_be(unused: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    inferred: list[ModuleOp] = []
-    infer = lost_sizes.sizes_of_public_functions
-
-    def counted(module: ModuleOp) -> Any:
-        inferred.append(module)
-        return infer(module)
-
-    monkeypatch.setattr(lost_sizes, "sizes_of_public_functions", counted)
-    RemoveUnusedPass()(parse_module(GRAPH.format(unused=unused)))
-    assert len(inferred) == 2
-    inferred.clear()
-    RemoveUnusedPass()(parse_module(GRAPH.format(unused="%0 = relex.exp %y : (tensor<4xf32>) -> tensor<4xf32>")))
-    assert inferred == []
-
-
 IN_CALLEES = """
 func.func @main(%x: tensor<?xf32>, %y: tensor<4xf32>) -> tensor<?xf32> {
   %r:2 = relex.dataflow -> tensor<?xf32>, tensor<?xf32> {
@@ -174,18 +156,6 @@ def test_what_called_functions_require_is_stated_by_public_ones(name: str) -> No
         with pytest.raises(ShapeError):
             run(after)[name](np.ones(3, np.float32), np.ones(4, np.float32))
         assert run(after)[name](np.ones(4, np.float32), np.ones(4, np.float32)).shape == (4,)
-
-
-def test_sizes_that_do_not_follow_from_arguments_are_no_hindrance() -> None:
-    """The removal itself is right, and other passes say what is wrong."""
-    text = """
-    func.func @main(%x: tensor<?xf32>, %y: tensor<4xf32>) {
-      %0 = "test.op"() : () -> tensor<?xf32>
-      %1 = relex.add %0, %y : (tensor<?xf32>, tensor<4xf32>) -> tensor<4xf32>
-      func.return
-    }
-    """
-    assert "relex.add" not in str(RemoveUnusedPass()(parse_module(text)))
 
 
 def test_a_number_that_a_live_op_requires_is_checked() -> None:

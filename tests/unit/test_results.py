@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from programs import LEVELS, Array, interpreted
 
-from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError, UnknownNameError
+from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError
 from relex.runtime import build
 
 TWO = """
@@ -111,17 +111,3 @@ def test_results_in_one_memory(functions: Any):
         functions["main"](X, out=(memory[:6].reshape(2, 3), memory[5:7]))
     functions["main"](X, out=(memory[:6].reshape(2, 3), memory[6:8]))
     assert memory.tolist() == [1, 0, 3, 0, 5, 0, 2, -5, 0]
-
-
-@pytest.mark.parametrize(("function", "reason"), [
-    ("func.func private @f(%x: tensor<2xf32>) { func.return }", "it is private"),
-    ("func.func @f(tensor<2xf32>) -> ()", "it has no body"),
-    ("func.func @f(%x: tensor<2xf32>, %n: i7) { func.return }", "expected tensors and scalars .*, found i7"),
-])  # fmt: skip
-def test_functions_that_cannot_be_called(function: str, reason: str):
-    text = f"{function}\nfunc.func @main(%x: tensor<2xf32>) {{ func.return }}"
-    functions: list[Any] = [build(text), *(interpreted(text, level) for level in LEVELS)]
-    for found in functions:
-        assert list(found) == ["main"]
-        with pytest.raises(UnknownNameError, match=f"function 'f' cannot be called: {reason}; there are main"):
-            found["f"]

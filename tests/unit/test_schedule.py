@@ -10,7 +10,6 @@ from programs import Array
 from schedules import check, normal_numbers, program
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr
 from xdsl.ir import Dialect
-from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
 
 from relex.dialects import make_context, parse_module, verify_module
@@ -19,7 +18,6 @@ from relex.dialects.schedule import PrimitiveOp
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass
 from relex.passes.analysis.loop_tree import find_loop
-from relex.passes.editing.buffer_edits import emit_sizes
 from relex.passes.schedule import Block, Loop, Schedule, primitive
 from relex.reference import interpret
 from relex.runtime import build
@@ -63,16 +61,6 @@ def test_blocks_and_loops_by_name() -> None:
         schedule.get_block("Z", "f")
 
 
-def test_loops_without_labels_get_some() -> None:
-    schedule = Schedule(parse_module(TWO))
-    (loop,) = schedule.get_loops(schedule.get_block("Y", "f"))
-    assert loop == Loop("f", "loop0")
-    schedule.unroll(loop)
-    assert [str(op) for op in schedule.trace().ops] == [
-        "schedule.sequence for @f {\n  schedule.label_loops into [@loop0]\n  schedule.unroll @loop0\n}"
-    ]
-
-
 def test_the_module_stays_as_it_was() -> None:
     module = parse_module(TWO)
     before = str(module)
@@ -91,20 +79,6 @@ def test_a_refused_step_changes_nothing() -> None:
         schedule.parallel(Loop("g", "i"))
     assert str(schedule.module) == before
     assert not list(schedule.trace().ops)
-
-
-def test_a_name_that_is_gone() -> None:
-    schedule = Schedule(parse_module(TWO))
-    loop = Loop("g", "i")
-    schedule.split(loop, [2, 2])
-    with pytest.raises(CompileError, match=r"'tir.prim_func' op expected a loop @i, found @i_0, @i_1"):
-        schedule.unroll(loop)
-
-
-def test_a_wrong_role() -> None:
-    schedule = Schedule(parse_module(TWO))
-    with pytest.raises(UnknownNameError, match="expected 'read' or 'write', found 'both'"):
-        schedule.transform_layout(Block("g", "Y"), ("both", 0), AffineMap.identity(1))
 
 
 WRONG_STEPS: dict[str, Callable[[Schedule, Loop], object]] = {
@@ -129,15 +103,6 @@ def test_a_wrong_step(reason: str) -> None:
         WRONG_STEPS[reason](schedule, Loop("g", "i"))
     assert str(schedule.module) == before
     assert not list(schedule.trace().ops)
-
-
-def test_an_unknown_primitive() -> None:
-    @irdl_op_definition
-    class Unknown(PrimitiveOp):
-        name = "schedule.unknown"
-
-    with pytest.raises(CompileError, match=r"'schedule.unknown' op expected a primitive that is known"):
-        Schedule(parse_module(TWO)).apply("g", Unknown())
 
 
 def test_a_variable_that_a_shared_loop_drives_stays_bound_to_it() -> None:
@@ -353,60 +318,3 @@ def test_sizes_are_checked_as_before(by: str, name: str) -> None:
     np.testing.assert_array_equal(function(np.ones(5, np.float32), np.ones(7, np.float32)), [2] * 5)
     with pytest.raises(ShapeError, match=r"expected .* <= .*, found .* = 5"):
         function(np.ones(5, np.float32), np.ones(3, np.float32))
-
-
-def test_sizes_are_checked_after_the_default_schedule() -> None:
-    """The rows of the sums are split, so that their accesses stand under a condition."""
-    text = """
-tir.prim_func @sums(%X: memref<?x?xf32> {relex.dims = ["n", "k"]}, %Z: memref<?x?xf32>)
-    outs(%Y: memref<?xf32> {relex.dims = ["n"]}) attributes {tir.noalias} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %n = memref.dim %X, %c0 : memref<?x?xf32>
-  %k = memref.dim %X, %c1 : memref<?x?xf32>
-  tir.for %i, %j in (%n, %k) {
-    tir.block @Y (%vi: spatial<%n> = %i, %vj: reduce<%k> = %j) {
-      tir.init {
-        memref.store %zero, %Y[%vi] : memref<?xf32>
-      }
-      %y = memref.load %Y[%vi] : memref<?xf32>
-      %x = memref.load %X[%vi, %vj] : memref<?x?xf32>
-      %z = memref.load %Z[%vi, %vj] : memref<?x?xf32>
-      %p = arith.mulf %x, %z : f32
-      %s = arith.addf %y, %p fastmath<reassoc> : f32
-      memref.store %s, %Y[%vi] : memref<?xf32>
-    }
-  }
-}
-"""
-    function = build(parse_module(text))["sums"]
-    x = np.ones((5, 70), np.float32)
-    np.testing.assert_array_equal(function(x, x), [70] * 5)
-    for shape in ((3, 70), (5, 2)):
-        with pytest.raises(ShapeError, match=r"expected . <= Z_d., found"):
-            function(x, np.ones(shape, np.float32))
-
-
-def test_sizes_of_buffers_are_asked_once() -> None:
-    module = parse_module("""
-    tir.prim_func @f(%X: memref<?x4xf32> {relex.dims = ["n", ""]}) outs(%Y: memref<?x4xf32> {relex.dims = ["n", ""]}) {
-      %zero = arith.constant 0 : index
-      %n = memref.dim %X, %zero : memref<?x4xf32>
-      tir.for %i, %j in (%n, 4) {
-        tir.block @Y (%vi: spatial<%n> = %i, %vj: spatial<4> = %j) {
-          %x = memref.load %X[%vi, %vj] : memref<?x4xf32>
-          memref.store %x, %Y[%vi, %vj] : memref<?x4xf32>
-        }
-      }
-    }
-    """)
-    (function,) = module.ops
-    assert isinstance(function, PrimFuncOp)
-    body = function.body.block
-    loop = body.last_op
-    assert loop is not None
-    (dim,) = (op for op in body.ops if op.name == "memref.dim")
-    assert emit_sizes(body.args[1], loop) == [dim.results[0], 4]
-    # Ops outside of the function would count as users of the buffer.
-    assert [use.operation.name for use in body.args[1].uses] == ["memref.store"]

@@ -170,67 +170,6 @@ def test_products_of_open_sizes(target: Target) -> None:
         np.testing.assert_array_equal(product(x, y), x @ y)
 
 
-def test_products_of_open_sizes_natively(monkeypatch: pytest.MonkeyPatch) -> None:
-    a = "tensor<?x?xf32>"
-    text = f"""
-    func.func @main(%a: {a}, %b: {a}) -> {a} {{
-      %0 = relex.matmul %a, %b : ({a}, {a}) -> {a}
-      %1 = relex.relu %0 : ({a}) -> {a}
-      func.return %1 : {a}
-    }}"""
-    rng = np.random.default_rng(0)
-    inputs = [(rng.standard_normal((m, k)), rng.standard_normal((k, n))) for m, k, n in [*OPEN_SIZES, (300, 40, 200)]]
-    arrays = [(x.astype(np.float32), y.astype(np.float32)) for x, y in inputs]
-    tiled = build(text, strict=True)["main"]
-    found = [tiled(x, y) for x, y in arrays]
-    monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
-    plain = build(text, strict=True)["main"]
-    for (x, y), result in zip(arrays, found, strict=True):
-        np.testing.assert_array_equal(result, plain(x, y))
-
-
-IMAGES = """
-func.func @main(%x: tensor<?x3x6x6xf32>, %k: tensor<16x3x3x3xf32>, %b: tensor<16x1x1xf32>) -> tensor<?x16x6x6xf32> {
-  %0 = relex.conv2d %x, %k padding = [1, 1] : (tensor<?x3x6x6xf32>, tensor<16x3x3x3xf32>) -> tensor<?x16x6x6xf32>
-  %1 = relex.add %0, %b : (tensor<?x16x6x6xf32>, tensor<16x1x1xf32>) -> tensor<?x16x6x6xf32>
-  %2 = relex.relu %1 : (tensor<?x16x6x6xf32>) -> tensor<?x16x6x6xf32>
-  func.return %2 : tensor<?x16x6x6xf32>
-}"""
-
-
-def test_any_number_of_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Channels are the columns: their results lie apart."""
-    assert is_tiled(loops(IMAGES))
-    rng = np.random.default_rng(0)
-    k, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((16, 3, 3, 3), (16, 1, 1)))
-    inputs = [rng.standard_normal((n, 3, 6, 6)).astype(np.float32) for n in (0, 1, 5)]
-    main = build(IMAGES, strict=True)["main"]
-    found = [main(x, k, b) for x in inputs]
-    monkeypatch.setattr(ScheduleCpuPass, "apply", do_nothing)
-    plain = build(IMAGES, strict=True)["main"]
-    for x, y in zip(inputs, found, strict=True):
-        np.testing.assert_array_equal(y, plain(x, k, b))
-
-
-def test_a_network_for_any_batch() -> None:
-    text = """
-    func.func @main(%x: tensor<?x64xf32>, %w0: tensor<48x64xf32>, %b0: tensor<48xf32>, %w1: tensor<10x48xf32>)
-        -> tensor<?x10xf32> {
-      %0 = relex.dense %x, %w0 : (tensor<?x64xf32>, tensor<48x64xf32>) -> tensor<?x48xf32>
-      %1 = relex.add %0, %b0 : (tensor<?x48xf32>, tensor<48xf32>) -> tensor<?x48xf32>
-      %2 = relex.relu %1 : (tensor<?x48xf32>) -> tensor<?x48xf32>
-      %3 = relex.dense %2, %w1 : (tensor<?x48xf32>, tensor<10x48xf32>) -> tensor<?x10xf32>
-      func.return %3 : tensor<?x10xf32>
-    }"""
-    rng = np.random.default_rng(0)
-    w0, b0, w1 = (rng.standard_normal(shape).astype(np.float32) for shape in ((48, 64), (48,), (10, 48)))
-    main = build(text)["main"]
-    assert str(loops(text)).count("alloc_buffer sizes") == 0
-    for rows in ROWS:
-        x = rng.standard_normal((rows, 64)).astype(np.float32)
-        np.testing.assert_allclose(main(x, w0, b0, w1), np.maximum(x @ w0.T + b0, 0) @ w1.T, rtol=1e-4, atol=1e-3)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -0.0])
 def test_special_values_stay_in_their_row(value: float) -> None:
     x, w = values("odd")
@@ -286,22 +225,6 @@ def partial_sums(module: ModuleOp) -> list[str]:
     """The blocks that compute partial sums of low tiles."""
     names = [op.block_name.data for op in module.walk() if isinstance(op, BlockOp)]
     return [name for name in names if name.endswith("_rest_rf")]
-
-
-SOFTMAX = """
-func.func @main(%a: tensor<17x64xf32>, %w: tensor<40x64xf32>) -> tensor<17x40xf32> {
-  %0 = relex.dense %a, %w : (tensor<17x64xf32>, tensor<40x64xf32>) -> tensor<17x40xf32>
-  %1 = relex.softmax %0 : (tensor<17x40xf32>) -> tensor<17x40xf32>
-  func.return %1 : tensor<17x40xf32>
-}"""
-
-
-def test_results_that_are_read_several_times() -> None:
-    rng = np.random.default_rng(0)
-    a, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((17, 64), (40, 64)))
-    assert is_tiled(loops(SOFTMAX))
-    powers = np.exp(a @ w.T)
-    np.testing.assert_allclose(build(SOFTMAX)["main"](a, w), powers / powers.sum(1, keepdims=True), rtol=1e-3)
 
 
 @pytest.mark.parametrize(

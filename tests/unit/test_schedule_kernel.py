@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 from programs import Array
 from schedules import whole_numbers
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir.affine import AffineExpr
 
 from relex.dialects import parse_module, verify_module
-from relex.dialects.index.expr import terms_of
-from relex.dialects.tir import AllocBufferOp
 from relex.lowering import ConvertTirToScfPass
 from relex.passes import ApplySchedulePass
-from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.schedule import Schedule
 from relex.reference import interpret
 from relex.runtime import build
@@ -118,34 +112,6 @@ def test_kernel(sizes: tuple[int, int, int]) -> None:
     interpret(lowered)["linear"](x, w, b, result)
     np.testing.assert_array_equal(result, expected)
     np.testing.assert_array_equal(build(schedule.module)["linear"](x, w, b), expected)
-
-
-def test_structure() -> None:
-    """Only the tiles and k around them: the accumulators are addressed by loops that are unrolled or vectorized,
-    in a buffer that lives in the tile."""
-    schedule = Schedule(parse_module(linear(6, 8, 5)))
-    schedule_kernel(schedule, 6, 8)
-    (func,) = schedule.module.ops
-    nests = {op.block_name.data: [loop.label.data for loop in loops_of(op) if loop.label] for op in blocks_in(func)}
-    assert nests == {
-        "W_local": ["ax0", "ax1"],
-        "Y_init": ["i_0", "j_0", "i_1_init", "j_1_init"],
-        "Y": ["i_0", "j_0", "k", "i_1", "j_1"],
-        "R": ["i_0", "j_0", "ax01", "ax11"],
-    }
-    assert not any(isinstance(op, scf.IfOp) for op in func.walk())
-    accumulators = next(op.buffer for op in func.walk() if isinstance(op, AllocBufferOp) and op.buffer.name_hint == "Y")
-    assert accumulators.type == MemRefType(f32, [MR, NR])
-    kinds = {
-        str(loop.kind.data)
-        for block in blocks_in(func)
-        for access in block_accesses(block)
-        if access.buffer is accumulators
-        for index in access.element
-        for loop in loops_of(block)
-        if loop.variable in terms_of(index)
-    }
-    assert kinds == {"unrolled", "vectorized"}
 
 
 def test_trace() -> None:

@@ -66,11 +66,6 @@ def test_large_products_are_shared(shape: tuple[int, int, int], is_shared: bool)
     assert bool(shared(dense(*shape))) == is_shared
 
 
-def test_enough_parts() -> None:
-    """Four panels are few: threads share the tiles in all of them, after they have packed one each."""
-    assert shared(dense(14 * 1000, 784, 128)) == [4, 4, 1000]
-
-
 def test_panels_that_threads_pack_are_transposed_in_registers() -> None:
     """The range of a parallel loop is known where divisions by the width of a panel are simplified."""
     module = RelexPipelinePass("core")(parse_module(dense(1024, 1024, 1024)))
@@ -101,10 +96,6 @@ def test_one_nest_is_shared_as_a_whole(text: str) -> None:
     assert len(shared(text)) == 1
 
 
-def test_tiles_of_a_transpose_are_shared_in_all_strips() -> None:
-    assert shared(unary("permute_dims", "1000x1000", "axes = [1, 0]")) == [5, 125]
-
-
 def test_a_batch_of_open_size_is_shared_with_what_is_in_it() -> None:
     """It may be one: then there is nothing to share but the loops inside."""
     assert shared(unary("layer_norm", "?x?x768", "axes = [-1] epsilon = 1.0e-5", weights="768")) == [None, None]
@@ -118,20 +109,6 @@ def test_a_batch_of_open_size_is_shared_with_what_is_in_it() -> None:
     }}
     """
     assert [None, 24] in [shared(product)[i : i + 2] for i in range(3)]
-
-
-def test_nests_in_one_loop_are_shared_one_after_the_other() -> None:
-    """One image is padded, then convolved; both take the work of several threads."""
-    text = f"""
-    module attributes {{{TARGET}}} {{
-      func.func @main(%x: tensor<1x8x14x14x32xf32>, %w: tensor<8x8x3x3x32x32xf32>) -> tensor<1x8x14x14x32xf32> {{
-        %y = relex.conv2d_blocked %x, %w padding = [1, 1]
-            : (tensor<1x8x14x14x32xf32>, tensor<8x8x3x3x32x32xf32>) -> tensor<1x8x14x14x32xf32>
-        func.return %y : tensor<1x8x14x14x32xf32>
-      }}
-    }}
-    """
-    assert shared(text)[-2:] == [8, 14]
 
 
 SHAPES = [(3, 5, 2), (1, 1, 9), (2, 1, 1), (7, 1, 3), (0, 4, 2), (4, 0, 2), (5, 8, 1)]
@@ -216,25 +193,3 @@ def test_results_do_not_depend_on_the_number_of_threads(
     np.testing.assert_allclose(
         results[0], meaning(x.astype(np.float64), axis=0 if axis else None), rtol=1e-4, atol=1e-5
     )
-
-
-def test_dependent_iterations_stay_serial() -> None:
-    """A running sum along the only loop that is long enough."""
-    text = """
-    tir.prim_func @sums(%x: memref<20000000xf32>) outs(%y: memref<1xf32>) attributes {relex.strict} {
-      %zero = arith.constant 0.0 : f32
-      %first = arith.constant 0 : index
-      tir.for %i in (20000000) {
-        tir.block @y (%v: spatial<1> = %first, %k: reduce<20000000> = %i) {
-          tir.init {
-            memref.store %zero, %y[%v] : memref<1xf32>
-          }
-          %0 = memref.load %y[%v] : memref<1xf32>
-          %1 = memref.load %x[%k] : memref<20000000xf32>
-          %2 = arith.addf %0, %1 : f32
-          memref.store %2, %y[%v] : memref<1xf32>
-        }
-      }
-    }
-    """
-    assert shared(text) == []

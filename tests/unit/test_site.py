@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import html_check
 import links
 import make_site
 import navigation
-import pictures
 import pytest
 import reference_pages
 
@@ -104,24 +102,6 @@ def test_public_names_are_in_the_reference(reference: dict[str, str]) -> None:
     assert all(headings(reference[name]) or "| pass |" in reference[name] for name in reference_pages.API)
 
 
-def test_options_of_the_tools_are_in_the_reference(reference: dict[str, str]) -> None:
-    page = reference["commands"]
-    assert headings(page) == ["relex-opt", "relex-run", "relex-tune", "relex-fuzz"]
-    for option in ("--pass-pipeline", "--benchmark", "--minutes"):
-        assert option in page
-    # The names of all passes are on other pages.
-    assert "convert-riscv-to-llvm" not in page
-
-
-def test_diagrams_become_pictures() -> None:
-    shown = pictures.drawn("a\n\n```mermaid\ngraph LR\n  x --> f -- y --> g\n  w --> g\n```\n\nb\n")
-    assert shown.startswith("a\n\n<svg ")
-    assert "mermaid" not in shown
-    assert re.findall(r"<text [^>]*>(\w+)</text>", shown) == ["y", "x", "f", "w", "g"]
-    assert shown.count("<rect") == 4
-    assert shown.count("marker-end") == 3
-
-
 def test_a_site_with_a_broken_link_is_not_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,14 +110,3 @@ def test_a_site_with_a_broken_link_is_not_built(
     monkeypatch.setattr(make_site, "written_pages", lambda: ["page.md"])
     assert make_site.build(tmp_path / "site") == 1
     assert capsys.readouterr().err == "leads nowhere: page.md: none.md\n"
-
-
-def test_what_comes_from_the_web_is_noticed(tmp_path: Path) -> None:
-    (tmp_path / "style.css").write_text("@import 'https://example.org/font.css'; a { background: url(picture.png) }")
-    (tmp_path / "other.html").write_text('<h1 id="here"></h1>')
-    right = '<a href="https://example.org"><a href="other.html#here"><img src="other.html">'
-    wrong = '<script src="https://example.org/a.js"></script><a href="other.html#there"><a href="none.html">'
-    (tmp_path / "page.html").write_text(right + wrong)
-    assert [line.rpartition("/")[2] for line in html_check.mistakes(tmp_path)] == [
-        "a.js", "page.html: leads nowhere: other.html#there", "page.html: leads nowhere: none.html", "font.css",
-    ]  # fmt: skip

@@ -102,12 +102,14 @@ SHAPES: dict[str, tuple[Sequence[int], Sequence[int], dict[str, Any]]] = {
 
 
 class TestConvolutions:
+    @pytest.mark.sampled
     @pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512"])
     @pytest.mark.parametrize("shape", SHAPES)
     def test_terms_are_skipped(self, shape: str, cpu: str) -> None:
         sizes, weight, options = SHAPES[shape]
         assert is_skipped(network(sizes, numbers(weight), **options), cpu)
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     @pytest.mark.parametrize("shape", SHAPES)
     def test_results_have_the_same_bits(self, shape: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,15 +125,6 @@ class TestConvolutions:
         tolerance = 1e-4 if dtype == "float32" else 1e-10
         wanted = cast(Array, interpret(module)["main"](finite))
         np.testing.assert_allclose(cast(Array, build(module)["main"](finite)), wanted, tolerance, tolerance)
-
-    @pytest.mark.parametrize("shape", SHAPES)
-    def test_loops_are_interpreted(self, shape: str) -> None:
-        """Those under conditions on whole arrays, too, and one by one."""
-        sizes, weight, options = SHAPES[shape]
-        x, module = numbers(sizes), network(sizes, numbers(weight), **options)
-        wanted = cast(Array, interpret(module)["main"](x))
-        found = cast(Array, interpret(scheduled(module))["main"](x))
-        np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
 
     def test_checks_after_each_pass(self) -> None:
         """The weight of a loop function is finite after a pass has said so, whatever its calls before it may pass."""
@@ -174,15 +167,6 @@ class TestConvolutions:
         wanted = cast(Array, interpret(module)["main"](x))
         np.testing.assert_allclose(cast(Array, build(module)["main"](x)), wanted, 1e-4, 1e-4)
 
-    def test_taps_keep_their_order_in_strict_programs(self) -> None:
-        sizes, shape, options = SHAPES["3x3"]
-        for loops in loops_of_taps(network(sizes, numbers(shape), **options), strict=True):
-            assert not any(label in ("s*", "s_rest*") for label in loops)
-
-    def test_large_windows_are_not_written_out(self) -> None:
-        module = network((1, 32, 7, 7), numbers((32, 32, 7, 7)), padding=[3, 3])
-        assert not any("s*" in loops for loops in loops_of_taps(module))
-
     @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
     def test_weights_that_are_not_finite(self, special: float) -> None:
         """Their products with padding are NaN."""
@@ -201,10 +185,6 @@ class TestConvolutions:
     def test_weights_at_run_time(self) -> None:
         sizes, shape, options = SHAPES["3x3"]
         assert not is_skipped(network(sizes, numbers(shape), constant=False, **options))
-
-    def test_little_padding(self) -> None:
-        assert not is_skipped(network((1, 32, 56, 56), numbers((32, 32, 3, 3)), padding=[1, 1]))
-        assert not is_skipped(network((1, 32, 9, 9), numbers((32, 32, 3, 3)), padding=[0, 0]))
 
     def test_open_sizes(self) -> None:
         """How much of an image is padding is not known; the number of images does not matter."""

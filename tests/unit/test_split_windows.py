@@ -99,7 +99,7 @@ def test_the_number_of_images_may_be_open() -> None:
     weight = numbers((32, 3, 3, 3))
     options: Any = {"padding": [4, 4], "dilation": [4, 4]}
     assert len(windows(network(("n", 3, 5, 5), weight, **options))) == 9
-    for images in (0, 1, 3):
+    for images in (0, 3):
         expect_same_bits(numbers((images, 3, 5, 5)), weight, ("n", 3, 5, 5), **options)
 
 

@@ -10,15 +10,14 @@ from programs import LEVELS, Array, compiled, interpreted
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
-from relex.dialects.dtypes import array_from_dense, dense_from_array, record_of
+from relex.dialects.dtypes import array_from_dense, dense_from_array
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.errors import CompileError
 from relex.dialects.relex import ConstantOp
-from relex.frontend.script import parse_script, print_script
 from relex.lowering import RelexPipelinePass
 from relex.passes.graph.fold_constants import FoldConstantsPass
 from relex.reference import check_equivalent
-from relex.runtime import build, load, register_func
+from relex.runtime import build, load
 
 pytest.importorskip("ml_dtypes")
 
@@ -177,49 +176,3 @@ def test_operators_do_not_compute_with_them() -> None:
     }"""
     with pytest.raises(CompileError, match=r"'relex\.add' op expected operands of a type to compute with, found ui4"):
         parse_module(text)
-
-
-def test_library_functions() -> None:
-    seen: list[str] = []
-
-    def negate(x: Array, out: Array) -> None:
-        seen.append(f"{x.dtype.name} {out.dtype.name}")
-        out[...] = (-x.astype(np.int8)).astype(out.dtype)
-
-    register_func("test.negate_small", negate, override=True)
-    text = """
-    func.func @main(%x: tensor<4xi4>) -> tensor<4xi4> {
-      %y = relex.call_dps_packed "test.negate_small"(%x) : (tensor<4xi4>) -> tensor<4xi4>
-      func.return %y : tensor<4xi4>
-    }"""
-    x = np.array([-7, 0, 3, 7]).astype(ELEMENTS["i4"].numpy)
-    assert build(text)["main"](x).tolist() == [7, 0, -3, -7]
-    assert interpreted(text, "graph")["main"](x).tolist() == [7, 0, -3, -7]
-    assert seen == ["int4 int4"] * 2
-
-
-def test_scripts() -> None:
-    text = """
-from tvm.script import ir as I
-from tvm.script import relax as R
-
-@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((3,), "int4")) -> R.Tensor((3,), "float32"):
-        y = R.astype(x, "uint4")
-        return R.astype(y, "float32")
-"""
-    module = parse_script(text)
-    assert '"int4"' in print_script(module)
-    assert print_script(parse_script(print_script(module))) == print_script(module)
-    assert build(module)["main"](np.array([-8, -1, 7]).astype(ELEMENTS["i4"].numpy)).tolist() == [8, 15, 7]
-
-
-def test_records() -> None:
-    for name in NAMES:
-        element = ELEMENTS[name]
-        assert (element.storage, element.size) == ("i8", 1)
-        assert record_of(ConstantOp(np.zeros(2, np.int8).astype(element.numpy)).value.get_element_type()) == element
-    assert ELEMENTS["i8"].holds(ELEMENTS["ui4"])
-    assert not ELEMENTS["i4"].holds(ELEMENTS["ui4"])

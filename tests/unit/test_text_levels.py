@@ -205,15 +205,6 @@ def after(name: str) -> str:
     return str(module)
 
 
-@pytest.mark.parametrize("name", ["convert-scf-to-cf", "convert-to-llvm"])
-def test_wrong_signatures_on_the_way_to_llvm(name: str) -> None:
-    text = after(name)
-    wrong = text.replace('shape = ["2 * m + 2 * n"', 'shape = ["3 * m + 2 * n"')
-    assert wrong != text
-    with pytest.raises(CompileError, match=r"expected .*main.*, found"):
-        build(parse_module(wrong), cache=False)
-
-
 STATED = """
 func.func @main({}) attributes {{relex.signature = {{
     inputs = [{{name = "x", shape = [4 : i64], element_type = "f32"}}], outputs = []}}}} {{
@@ -235,33 +226,6 @@ def test_functions_that_no_signature_makes_callable(x: str, result: str, value: 
     for use in (build, interpret):
         with pytest.raises(CompileError, match=message):
             use(text)
-
-
-@pytest.mark.parametrize("at", ["graph", "core"])
-def test_functions_with_scalar_results_alone(at: Level) -> None:
-    module = printed(
-        parse_module("""
-          func.func @main(%x: tensor<3xf32>, %s: i64) -> i64 {
-            func.return %s : i64
-          }
-        """),
-        at,
-    )
-    assert interpret(module)["main"](np.ones(3, np.float32), 7) == 7
-    assert build(module, cache=False)["main"](np.ones(3, np.float32), 7) == 7
-
-
-def test_wrong_libraries() -> None:
-    text = str(RelexPipelinePass()(parse_module(LIBRARY)))
-    for pattern, replacement in (
-        (r'relex.library = "test.twice"(.*relex.buffers)', r'relex.library = "test.other"\1'),
-        (r"relex.buffers = \[memref<2x3xf32>, ", "relex.buffers = ["),
-        (r"relex.buffers = \[memref<2x3xf32>", "relex.buffers = [memref<2x3xf64>"),
-    ):
-        wrong, count = re.subn(pattern, replacement, text)
-        assert count == 1
-        with pytest.raises(CompileError, match=r'expected library function "test\..*" as .*, found'):
-            build(parse_module(wrong), cache=False)
 
 
 @pytest.mark.parametrize("seal", ["", ', relex.seal = "0123456789abcdef"'])

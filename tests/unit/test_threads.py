@@ -16,17 +16,14 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from programs import LEVELS, interpreted
 from started import run_python
 
 from relex.dialects import parse_module
 from relex.dialects.errors import RelexError
 from relex.lowering.llvm.object_code import compile_module
 from relex.lowering.relex_pipeline import RelexPipelinePass
-from relex.passes import ApplySchedulePass
 from relex.runtime import build, get_threads, set_threads
-from relex.runtime.linking import link_ir
-from relex.runtime.threads.pool import PATIENCE, WORTH_SHARING, WORTH_WAKING, pool, pool_text
+from relex.runtime.threads.pool import pool, pool_text
 
 ROWS = """
 tir.prim_func @rows(%X: memref<?x5xf32> {relex.dims = ["n", ""]}) outs(%Y: memref<?x5xf32> {relex.dims = ["n", ""]}) {
@@ -80,48 +77,6 @@ def test_every_iteration_runs_once(count: int) -> None:
             assert (ex["rows"](rows(count)) == 3 * rows(count)).all()
 
 
-@pytest.mark.parametrize("level", LEVELS[1:])
-def test_interpreted(level: str) -> None:
-    result = interpreted(ROWS, level, checked=True)["rows"](rows(4))  # pyright: ignore[reportArgumentType]
-    assert (result == 3 * rows(4)).all()
-
-
-def test_a_scheduled_loop() -> None:
-    """The rows of a product are shared out; each has its own sums, in vectors."""
-    module = parse_module("""
-tir.prim_func @dense(%X: memref<37x19xf32>, %W: memref<19x32xf32>) outs(%Y: memref<37x32xf32>)
-    attributes {tir.noalias} {
-  %zero = arith.constant 0.0 : f32
-  tir.for %i @i, %j @j, %k @k in (37, 32, 19) {
-    tir.block @Y (%vi: spatial<37> = %i, %vj: spatial<32> = %j, %vk: reduce<19> = %k) {
-      tir.init {
-        memref.store %zero, %Y[%vi, %vj] : memref<37x32xf32>
-      }
-      %y = memref.load %Y[%vi, %vj] : memref<37x32xf32>
-      %x = memref.load %X[%vi, %vk] : memref<37x19xf32>
-      %w = memref.load %W[%vk, %vj] : memref<19x32xf32>
-      %p = arith.mulf %x, %w fastmath<contract> : f32
-      %s = arith.addf %y, %p fastmath<reassoc, contract> : f32
-      memref.store %s, %Y[%vi, %vj] : memref<37x32xf32>
-    }
-  }
-}
-schedule.sequence for @dense {
-  schedule.split @j by [?, 16]
-  schedule.reorder [@i, @j_0, @k, @j_1]
-  schedule.parallel @i
-  schedule.vectorize @j_1
-  schedule.decompose_reduction @Y at @k
-}
-""")
-    rng = np.random.default_rng(0)
-    x, w = (rng.integers(-9, 9, shape).astype(np.float32) for shape in ((37, 19), (19, 32)))
-    ex = build(ApplySchedulePass()(module))
-    for threads in (1, 4):
-        set_threads(threads)
-        assert (ex["dense"](x, w) == x @ w).all()
-
-
 def test_parallel_inside_of_vectors_and_of_parallel_loops() -> None:
     text = """
 tir.prim_func @f(%X: memref<8x4x3xf32>) outs(%Y: memref<8x4x3xf32>) {
@@ -140,35 +95,6 @@ tir.prim_func @f(%X: memref<8x4x3xf32>) outs(%Y: memref<8x4x3xf32>) {
     x = np.arange(96, dtype=np.float32).reshape(8, 4, 3)
     for outer in ("vectorized", "parallel", ""):
         assert (build(text.replace("OUTER", outer))["f"](x) == x).all()
-
-
-def test_buffers_of_any_size_belong_to_an_iteration() -> None:
-    text = """
-tir.prim_func @f(%X: memref<50x?xf32> {relex.dims = ["", "n"]}) outs(%Y: memref<50x?xf32> {relex.dims = ["", "n"]}) {
-  %c1 = arith.constant 1 : index
-  %n = memref.dim %X, %c1 : memref<50x?xf32>
-  tir.for parallel %i in (50) {
-    %T = tir.alloc_buffer sizes(%n) : memref<?xf32>
-    tir.for %j in (%n) {
-      tir.block @T (%vi: spatial<50> = %i, %vj: spatial<%n> = %j) {
-        %x = memref.load %X[%vi, %vj] : memref<50x?xf32>
-        memref.store %x, %T[%vj] : memref<?xf32>
-      }
-    }
-    tir.for %j in (%n) {
-      tir.block @Y (%vi: spatial<50> = %i, %vj: spatial<%n> = %j) {
-        %x = memref.load %T[%vj] : memref<?xf32>
-        memref.store %x, %Y[%vi, %vj] : memref<50x?xf32>
-      }
-    }
-  }
-}
-"""
-    function = build(text)["f"]
-    set_threads(4)
-    for n in (0, 1, 3000):
-        x = np.arange(50 * n, dtype=np.float32).reshape(50, n)
-        assert (function(x) == x).all()
 
 
 def test_callers_at_the_same_time() -> None:
@@ -289,19 +215,6 @@ def test_short_loops_are_not_shared() -> None:
     pytest.fail(f"two short iterations ran as {parts}")
 
 
-def test_short_loops_one_after_the_other_wake_threads() -> None:
-    """Together they must take long enough; loops of long ago do not count."""
-    text = pool_text(llvm.get_process_triple()).replace("define internal i1 @is_worth_it", "define i1 @is_worth_it")
-    code = link_ir(text, ("is_worth_it",))
-    types = (ctypes.c_bool, ctypes.c_uint64, ctypes.c_uint64)
-    is_worth_it = ctypes.CFUNCTYPE(*types)(code.address("is_worth_it"))
-    half, now = WORTH_WAKING // 2, 10**15
-    times = [0, half, PATIENCE, 2 * PATIENCE, 3 * PATIENCE - 1, 4 * PATIENCE]
-    assert [is_worth_it(half, now + time) for time in times] == [False, True, False, False, True, False]
-    assert is_worth_it(WORTH_WAKING, now + 9 * PATIENCE)
-    assert not any(is_worth_it(WORTH_SHARING - 1, now + time) for time in range(100))
-
-
 def test_one_thread_runs_all_at_once() -> None:
     set_threads(1)
     parts: list[tuple[int, int]] = []
@@ -334,15 +247,6 @@ def test_it_compiles_for_other_machines(triple: str) -> None:
     module = llvm.parse_assembly(pool_text(triple))
     module.triple = triple
     assert "share" in target.create_target_machine().emit_assembly(module)
-
-
-def test_fewer_and_more_threads() -> None:
-    for count in (4, 1, 2, 9, 3):
-        set_threads(count)
-        assert get_threads() == count
-        parts: list[range] = []
-        share(lambda begin, end, parts=parts: parts.append(range(begin, end)), 0, 1000)
-        assert sorted(i for part in parts for i in part) == list(range(1000))
 
 
 @pytest.mark.parametrize("count", [0, -1, 257, 2.0, "2", None])

@@ -13,17 +13,13 @@ from relex.dialects.machine import Target
 from relex.dialects.relex import Conv2dBlockedOp, Conv2dOp, MatmulOp, WinogradInputTransformOp
 from relex.dialects.relex.winograd import POINTS, Transforms
 from relex.dialects.target import set_target
-from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering import RelexPipelinePass
 from relex.passes import WinogradConv2dPass
 from relex.passes.cpu import cost
 from relex.reference import interpret
-from relex.reference.proof.building import prove_compilation
 from relex.runtime import build
 from relex.runtime.cache_key import cache_key
-from relex.tools.reports.compilation import report
-from relex.tools.tuning.tuner import loop_functions
 
 RNG = np.random.default_rng(0)
 AVX2 = Target("x86_64-unknown-linux-gnu", "haswell", "")
@@ -68,6 +64,7 @@ def whatever_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "BYTES_OF_WEIGHTS", 2**40)
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("whatever_it_takes")
 @pytest.mark.parametrize("tile", POINTS)
 @pytest.mark.parametrize(
@@ -168,25 +165,3 @@ def test_without_a_processor_of_known_vectors_nothing_changes() -> None:
     module = layer(weight(64, 64), (1, 64, 14, 14), [1])
     del module.attributes["relex.target"]
     assert str(WinogradConv2dPass()(module)) == str(module)
-
-
-def test_reports_follow_the_same_passes() -> None:
-    module = layer(weight(64, 64), (1, 64, 14, 14), [1])
-    for approximate in (False, True):
-        names = [step.name for step in report(module, approximate=approximate).steps]
-        assert ("winograd-conv2d" in names) is approximate
-
-
-@pytest.mark.usefixtures("whatever_it_takes")
-def test_proofs_follow_the_same_passes() -> None:
-    module = layer(weight(2, 2), (1, 2, 4, 4), [1])
-    found = prove_compilation(module, approximate=True)
-    assert "winograd-conv2d" in {finding.pass_name for finding in found.findings}
-
-
-def test_schedules_are_tuned_for_the_same_loops() -> None:
-    module = layer(weight(64, 64), (1, 64, 14, 14), [1])
-    names = [
-        f.sym_name.data for f in loop_functions(module, strict=False, approximate=True).ops if isinstance(f, PrimFuncOp)
-    ]
-    assert any("winograd_output_transform" in name for name in names)

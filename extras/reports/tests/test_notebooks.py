@@ -19,12 +19,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 import relex
-from relex.dialects.signature import Signature, TensorSpec
 from relex.frontend import IRModule
-from relex.passes.schedule import Schedule
 from relex.runtime.profile import KernelCalls, Profile
-from relex.tools.highlighting import for_html, for_terminal, text_of
-from relex.tools.notebook import kernels, ops
+from relex.tools.highlighting import for_terminal, text_of
+from relex.tools.notebook import kernels
 from relex.tools.notebook.ops import html_of_change, html_of_op
 
 PROGRAM = """
@@ -38,18 +36,6 @@ func.func private @"<b>&"(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %y : tensor<2xf32>
 }
 """.replace("%s", np.arange(20, dtype=np.float32).tobytes().hex())
-
-LOOPS = """
-tir.prim_func @twice(%A: memref<16xf32>) outs(%B: memref<16xf32>) {
-  tir.for %i @i in (16) {
-    tir.block @B (%v: spatial<16> = %i) {
-      %a = memref.load %A[%v] : memref<16xf32>
-      %s = arith.addf %a, %a : f32
-      memref.store %s, %B[%v] : memref<16xf32>
-    }
-  }
-}
-"""
 
 CHROMIUM = shutil.which("chromium")
 
@@ -101,22 +87,6 @@ def test_modules(module: ModuleOp) -> None:
     assert 'relex.note = "</pre>"' in Fragment(html_of_op(module)).text
 
 
-def test_parts_of_modules(module: ModuleOp) -> None:
-    op = module.body.block.last_op
-    assert op is not None
-    assert Fragment(html_of_op(op)).text == text_of(op)
-
-
-def test_long_modules(module: ModuleOp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ops, "LINES_TO_OPEN", 8)
-    assert html_of_op(module).count("<details open>") == 1
-    monkeypatch.setattr(ops, "MOST_LINES", 3)
-    found = Fragment(html_of_op(module)).text
-    assert re.findall(r"\.\.\. (\d more lines?)", found) == ["2 more lines", "1 more line"]
-    assert "relex.add" in found
-    assert "func.return %y : tensor<?x3xf32>" not in found
-
-
 def test_changes() -> None:
     html = html_of_change('-  %x = a.b "<"\n+  %x = a.c\n   %y\n...')
     assert Fragment(html).text == '-  %x = a.b "<"+  %x = a.c   %y...'
@@ -146,17 +116,6 @@ def test_loaded_executables_show_themselves_without_xdsl(tmp_path: Path) -> None
     assert "main(x, b)" in Fragment(run.stdout).text
 
 
-def test_names_are_escaped() -> None:
-    spec = TensorSpec("<x>", (), "f32", True)
-    assert shown(Signature("<f>", (spec,), (spec,))).text.startswith("signature <f>(<x>)")
-    row = KernelCalls("<k>&", False, 1, 1e-3, ('"<', ""), (">",), 10, None)
-    assert "<k>&" in shown(Profile("main", 3, 1e-3, (row,))).text
-    assert (
-        for_html('a < %b & "<"')
-        == 'a &lt; <span class="value">%b</span> &amp; <span class="string">&quot;&lt;&quot;</span>'
-    )
-
-
 def test_profiles() -> None:
     row = KernelCalls("dense", False, 2, 2e-3, ("4xf32",), ("4xf32",), 32, 10_000_000)
     other = KernelCalls("env.f", True, 1, 1e-3, (), (), 0, None)
@@ -171,18 +130,6 @@ def test_profiles() -> None:
     assert 0 < limits[0] <= 100
     assert limits[1] == 0
     assert shown(Profile("main", 3, 0.0, ())).text.startswith("profile")
-
-
-def test_schedules() -> None:
-    schedule = Schedule(relex.parse(LOOPS))
-    assert repr(schedule) == "<schedule: steps: none>"
-    assert "no steps so far" in shown(schedule).text
-    [loop] = schedule.get_loops(schedule.get_block("B"))
-    schedule.split(loop, [None, 4])
-    assert repr(schedule) == "<schedule: steps: 1 of twice>"
-    found = shown(schedule).text
-    assert "schedule.split @i by [?, 4]" in found
-    assert "in (4, 4)" in found
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")

@@ -18,12 +18,10 @@ import pytest
 import relex
 from relex.dialects.errors import RelexError
 from relex.lowering import LegalizeOpsPass
-from relex.lowering.llvm.assembly import split_assembly
 from relex.passes import ApplySchedulePass
 from relex.tools.relex_opt import main as relex_opt
 from relex.tools.relex_run import main as relex_run
 from relex.tools.reports import Report, report
-from relex.tools.reports.changes import changes
 from relex.tools.reports.drawing import draw_graphs
 from relex.tools.reports.listings import Listings
 from relex.tools.reports.recorder import Finding
@@ -77,18 +75,6 @@ def test_each_pass_is_there_with_what_it_changed(reported: Report):
     assert "loc(" not in text
 
 
-def test_lines_know_where_they_come_from(reported: Report):
-    data = _data(reported.html)
-    [source] = data["sources"].values()
-    assert source == PROGRAM
-    dense = data["places"].index(next(place for place in data["places"] if place.endswith(":3:8")))
-    core = next(step for step in data["steps"] if step["name"] == "vectorize-loops")
-    listing = data["listings"][core["functions"]["fused_dense_add"]]
-    lines = [line for line, place in zip(listing["text"].split("\n"), listing["places"], strict=True) if place == dense]
-    assert any("vector." in line or "arith." in line for line in lines)
-    assert not any(place == dense for place in data["listings"][core["functions"]["softmax"]]["places"])
-
-
 def test_schedules_memory_assembly_and_times_are_there(reported: Report):
     data = _data(reported.html)
     remarks = next(step["remarks"] for step in data["steps"] if step["name"] == "schedule-cpu")
@@ -111,26 +97,6 @@ def test_the_page_needs_nothing_else(reported: Report):
     assert reported._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')  # pyright: ignore[reportPrivateUsage]
 
 
-def test_weights_are_not_in_the_page():
-    weights = "dense<[" + ", ".join(f"{i}.125" for i in range(64)) + "]>"
-    program = f"""
-    func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {{
-      %c = relex.constant {weights} : tensor<64xf32>
-      %y = relex.add %x, %c : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-      func.return %y : tensor<64xf32>
-    }}"""
-    data = _data(report(program).html)
-    assert not any("63.125" in listing["text"] for listing in data["listings"])
-
-
-def test_a_report_needs_no_function_main():
-    for program in (SMALL.replace("@main", "@other"), "module {}"):
-        page = relex.build(program).report().html
-        assert "profile" not in _data(page) or not _data(page)["profile"]
-    with pytest.raises(RelexError, match="no function 'nobody'; there are none"):
-        relex.build("module {}").report(entry="nobody")
-
-
 def test_levels_and_assembly_of_an_executable():
     ex = relex.build(SMALL)
     assert "relex.add" in str(ex.ir("graph"))
@@ -148,13 +114,6 @@ def test_levels_and_assembly_of_an_executable():
             RelexError, match=rf"{ask}\(\): expected an executable from 'build', found one that was loaded"
         ):
             getattr(loaded[0](*loaded[1]), ask)()
-
-
-def test_changes_do_not_count_new_numbers():
-    assert changes(["%0 = a", "%1 = b %0"], ["%7 = a", "%8 = b %7"]) == []
-    assert changes(["%0 = a", "%1 = c"], ["%0 = a", "%1 = b", "%2 = c"]) == [(1, 1, 1, 2)]
-    assert changes([], ["a", "b"]) == [(0, 0, 0, 2)]
-    assert changes(["a", "x", "b", "y", "c"], ["a", "b", "c"]) == [(1, 2, 1, 1), (3, 4, 2, 2)]
 
 
 def test_functions_are_printed_again_where_they_have_changed():
@@ -176,22 +135,6 @@ def test_boxes_of_a_picture_do_not_overlap():
             assert beside or box.y + box.height <= other.y or other.y + other.height <= box.y
     for arrow in drawing.arrows:
         assert drawing.boxes[arrow.source].layer < drawing.boxes[arrow.target].layer
-
-
-def test_arrows_that_skip_layers_pass_between_the_boxes():
-    [drawing] = draw_graphs(relex.parse(PROGRAM)).values()
-    add = next(n for n, box in enumerate(drawing.boxes) if box.title == "add")
-    (skipping,) = [arrow for arrow in drawing.arrows if arrow.source == add and len(arrow.points) == 4]
-    assert drawing.boxes[skipping.target].title == "matmul"
-    for x, y in skipping.points:
-        assert add < skipping.target
-        assert not any(abs(x - box.x) < box.width / 2 and box.y <= y <= box.y + box.height for box in drawing.boxes)
-
-
-def test_assembly_by_function():
-    code = "main:\n\t.cfi_startproc\n\tret\n.Lfunc_end0:\n\t.size main, 1\n"
-    text = f"\t.text\n{code}\t.section .rodata\ntable:\n\t.long 1\n"
-    assert split_assembly(text) == {"main": "\tret"}
 
 
 def test_tools_write_pages(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
@@ -308,15 +251,6 @@ def test_proofs_of_passes_and_of_the_steps_of_schedules(tmp_path: Path, capfd: p
     assert any(f["step"].startswith("schedule.") and f["kind"] == "proved" for f in found)
     assert [f["kind"] for f in found if not f["step"]] == ["proved"]
     capfd.readouterr()
-
-
-def test_memory_of_dynamic_sizes():
-    program = PROGRAM.replace("4x8xf32", "?x8xf32").replace("4x6xf32", "?x6xf32").replace("4x4xf32", "?x?xf32")
-    program = program.replace("%x: tensor<?x8xf32>", '%x: tensor<?x8xf32> {relex.dims = ["n", ""]}')
-    [plan] = report(program).plans
-    assert plan.sizes == {"n": 1024}
-    assert any("n bytes at" in buffer.size for buffer in plan.buffers)
-    assert {buffer.bytes % 1024 for buffer in plan.buffers} == {0}
 
 
 WRONG_PASSES = Path(__file__).parents[3] / "tests" / "lit" / "tools" / "Inputs" / "wrong_passes.py"

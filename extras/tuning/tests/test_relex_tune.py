@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
 from relex.dialects.processors import Processor, processor_of
 from relex.dialects.schedule import SequenceOp
-from relex.dialects.schedule.loops import LabelLoopsOp, UnrollOp
 from relex.dialects.target import get_target
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass, ApplyTuningPass
@@ -135,21 +134,6 @@ def test_wrong_schedules_are_not_kept(check: str, program: Path, monkeypatch: py
     monkeypatch.setattr(tuner, check, refuse)
     assert main([str(program)]) == 0
     assert "schedule.sequence" not in program.with_suffix(".tuned.mlir").read_text()
-
-
-def test_other_results_are_seen() -> None:
-    a = np.array([1.0, -100.0, np.nan, np.inf], np.float32)
-    assert tuner._agrees([a], [a + np.float32(1e-3)])  # pyright: ignore[reportPrivateUsage]
-    assert not tuner._agrees([a], [a + np.float32(1e-1)])  # pyright: ignore[reportPrivateUsage]
-    assert not tuner._agrees([a], [np.nan_to_num(a)])  # pyright: ignore[reportPrivateUsage]
-    assert not tuner._agrees([np.array([1])], [np.array([2])])  # pyright: ignore[reportPrivateUsage]
-
-
-def test_steps_that_do_not_apply_are_not_proved() -> None:
-    func = loops()
-    step = UnrollOp(properties={"loop": SymbolRefAttr("nothing")})
-    candidate = Candidate([LabelLoopsOp(), step], "a mistake")
-    assert not tuner._proved(func, candidate)  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize(

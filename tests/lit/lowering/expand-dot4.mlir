@@ -1,15 +1,15 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},expand-dot4" | filecheck %s --check-prefixes=CHECK,VNNI
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},expand-dot4" | filecheck %s --check-prefixes=CHECK,AVX2
-// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" | filecheck %s --check-prefixes=CHECK,I8MM
-// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n1},expand-dot4" | filecheck %s --check-prefixes=CHECK,DOTPROD
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},expand-dot4" | filecheck %s --check-prefixes=CHECK,AVX2
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" | filecheck %s --check-prefixes=CHECK,I8MM
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n1},expand-dot4" | filecheck %s --check-prefixes=CHECK,DOTPROD
 // Every form of the products computes the same.
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
-// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
-// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n1},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n1},expand-dot4" --check-each -o /dev/null 2>&1 | filecheck %s --allow-empty --check-prefix=SAME
 // Instructions that multiply bytes are proved to.
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},expand-dot4" --check-each=proof -o /dev/null 2>&1 | filecheck %s --check-prefix=PROVED
-// RUN: relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" --check-each=proof -o /dev/null 2>&1 | filecheck %s --check-prefix=PROVED
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},expand-dot4" --check-each=proof -o /dev/null 2>&1 | filecheck %s --check-prefix=PROVED
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu cpu=neoverse-n2},expand-dot4" --check-each=proof -o /dev/null 2>&1 | filecheck %s --check-prefix=PROVED
 // SAME-NOT: {{note|error}}
 // PROVED-NOT: {{not proved|error}}
 // PROVED: note: functions over all passes: {{[0-9]+}} unchanged, {{[1-9][0-9]*}} proved, 0 checked, 0 open;

@@ -3,7 +3,7 @@
 // tile: 32 of 512 bits, 16 of 256 bits, 16 and 32 of 128 bits. The first run reads the program back after each pass,
 // which takes longer than all else.
 
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64-v4 features=+avx512f},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=V4
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64-v4 features=+avx512f},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=V4
 // RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64-v3 features=+avx2},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=V3
 // RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=x86-64},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=SSE
 // RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=aarch64-unknown-linux-gnu},relex-pipeline" -t asm | python %S/Inputs/multiplying_loops.py | sort -rn | filecheck %s --check-prefix=NEON

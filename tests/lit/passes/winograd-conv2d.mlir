@@ -1,7 +1,7 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=skylake-avx512 features=+avx512f},winograd-conv2d" | filecheck %s
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},winograd-conv2d" | filecheck %s
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},winograd-conv2d" | filecheck %s
 // RUN: env RELEX_OPT_FLAGS= relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell features=+avx2},winograd-conv2d" --check-each -o /dev/null
-// RUN: relex-opt %s -p winograd-conv2d | filecheck %s --check-prefix=NONE
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p winograd-conv2d | filecheck %s --check-prefix=NONE
 
 // NONE-NOT: winograd_
 
