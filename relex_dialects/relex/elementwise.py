@@ -100,6 +100,19 @@ class BinaryElementwise(Elementwise, ABC):
 class Formula(Elementwise, ABC):
     """An elementwise operator with a formula: both its meaning in NumPy and its loops follow from that."""
 
+    def __init_subclass__(
+        cls,
+        *,
+        formula: Callable[[Functions, Element], Element]
+        | Callable[[Functions, Element, Element], Element]
+        | None = None,
+        **options: Any,
+    ) -> None:
+        """State the formula, where it says more than the name."""
+        super().__init_subclass__(**options)
+        if formula is not None:
+            cls.formula = lambda self, f, *elements, **_: formula(f, *elements)
+
     def formula(self, f: Functions, *elements: Element, **_: Any) -> Element:
         """Return the result for one element of each operand; by default, by the scalar function of the same name."""
         return getattr(f, self.name.rpartition(".")[2])(*elements)
@@ -201,7 +214,7 @@ class MinimumOp(BinaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
 
 
 @declared
-class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
+class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True, formula=lambda f, x: f.maximum(x, 0)):
     """
     The maximum of each element and +0; NaN stays NaN.
 
@@ -211,9 +224,6 @@ class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
     """
 
     SCRIPT_NAMESPACE: ClassVar = "nn"
-
-    def formula(self, f: Functions, x: Element) -> Element:
-        return f.maximum(x, 0)
 
 
 @irdl_op_definition

@@ -37,11 +37,8 @@ class SqrtOp(FloatFunction, exactness=Exactness.NUMBERS):
 
 
 @declared
-class RsqrtOp(FloatFunction, exactness=Exactness.NUMBERS):
+class RsqrtOp(FloatFunction, exactness=Exactness.NUMBERS, formula=lambda f, x: 1 / f.sqrt(x)):
     """The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign."""
-
-    def formula(self, f: Functions, x: Element) -> Element:
-        return 1 / f.sqrt(x)
 
 
 @declared
