@@ -51,9 +51,8 @@ def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Acces
     found: list[Access] = []
     for op in walk(block):
         if is_access(op):
-            access = Access.of(op)
-            if buffer is None or access.buffer is buffer:
-                found.append(Access.of(op, tuple(map(read, access.indices))))
+            if buffer is None or buffer in op.operands:
+                found.append(Access.of(op, read))
         elif type(op) not in _KNOWN and _uses_memory(op):
             fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
     return found

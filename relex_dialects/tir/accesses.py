@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias, TypeGuard
@@ -22,7 +22,7 @@ Element: TypeAlias = tuple[Index, ...]
 """The indices of an element."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # Not frozen: there are many, and that takes several times as long.
 class Place:
     """Values that an op uses, such as the indices of an access or the bindings of a block."""
 
@@ -37,7 +37,7 @@ class Place:
         return in_loops(self.indices) if self.known is None else self.known
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Access(Place):
     """A read or write of one element of a buffer or, if it is `whole`, of every element."""
 
@@ -48,11 +48,14 @@ class Access(Place):
     """Whether every element is accessed; otherwise some are, and it is unknown which."""
 
     @classmethod
-    def of(cls, op: memref.LoadOp | memref.StoreOp, known: Element | None = None) -> Access:
-        """Return the access of a load or store."""
+    def of(cls, op: memref.LoadOp | memref.StoreOp, read: Callable[[SSAValue], Index] | None = None) -> Access:
+        """Return the access of a load or store. `read` returns an index as an expression; by default, that is done when
+        it is asked for."""
         # The accessors of xDSL, which look for optional operands, take several times as long.
-        is_write = type(op) is memref.StoreOp
-        return cls(op, tuple(op.operands[1 + is_write :]), op.operands[is_write], is_write, known=known)
+        is_write, operands = type(op) is memref.StoreOp, op.operands
+        indices = tuple(operands[1 + is_write :])
+        known = None if read is None else tuple(map(read, indices))
+        return cls(op, indices, operands[is_write], is_write, known=known)
 
     @property
     def shape(self) -> tuple[int, ...]:
