@@ -39,18 +39,6 @@ class Elementwise(Operator, ABC):
     EXAMPLE: ClassVar[str] = ""
     """The example of `declared` operators: `{op}` is the name, `{t}` an element type."""
 
-    def __init_subclass__(
-        cls,
-        *,
-        allowed: tuple[Attribute, ...] | None = None,
-        exactness: Exactness | None = None,
-        idempotent: bool | None = None,
-        **options: Any,
-    ) -> None:
-        """State the properties of a class, where they differ from the base class."""
-        super().__init_subclass__(**options)
-        cls.set_constants(ALLOWED=allowed, EXACTNESS=exactness, IDEMPOTENT=idempotent)
-
     @classmethod
     def documentation(cls) -> str:
         doc = super().documentation()
@@ -87,10 +75,6 @@ class BinaryElementwise(Elementwise, ABC):
     NEUTRAL: ClassVar[tuple[float | None, float | None]] = (None, None)
     """The numbers with which the operator is exactly the other operand: on the left, and on the right."""
     EXAMPLE: ClassVar = "%z = {op} %x, %y : (tensor<3x4x{t}>, tensor<4x{t}>) -> tensor<3x4x{t}>"
-
-    def __init_subclass__(cls, *, neutral: tuple[float | None, float | None] | None = None, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.set_constants(NEUTRAL=neutral)
 
     if TYPE_CHECKING:
 
@@ -227,7 +211,7 @@ class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True, formul
 
 
 @irdl_op_definition
-class EwiseFMAOp(Formula):
+class EwiseFMAOp(Formula, exactness=Exactness.NUMBERS):
     """
     `x * y + z`, rounded after the product and after the sum, so that it equals the two separate operators.
 
@@ -237,7 +221,6 @@ class EwiseFMAOp(Formula):
     """
 
     name = "relex.ewise_fma"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     x = tensor_operand_def()
     y = tensor_operand_def()

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.convolution import Convolution
-from relex.dialects.relex.declared import for_ranks
+from relex.dialects.relex.declared import declared, for_ranks
 from relex.dialects.relex.linear import MatrixProduct
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr
@@ -26,8 +26,8 @@ BYTES = 4
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 
-@irdl_op_definition
-class PackBytesOp(AlongAxis):
+@declared
+class PackBytesOp(AlongAxis, exactness=Exactness.BITS):
     """
     Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word.
 
@@ -35,9 +35,6 @@ class PackBytesOp(AlongAxis):
     %w = relex.pack_bytes %x axis = 1 : (tensor<3x10xui8>) -> tensor<3x3xi32>
     ```
     """
-
-    name = "relex.pack_bytes"
-    EXACTNESS: ClassVar = Exactness.BITS
 
     data = tensor_operand_def()
     axis = prop_def(IntegerConstr)
@@ -69,14 +66,12 @@ def unpacked(words: Array, axis: int, dtype: Any) -> Array:
     return np.stack(parts, axis + 1).reshape(shape)
 
 
-class PackedProduct(Operator, ABC):
+class PackedProduct(Operator, ABC, exactness=Exactness.BITS):
     """An operator that multiplies the unsigned bytes of its first operand with the signed ones of its second operand,
     and adds up the products as integers of 32 bits."""
 
-    EXACTNESS: ClassVar = Exactness.BITS
 
-
-@irdl_op_definition
+@declared
 class MatmulPackedOp(PackedProduct, MatrixProduct):
     """
     The matrix product, as `relex.matmul`, of unsigned bytes with signed ones, each packed along the dimension that is
@@ -86,8 +81,6 @@ class MatmulPackedOp(PackedProduct, MatrixProduct):
     %c = relex.matmul_packed %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xi32>
     ```
     """
-
-    name = "relex.matmul_packed"
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

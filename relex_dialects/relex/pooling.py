@@ -79,10 +79,9 @@ class Pool(SlidingWindows, ABC):
         return tuple(range(-self.RANK, 0))
 
 
-class MaxPool(Pool, ABC):
+class MaxPool(Pool, ABC, exactness=Exactness.NUMBERS):
     """The maximum of each window."""
 
-    EXACTNESS: ClassVar = Exactness.NUMBERS
     DOCUMENTATION: ClassVar = """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
     the lowest value of the type. `padding` is one number for {sides}. With `ceil_mode`, windows that begin inside but
@@ -99,10 +98,9 @@ class MaxPool(Pool, ABC):
         return largest(self.windows.over(x, lowest), axes=self.window_axes)
 
 
-class MaxPoolWithIndices(SeveralResults, Pool, ABC):
+class MaxPoolWithIndices(SeveralResults, Pool, ABC, exactness=Exactness.NUMBERS):
     """The maximum of each window, and where it is."""
 
-    EXACTNESS: ClassVar = Exactness.NUMBERS
     DOCUMENTATION: ClassVar = """
     The maximum of each window, as `relex.max_pool{rank}d`, and its position in the data, counted in row-major order
     within the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has
@@ -137,11 +135,10 @@ class MaxPoolWithIndices(SeveralResults, Pool, ABC):
         return best, np.where(place == beyond, -1, place)
 
 
-class AvgPool(Pool, ABC):
+class AvgPool(Pool, ABC, allowed=FLOATS):
     """The mean of each window. Padding counts, as zeros, only with `count_include_pad`; what `ceil_mode` adds to it
     never does."""
 
-    ALLOWED: ClassVar = FLOATS
     DOCUMENTATION: ClassVar = """
     The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
     nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for

@@ -107,11 +107,10 @@ class Windows:
         return windows[(..., *shown, *(slice(None, None, step) for step in self.dilation))]
 
 
-class SlidingWindows(Operator, ABC):
+class SlidingWindows(Operator, ABC, script_namespace="nn"):
     """An operator over windows of the last `RANK` dimensions of data, which slide by `strides`, with gaps of
     `dilation`, over data surrounded by `padding`. By default strides and dilation are 1, the padding is 0."""
 
-    SCRIPT_NAMESPACE: ClassVar = "nn"
     RANK: ClassVar[int] = 0
     """The number of dimensions that windows slide over."""
     DOCUMENTATION: ClassVar[str] = ""
@@ -119,17 +118,18 @@ class SlidingWindows(Operator, ABC):
     dimensions `H, W` of the data, `{window}` and `{result}` the dimensions of a window and of the result, and `{sides}`
     the forms of `padding`."""
 
-    def __init_subclass__(cls, *, rank: int | None = None, **options: Any) -> None:
-        cls.set_constants(RANK=rank)
+    def __init_subclass__(cls, **constants: Any) -> None:
+        super().__init_subclass__(**constants)
         # The defaults have as many numbers as there are dimensions.
         if "RANK" in vars(cls):
             for name, default in (("strides", 1), ("padding", 0), ("output_padding", 0), ("dilation", 1)):
                 if hasattr(cls, name):
                     setattr(cls, name, prop_def(IntegersConstr, default_value=integers([default] * cls.RANK)))
-        super().__init_subclass__(**options)
 
     @classmethod
     def documentation(cls) -> str:
+        if not cls.DOCUMENTATION:
+            return super().documentation()
         rank = cls.RANK
         names = _DIMENSIONS[-rank:]
         parts = {
