@@ -2,7 +2,7 @@
 
 A package imports its public names below `if TYPE_CHECKING`, where type checkers see them, and has in the `else` branch
 `__getattr__, __dir__, __all__ = lazy_exports(__name__)`, which reads those imports for Python. A type checker that saw
-`__getattr__` would accept any name.
+`__getattr__` would accept any name. Imports that a program writes are in a stub, `__init__.pyi`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -83,13 +84,15 @@ def _imported_as_themselves(package: str) -> list[str]:
 
 def declared_imports(package: str) -> dict[str, str]:
     """Return the names that a package imports for type checkers, and the module of each. A name that is imported from
-    the package itself is a module."""
+    the package itself is a module; a class in a stub is in the module of its base class."""
+    parts = [part for part in _source_of(package).body if isinstance(part, ast.If)]
+    guarded = [part.body for part in parts if isinstance(part.test, ast.Name) and part.test.id == "TYPE_CHECKING"]
     found: dict[str, str] = {}
-    for part in _source_of(package).body:
-        if isinstance(part, ast.If) and isinstance(part.test, ast.Name) and part.test.id == "TYPE_CHECKING":
-            for statement in part.body:
-                if isinstance(statement, ast.ImportFrom) and (home := statement.module) is not None:
-                    found |= {a.name: f"{home}.{a.name}" if home == package else home for a in statement.names}
+    for statement in [*chain.from_iterable(guarded), *_stub_of(package)]:
+        if isinstance(statement, ast.ImportFrom) and (home := statement.module) is not None:
+            found |= {a.name: f"{home}.{a.name}" if home == package else home for a in statement.names}
+        elif isinstance(statement, ast.ClassDef):
+            found[statement.name] = found[ast.unparse(statement.bases[0])]
     return found
 
 
@@ -101,3 +104,16 @@ def _source_of(package: str) -> ast.Module:
     if get_source is None:
         raise ImportError(f"cannot read the source of {package}", name=package)
     return ast.parse(get_source(package) or "")
+
+
+def _stub_of(package: str) -> list[ast.stmt]:
+    """Return the statements of the stub of a package; none without one."""
+    spec = sys.modules[package].__spec__
+    # Not `open`: the package may be in an archive.
+    get_data = getattr(spec.loader, "get_data", None) if spec is not None else None
+    if spec is None or spec.origin is None or get_data is None:
+        return []
+    try:
+        return ast.parse(get_data(f"{spec.origin}i")).body
+    except OSError:
+        return []

@@ -212,8 +212,9 @@ def conv1d_transpose(
     """
     The transpose of `relex.conv1d`, of data `[N, C, W]` with a weight `[C, O / groups, w]`: each element of the data
     adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the ends.
-    `output_padding` more elements follow at the end before that. The data stands between zeros, as in the padding of
-    `relex.conv1d`: where these reach the result, it is NaN if the element of the weight is infinite or NaN.
+    `output_padding` more elements follow at the end of each dimension before that. The data stands between zeros, as in
+    the padding of `relex.conv1d`: where these reach the result, it is NaN if the element of the weight is infinite or
+    NaN.
     """
 
 def conv2d(
@@ -272,8 +273,8 @@ def conv2d_transpose(
     """
     The transpose of `relex.conv2d`, of data `[N, C, H, W]` with a weight `[C, O / groups, h, w]`: each element of the
     data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the
-    ends. `output_padding` more elements follow at the bottom and at the right before that. The data stands between
-    zeros, as in the padding of `relex.conv2d`: where these reach the result, it is NaN if the element of the weight is
+    ends. `output_padding` more elements follow at the end of each dimension before that. The data stands between zeros,
+    as in the padding of `relex.conv2d`: where these reach the result, it is NaN if the element of the weight is
     infinite or NaN.
     """
 

@@ -15,11 +15,12 @@ from relex.dialects.names import Names
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import CallOp, ForOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
 from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
-from relex.passes.analysis.dependence import Meeting, Place
+from relex.passes.analysis.dependence import Meeting
 from relex.passes.analysis.instances import comes_first, scopes_around
 from relex.passes.analysis.sharing import is_understood
 
@@ -149,7 +150,7 @@ def _may_clobber(store: memref.StoreOp, load: memref.LoadOp, function: PrimFuncO
     common = [scope for scope in scopes_around(load) if scope in around]
     variables = [scope.body.block.args[0] for scope in common if isinstance(scope, ForOp | scf.ForOp)]
     loops = [(v, v) for v in variables]
-    places = Place.of(store, store.indices), Place.of(load, load.indices)
+    places = Access.of(store), Access.of(load)
     if Meeting(*places, function, loops).may_happen(loops):
         return True
     scope = common[0] if common else function

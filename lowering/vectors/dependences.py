@@ -11,7 +11,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.walks import ancestors
 from relex.lowering.vectors.reductions import Reduction
-from relex.passes.analysis.dependence import LoopAccess, may_conflict
+from relex.passes.analysis.dependence import may_conflict
 
 
 def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
@@ -20,16 +20,16 @@ def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
     assert scope is not None
     read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
     written = {access.buffer for access in accesses(loop) if access.is_write}
-    everything = [LoopAccess.of(access) for access in accesses(loop) if access.buffer in written]
+    everything = [access for access in accesses(loop) if access.buffer in written]
     for store in (access for access in everything if access.is_write):
         for other in (access for access in everything if access.buffer is store.buffer):
-            if other.access.op is read_by.get(store.access.op):
+            if other.op is read_by.get(store.op):
                 continue
-            if other is store and (store.access.op in read_by or not in_loop(store.access.op, loop)):
+            if other is store and (store.op in read_by or not in_loop(store.op, loop)):
                 continue  # The lanes of one store keep their order.
             if may_conflict(store, other, scope, [(variable, variable)]):
                 fail(
-                    store.access.op,
+                    store.op,
                     f"expected iterations of {name_of(variable)} that do not depend on each other, "
                     f"found another access to {name_of(store.buffer)} that may conflict with this one",
                 )

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from relex.passes.analysis.caching import Analysis as Analysis
     from relex.passes.analysis.caching import analysis as analysis
     from relex.passes.analysis.caching import keeping as keeping
-    from relex.passes.analysis.dependence import BlockAccess as BlockAccess
     from relex.passes.analysis.dependence import block_accesses as block_accesses
     from relex.passes.analysis.dependence import carrying as carrying
     from relex.passes.analysis.dependence import dependences as dependences

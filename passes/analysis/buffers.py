@@ -11,9 +11,9 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
-from relex.dialects.tir.accesses import accesses
+from relex.dialects.tir.accesses import Access, accesses
 from relex.dialects.walks import ancestors
-from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_alias, statement_accesses
+from relex.passes.analysis.dependence import block_accesses, may_alias, statement_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, name_of_block
 
 
@@ -46,7 +46,7 @@ def local_buffer(buffer: SSAValue, block: BlockOp) -> AllocBufferOp:
     fail(block, f"expected {name_of(buffer)} to be a local buffer, found an argument of the function")
 
 
-def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[BlockAccess]:
+def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[Access]:
     """Yield all accesses of a buffer; fail if it is used outside of blocks."""
     users: set[BlockOp] = set()
     for use in buffer.uses:
@@ -88,7 +88,7 @@ def check_aliases(buffer: SSAValue, statement: Operation) -> None:
     for access in statement_accesses(statement):
         if access.buffer is not buffer and may_alias(access.buffer, buffer, function_of(statement)):
             names = f"{name_of(buffer)} and {name_of(access.buffer)}"
-            fail(access.access.op, f"expected a function with 'tir.noalias', as {names} may share memory otherwise")
+            fail(access.op, f"expected a function with 'tir.noalias', as {names} may share memory otherwise")
 
 
 def buffer_name(buffer: SSAValue) -> str:

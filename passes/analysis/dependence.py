@@ -25,11 +25,11 @@ from relex.dialects.index.domains import domain_of
 from relex.dialects.index.elimination import Contradiction, TooHardError
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, span_of_atom, terms_of, values_in
 from relex.dialects.index.from_ir import index_of, index_reader
+from relex.dialects.index.ranges import Range
 from relex.dialects.index.solve import find_point
-from relex.dialects.index.span import Span
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.dialects.tir.accesses import Access, is_access
+from relex.dialects.tir.accesses import Access, Element, Place, is_access
 from relex.dialects.walks import walk
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
@@ -37,73 +37,8 @@ from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, na
 MOST_STEPS = 50
 """A limit on the steps of the solver for one question."""
 
-Element: TypeAlias = tuple[Index, ...]
 
-
-@dataclass(frozen=True)
-class Place:
-    """Values that an op uses, such as the indices of an access, with their expressions in the loops around it."""
-
-    op: Operation
-    values: Sequence[SSAValue]
-    forms: Element
-
-    @classmethod
-    def of(cls, op: Operation, values: Sequence[SSAValue]) -> Place:
-        """Return the place of an op and values that it uses."""
-        return cls(op, values, tuple(index_of(value, _binding) for value in values))
-
-
-def _binding(variable: SSAValue) -> Index | None:
-    block = variable.owner.parent_op()
-    if isinstance(block, BlockOp) and isinstance(variable, BlockArgument):
-        return index_of(block.bindings[variable.index], _binding)
-    return None
-
-
-@dataclass(frozen=True)
-class LoopAccess:
-    """An access, with its indices expressed in the loops around it."""
-
-    access: Access
-    element: Element
-    """The indices of the element, as expressions of the variables of the loops around the access."""
-
-    @classmethod
-    def of(cls, access: Access) -> LoopAccess:
-        """Return an access in terms of the loops around it."""
-        return cls(access, Place.of(access.op, access.indices).forms)
-
-    @property
-    def buffer(self) -> SSAValue:
-        """The buffer that is accessed."""
-        return self.access.buffer
-
-    @property
-    def is_write(self) -> bool:
-        """Whether the access is a store."""
-        return self.access.is_write
-
-    @property
-    def place(self) -> Place:
-        """The indices of the access."""
-        return Place(self.access.op, self.access.indices, self.element)
-
-
-@dataclass(frozen=True)
-class BlockAccess(LoopAccess):
-    """An access in a block."""
-
-    block: BlockOp
-
-    @property
-    def in_init(self) -> bool:
-        """Whether the access is in the init of the block."""
-        init = self.block.init
-        return init is not None and init.is_ancestor(self.access.op)
-
-
-def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[BlockAccess]:
+def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Access]:
     """Return the accesses of a block, of one buffer alone if it is given; fail at ops that use memory in other ways."""
     bindings, read_binding = block.bindings, index_reader()
 
@@ -113,18 +48,17 @@ def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Block
         return read_binding(bindings[value.index])
 
     variables, read = block.body.block, index_reader(bound)
-    found: list[BlockAccess] = []
+    found: list[Access] = []
     for op in walk(block):
         if is_access(op):
-            access = Access(op)
-            if buffer is None or access.buffer is buffer:
-                found.append(BlockAccess(access, tuple(map(read, access.indices)), block))
+            if buffer is None or buffer in op.operands:
+                found.append(Access.of(op, read))
         elif type(op) not in _KNOWN and _uses_memory(op):
             fail(op, f"expected only loads and stores in a scheduled block, found '{op.name}'")
     return found
 
 
-def statement_accesses(statement: Operation) -> Iterator[BlockAccess]:
+def statement_accesses(statement: Operation) -> Iterator[Access]:
     """Yield the accesses of the blocks in a statement."""
     for block in [statement] if isinstance(statement, BlockOp) else blocks_in(statement):
         yield from block_accesses(block)
@@ -142,7 +76,7 @@ Pairs: TypeAlias = Sequence[tuple[SSAValue, SSAValue]]
 """Pairs of values, the left ones in one run of a piece of the program, the right ones in another."""
 
 
-def may_conflict(a: LoopAccess, b: LoopAccess, scope: Operation | None = None, apart: Pairs | None = None) -> bool:
+def may_conflict(a: Access, b: Access, scope: Operation | None = None, apart: Pairs | None = None) -> bool:
     """
     Return whether two accesses may reach the same element, at least one of them writing, within one run of `scope`: at
     any time, or where the values of a pair in `apart` differ, such as the variables of the loops around them. Without
@@ -151,11 +85,11 @@ def may_conflict(a: LoopAccess, b: LoopAccess, scope: Operation | None = None, a
     if not (a.is_write or b.is_write):
         return False
     if a.buffer is not b.buffer:
-        return may_alias(a.buffer, b.buffer, function_of(a.access.op))
+        return may_alias(a.buffer, b.buffer, function_of(a.op))
     if scope is None:
-        pairs = zip(a.access.indices, b.access.indices, strict=True)
+        pairs = zip(a.indices, b.indices, strict=True)
         return all(span_of(index_of(i)).meets(span_of(index_of(j))) for i, j in pairs)
-    return Meeting(a.place, b.place, lifetime(a.buffer, scope), apart or ()).may_happen(apart)
+    return Meeting(a, b, lifetime(a.buffer, scope), apart or ()).may_happen(apart)
 
 
 def may_alias(a: SSAValue, b: SSAValue, function: PrimFuncOp) -> bool:
@@ -195,7 +129,7 @@ class Meeting:
             return True
         one = Instance(self.a.op, conditions=self.conditions)
         two = Instance(self.b.op, one, self.scope, conditions=self.conditions)
-        met = System(tuple(same(one.form(v), two.form(w)) for v, w in zip(self.a.values, self.b.values, strict=True)))
+        met = System(tuple(same(one.form(v), two.form(w)) for v, w in zip(self.a.indices, self.b.indices, strict=True)))
         if apart is not None:
             met &= different([one.form(v) for v, _ in apart], [two.form(w) for _, w in apart])
         try:
@@ -218,9 +152,9 @@ class Meeting:
     @cached_property
     def _forms(self) -> tuple[Element, Element]:
         if all(v is w for v, w in self.loops):
-            return self.a.forms, self.b.forms
-        renamed = (replace_atoms(form, self._renamed) for form in self.b.forms)
-        return self.a.forms, tuple(renamed)
+            return self.a.element, self.b.element
+        renamed = (replace_atoms(form, self._renamed) for form in self.b.element)
+        return self.a.element, tuple(renamed)
 
     def _renamed(self, atom: Atom) -> Index | None:
         return self._alike.get(atom) if isinstance(atom, SSAValue) else None
@@ -245,21 +179,21 @@ def _is_shared(value: SSAValue, scope: Operation) -> bool:
     return home is not None and home.is_ancestor(scope)
 
 
-def dependences(loops: Sequence[ForOp]) -> Iterator[tuple[BlockAccess, BlockAccess, list[ForOp]]]:
+def dependences(loops: Sequence[ForOp]) -> Iterator[tuple[Access, Access, list[ForOp]]]:
     """Yield the pairs of accesses in a nest that depend on each other, with the loops that carry the dependence."""
     for a, b in combinations_with_replacement(statement_accesses(loops[0]), 2):
         if carried := carrying(loops, a, b):
             yield a, b, carried
 
 
-def carrying(loops: Sequence[ForOp], a: LoopAccess, b: LoopAccess, *, conditions: bool = True) -> list[ForOp]:
+def carrying(loops: Sequence[ForOp], a: Access, b: Access, *, conditions: bool = True) -> list[ForOp]:
     """Return the loops of a nest that may be at different iterations when two accesses reach the same element, at
     least one of them writing."""
     if not loops or not (a.is_write or b.is_write):
         return []
     if a.buffer is not b.buffer:
         return list(loops) if may_alias(a.buffer, b.buffer, function_of(loops[0])) else []
-    return _differing(loops, a.place, b.place, lifetime(a.buffer, _around(loops)), conditions)
+    return _differing(loops, a, b, lifetime(a.buffer, _around(loops)), conditions)
 
 
 def _differing(loops: Sequence[ForOp], a: Place, b: Place, scope: Operation, conditions: bool = True) -> list[ForOp]:
@@ -274,7 +208,7 @@ def _around(loops: Sequence[ForOp]) -> Operation:
 
 def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
     """Fail unless the variables of a block take different values in each iteration of the nest `loops`."""
-    bindings = Place.of(block, block.bindings)
+    bindings = Place(block, tuple(block.bindings))
     for loop in _differing(loops, bindings, bindings, _around(loops)):
         fail(block, f"expected bindings of {name_of_block(block)} that tell the iterations of {label_of(loop)} apart")
 
@@ -304,12 +238,12 @@ def equal_atoms(equations: Iterable[tuple[Index, Index]], scope: Operation, know
 def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[Atom]:
     """Return the atoms that must have the same value where `left` in one iteration equals `right` in another."""
     unknown: list[tuple[int, float, Atom]] = []
-    rest = Span(constant_of(left) - constant_of(right), constant_of(left) - constant_of(right))
+    rest = Range(constant_of(left) - constant_of(right), constant_of(left) - constant_of(right))
     ours, theirs = terms_of(left), terms_of(right)
     for atom in {**ours, **theirs}:
         a, b, span = ours.get(atom, 0), theirs.get(atom, 0), span_of_atom(atom)
         if atom in same or not span.width or _is_fixed(atom, scope, same):
-            rest += span.scaled(a - b) if a != b else Span(0, 0)
+            rest += span.scaled(a - b) if a != b else Range(0, 0)
         elif a == b:
             unknown.append((abs(a), span.width, atom))
         else:

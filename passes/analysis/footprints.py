@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, SSAValue
@@ -22,7 +21,7 @@ from relex.dialects.index.expr import (
     values_in,
 )
 from relex.dialects.tir import ForOp
-from relex.passes.analysis.dependence import Element
+from relex.dialects.tir.accesses import Element
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def interval_of(form: Index, loop: ForOp) -> Interval | None:
     fixed = combination(0, {atom: factor for atom, factor in terms_of(outer).items() if not span_of_atom(atom).width})
     outer = outer - fixed + int(span_of(fixed).low)
     span = span_of(inner)
-    if not -inf < span.low <= span.high < inf:
+    if not span.is_finite or span.empty:
         return None
     return Interval(outer + int(span.low), int(span.width) + 1, is_full(inner))
 

@@ -76,16 +76,12 @@ def _is_plain(op: Operation) -> bool:
 
 def _stores(block: BlockOp) -> list[Access]:
     """Return the stores of a block outside of its init."""
-    return [access for access in accesses(block) if access.is_write and not _is_in_init(access, block)]
+    return [access for access in accesses(block) if access.is_write and not access.in_init]
 
 
 def _loads(block: BlockOp) -> list[Access]:
     """Return the loads of a block outside of its init."""
-    return [access for access in accesses(block) if not access.is_write and not _is_in_init(access, block)]
-
-
-def _is_in_init(access: Access, block: BlockOp) -> bool:
-    return block.init is not None and block.init.is_ancestor(access.op)
+    return [access for access in accesses(block) if not access.is_write and not access.in_init]
 
 
 def _pattern_of_load(load: Access, block: BlockOp, place: Sequence[BlockArgument]) -> OpPattern:

@@ -17,9 +17,10 @@ from relex.dialects.index.domains import is_same_value
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of, values_in
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import accesses_in
 from relex.passes.analysis.constant_inputs import is_finite_input
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import comparison_of, conjuncts_of, function_of, loops_of, name_of_block
 
 
@@ -62,7 +63,7 @@ def bounds_of_terms(block: BlockOp) -> list[Bound]:
     Fail if the block does not add up products of padding with numbers that are finite.
     """
     operands = _factors(block)
-    reads = [access for access in block_accesses(block) if access.access.op in operands]
+    reads = [access for access in block_accesses(block) if access.op in operands]
     for padded, other in (reads, reads[::-1]) if len(reads) == 2 else ():
         if (bounds := _bounds(padded)) and _is_finite(other.buffer, function_of(block)):
             return bounds
@@ -125,13 +126,13 @@ def _factors(block: BlockOp) -> Sequence[Operation]:
     return ()
 
 
-def _bounds(read: BlockAccess) -> list[Bound]:
+def _bounds(read: Access) -> list[Bound]:
     """Return the bounds on the indices of an access to a buffer that one block has padded, of those that do not always
     hold."""
     if not isinstance(read.buffer.owner, AllocBufferOp):
         return []
     writes = [access for access in accesses_in(function_of(read.block), read.buffer) if access.is_write]
-    if len(writes) != 1 or not isinstance(store := writes[0].access.op, memref.StoreOp):
+    if len(writes) != 1 or not isinstance(store := writes[0].op, memref.StoreOp):
         return []
     writer = writes[0].block
     inside = {v.variable for v in writer.iter_vars}
@@ -177,7 +178,7 @@ def _is_zero(value: SSAValue) -> bool:
 def _is_finite(buffer: SSAValue, func: PrimFuncOp) -> bool:
     """Return whether all elements of a buffer are finite: elements of an input that nothing writes, or copies of
     such."""
-    stores = [access.access.op for access in accesses_in(func, buffer) if access.is_write]
+    stores = [access.op for access in accesses_in(func, buffer) if access.is_write]
     if isinstance(buffer, BlockArgument):
         return not stores and func.noalias and is_finite_input(buffer)
     return bool(stores) and all(isinstance(op, memref.StoreOp) and _stores_finite(op, func) for op in stores)

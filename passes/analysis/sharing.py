@@ -11,7 +11,7 @@ from relex.dialects.tir.accesses import accesses, is_pure, variables_in
 from relex.dialects.tir.indices import known_size
 from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import buffers_written
-from relex.passes.analysis.dependence import LoopAccess, may_alias, may_conflict
+from relex.passes.analysis.dependence import may_alias, may_conflict
 
 _UNDERSTOOD = {AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp}
 
@@ -62,7 +62,7 @@ def may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
         return False
     apart = [(first.variable, second.variable)]
     return not any(
-        may_conflict(LoopAccess.of(a), LoopAccess.of(b), function, apart)
+        may_conflict(a, b, function, apart)
         for a in accesses(first)
         for b in accesses(second)
         if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)

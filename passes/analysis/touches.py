@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -12,47 +11,33 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.index.expr import Index
 from relex.dialects.symbols import lookup
 from relex.dialects.tir import AllocBufferOp, CallOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.instances import Instance
 
 
-@dataclass(frozen=True)
-class Touch:
-    """A read or write of one element of a buffer, or of every element if `indices` is None."""
-
-    op: Operation
-    buffer: SSAValue
-    indices: tuple[SSAValue, ...] | None
-    is_write: bool
-    is_sure: bool = True
-    """Whether every element is accessed; otherwise some are, and it is unknown which."""
-
-    def place(self, instance: Instance) -> list[Index]:
-        """Return the indices of the element that is accessed in a run of the op."""
-        if self.indices is None:
-            return instance.element(self.buffer)
-        return [instance.form(index) for index in self.indices]
+def element_in(access: Access, instance: Instance) -> list[Index]:
+    """Return the indices of the element that is accessed in a run of the op."""
+    return instance.element(access.buffer) if access.whole else [instance.form(index) for index in access.indices]
 
 
-def touches(function: PrimFuncOp) -> list[Touch]:
-    """Return the accesses of a function in program order."""
-    return [touch for op in function.body.walk() for touch in _touches_of(op)]
+def touches(function: PrimFuncOp) -> list[Access]:
+    """Return the accesses of a function in program order, also by copies and calls."""
+    return [access for op in function.body.walk() for access in _accesses_of(op)]
 
 
-def _touches_of(op: Operation) -> Iterator[Touch]:
+def _accesses_of(op: Operation) -> Iterator[Access]:
     match op:
-        case memref.LoadOp():
-            yield Touch(op, op.memref, tuple(op.indices), False)
-        case memref.StoreOp():
-            yield Touch(op, op.memref, tuple(op.indices), True)
+        case memref.LoadOp() | memref.StoreOp():
+            yield Access.of(op)
         case memref.CopyOp():
-            yield Touch(op, op.source, None, False)
-            yield Touch(op, op.destination, None, True)
+            yield Access(op, (), op.source, False, whole=True)
+            yield Access(op, (), op.destination, True, whole=True)
         case CallOp():
             callee = lookup(op, op.callee)
             if isinstance(callee, PrimFuncOp):
                 inputs, outputs = op.arguments[: callee.num_inputs], op.arguments[callee.num_inputs :]
-                yield from (Touch(op, buffer, None, False, is_sure=False) for buffer in _buffers(inputs))
-                yield from (Touch(op, buffer, None, True) for buffer in _buffers(outputs))
+                yield from (Access(op, (), buffer, False, whole=True, is_sure=False) for buffer in _buffers(inputs))
+                yield from (Access(op, (), buffer, True, whole=True) for buffer in _buffers(outputs))
         case _:
             return
 

@@ -35,7 +35,7 @@ def moves_terms_apart(copy: PrimFuncOp, product: PrimFuncOp, operand: int) -> bo
     dimension = _dimension_of_terms(block, load)
     if others or dimension is None:
         return False
-    terms, *inner = Access(load).shape[dimension:]
+    terms, *inner = Access.of(load).shape[dimension:]
     kind = load.res.type
     least = 8 * MIN_BYTES // (kind.bitwidth if isinstance(kind, FixedBitwidthType) else 8)
     return (terms == DYNAMIC_INDEX or terms >= least) and any(size != 1 for size in inner)

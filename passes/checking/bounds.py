@@ -8,12 +8,13 @@ from itertools import islice
 from xdsl.ir import Operation
 
 from relex.dialects.errors import name_of
-from relex.dialects.index.bounds import Range
 from relex.dialects.index.constraints import Point, at, outside, unknowns
 from relex.dialects.index.expr import Index, constant_of
+from relex.dialects.index.ranges import Range
 from relex.dialects.tir import BlockOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.instances import Instance
-from relex.passes.analysis.touches import Touch, touches
+from relex.passes.analysis.touches import touches
 from relex.passes.checking.findings import Finding, finding_of, when
 from relex.passes.checking.verdicts import judge
 
@@ -35,8 +36,8 @@ def _check_block(block: BlockOp, run: Instance) -> Iterator[Finding | None]:
         yield _check(block, run, run.form(v.binding), size, name_of(v.variable))
 
 
-def _check_access(touch: Touch, run: Instance) -> Iterator[Finding | None]:
-    for dimension, index in enumerate(touch.indices or ()):
+def _check_access(touch: Access, run: Instance) -> Iterator[Finding | None]:
+    for dimension, index in enumerate(touch.indices):
         size = run.size(touch.buffer, dimension)
         yield _check(touch.op, run, run.form(index), size, f"index {dimension} of {name_of(touch.buffer)}")
 

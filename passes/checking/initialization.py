@@ -30,8 +30,9 @@ from relex.dialects.index.elimination import TooHardError, inner_projection
 from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of
 from relex.dialects.index.solve import find_point
 from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.instances import Instance, comes_first, idle_loops, scopes_around
-from relex.passes.analysis.touches import Touch, strangers, touches
+from relex.passes.analysis.touches import element_in, strangers, touches
 from relex.passes.checking.findings import Finding, element, finding_of, when
 from relex.passes.checking.uses import Use, uses_of
 from relex.passes.checking.verdicts import TOO_HARD, Undecided, Verdict, judge, unless_partial
@@ -45,7 +46,7 @@ def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
     use."""
     strange = {buffer for _, buffer in strangers(function)}
     found = [touch for touch in touches(function) if touch.buffer not in strange]
-    writes: dict[SSAValue, list[Touch]] = {buffer: [] for buffer in function.outputs}
+    writes: dict[SSAValue, list[Access]] = {buffer: [] for buffer in function.outputs}
     for touch in found:
         if touch.is_write or isinstance(touch.buffer.owner, AllocBufferOp | memref.AllocOp | memref.AllocaOp):
             writes.setdefault(touch.buffer, []).extend([touch] if touch.is_write else [])
@@ -57,7 +58,7 @@ def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
 
 
 def _check_read(
-    read: Touch, writes: Sequence[Touch], everything: Sequence[Touch], function: PrimFuncOp
+    read: Access, writes: Sequence[Access], everything: Sequence[Access], function: PrimFuncOp
 ) -> Finding | None:
     if _check_use(read, Use(), writes, function) is None:
         return None
@@ -65,9 +66,9 @@ def _check_read(
     return next(filter(None, findings), None)
 
 
-def _check_use(read: Touch, use: Use, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
+def _check_use(read: Access, use: Use, writes: Sequence[Access], function: PrimFuncOp) -> Finding | None:
     run = Instance(read.op, Instance(function), function)
-    place = read.place(run)
+    place = element_in(read, run)
     pieces = [piece for write in writes for piece in _pieces_before(write, read, place, run)]
     for dimension, index in enumerate(place):
         run.require(within(index, run.size(read.buffer, dimension)))
@@ -82,7 +83,7 @@ def _check_use(read: Touch, use: Use, writes: Sequence[Touch], function: PrimFun
     return finding_of(read.op, verdict, missing, f"{buffer} is written before it is read")
 
 
-def _check_output(output: SSAValue, writes: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
+def _check_output(output: SSAValue, writes: Sequence[Access], function: PrimFuncOp) -> Finding | None:
     run = Instance(function)
     place = run.element(output)
     pieces = [_Piece(Instance(write.op, run, function), write, place) for write in writes]
@@ -94,7 +95,7 @@ def _check_output(output: SSAValue, writes: Sequence[Touch], function: PrimFuncO
     return finding_of(function, verdict, missing, f"{whole} is written")
 
 
-def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Instance) -> Iterator[_Piece]:
+def _pieces_before(write: Access, read: Access, place: Sequence[Index], run: Instance) -> Iterator[_Piece]:
     """Yield the pieces that a write has written before an instance of a read."""
     home = write.buffer.owner.parent_op()
     around_write = [write.op, *scopes_around(write.op)]
@@ -112,8 +113,8 @@ def _pieces_before(write: Touch, read: Touch, place: Sequence[Index], run: Insta
 class _Piece:
     """The elements that a write has written in some iterations, seen from an instance of a read."""
 
-    def __init__(self, writer: Instance, write: Touch, place: Sequence[Index]):
-        written = write.place(writer)
+    def __init__(self, writer: Instance, write: Access, place: Sequence[Index]):
+        written = element_in(write, writer)
         writer.require(System(tuple(same(a, b) for a, b in zip(written, place, strict=True))))
         self._writer = writer
         # An init runs once; a buffer that is allocated inside of its reduction sees it in the first step only.

@@ -10,9 +10,10 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.errors import in_line
 from relex.dialects.index.constraints import Point, System, different, same
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.dependence import lifetime
 from relex.passes.analysis.instances import Instance, idle_loops
-from relex.passes.analysis.touches import Touch, touches
+from relex.passes.analysis.touches import element_in, touches
 from relex.passes.checking.findings import Finding, element, finding_of, values_of
 from relex.passes.checking.verdicts import judge, unless_partial
 
@@ -42,7 +43,7 @@ def check_races(function: PrimFuncOp) -> Iterator[Finding]:
         yield from filter(None, (_check_buffer(group, own, function) for own in of_buffers))
 
 
-def _takes_part(touch: Touch, body: Operation) -> bool:
+def _takes_part(touch: Access, body: Operation) -> bool:
     """Return whether an access can make runs of `body` conflict: not if its buffer is local to them, nor if it is in
     the init of a reduction that they are steps of, which runs before them."""
     is_inside = body.is_ancestor(touch.op) and not body.is_ancestor(touch.buffer.owner)
@@ -63,7 +64,7 @@ def _group_of(op: Operation, function: PrimFuncOp) -> Group | None:
             return None
 
 
-def _check_buffer(group: Group, own: Sequence[Touch], function: PrimFuncOp) -> Finding | None:
+def _check_buffer(group: Group, own: Sequence[Access], function: PrimFuncOp) -> Finding | None:
     """Return the first certain conflict, else the first possible one."""
     doubt: Finding | None = None
     for number, first in enumerate(own):
@@ -78,10 +79,10 @@ def _check_buffer(group: Group, own: Sequence[Touch], function: PrimFuncOp) -> F
     return doubt
 
 
-def _check_pair(group: Group, writer: Touch, other: Touch, function: PrimFuncOp) -> Finding | None:
+def _check_pair(group: Group, writer: Access, other: Access, function: PrimFuncOp) -> Finding | None:
     one = Instance(writer.op, Instance(function), function)
     two = Instance(other.op, one, lifetime(writer.buffer, group.scope))
-    places = writer.place(one), other.place(two)
+    places = element_in(writer, one), element_in(other, two)
     own, others = ([run.form(value) for value in group.values] for run in (one, two))
     domain = one.whole_system & two.system
     meeting = System(tuple(same(a, b) for a, b in zip(*places, strict=True)))

@@ -17,17 +17,18 @@ from xdsl.traits import is_side_effect_free
 from relex.dialects.index.constraints import System, same
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import may_trap
-from relex.passes.analysis.touches import Touch
+from relex.passes.analysis.touches import element_in
 
 
 @dataclass(frozen=True)
 class Use:
     """Why an element that is read is needed: for certain, or because `reader` reads what `store` computes from it."""
 
-    store: Touch | None = None
-    reader: Touch | None = None
+    store: Access | None = None
+    reader: Access | None = None
 
     def require_in(self, run: Instance) -> None:
         """Add to a run of the read the condition that its result is read."""
@@ -36,12 +37,12 @@ class Use:
         home = self.store.buffer.owner.parent_op()
         assert home is not None
         later = Instance(self.reader.op, run, home)
-        pairs = zip(self.store.place(run), self.reader.place(later), strict=True)
+        pairs = zip(element_in(self.store, run), element_in(self.reader, later), strict=True)
         later.require(System(tuple(same(a, b) for a, b in pairs)))
         run.require(later.system)
 
 
-def uses_of(read: Touch, everything: Sequence[Touch]) -> list[Use]:
+def uses_of(read: Access, everything: Sequence[Access]) -> list[Use]:
     """Return the uses of the element that an op reads, given all accesses of the function."""
     stores = _stores_of(read.op, everything)
     if not stores or not all(isinstance(store.buffer.owner, AllocBufferOp) for store in stores):
@@ -54,7 +55,7 @@ def uses_of(read: Touch, everything: Sequence[Touch]) -> list[Use]:
     ]
 
 
-def _stores_of(load: Operation, everything: Sequence[Touch]) -> list[Touch]:
+def _stores_of(load: Operation, everything: Sequence[Access]) -> list[Access]:
     """Return the stores that are the only uses of a loaded element; empty if there are other uses."""
     if not isinstance(load, memref.LoadOp):
         return []
@@ -74,8 +75,8 @@ def _stores_of(load: Operation, everything: Sequence[Touch]) -> list[Touch]:
     return [touch for touch in everything if touch.op in stores]
 
 
-def _feeds_back(read: Touch, store: Touch, everything: Sequence[Touch]) -> bool:
+def _feeds_back(read: Access, store: Access, everything: Sequence[Access]) -> bool:
     """Return whether an element is only read to be updated by a store."""
     if [touch.op for touch in _stores_of(read.op, everything)] != [store.op]:
         return False
-    return all(map(is_same_value, read.indices or (), store.indices or ()))
+    return all(map(is_same_value, read.indices, store.indices))

@@ -10,7 +10,7 @@ from relex.dialects.index.constraints import Point, System, same
 from relex.dialects.index.elimination import TooHardError
 from relex.dialects.index.expr import IndexExpr
 from relex.dialects.index.solve import find_point
-from relex.passes.analysis.touches import Touch
+from relex.dialects.tir.accesses import Access
 
 SAMPLES = (1, 2, 3, 5, 16)
 """Sample values for all sizes that are only known at run time. What goes wrong for each of them is an error."""
@@ -34,7 +34,7 @@ Verdict = Wrong | Undecided | None
 """None means that it cannot happen."""
 
 
-def unless_partial(verdict: Verdict, *touched: Touch) -> Verdict:
+def unless_partial(verdict: Verdict, *touched: Access) -> Verdict:
     """Return the verdict, but undecided instead of wrong if an element may not have been accessed."""
     if isinstance(verdict, Wrong) and not all(touch.is_sure for touch in touched):
         return Undecided("that depends on what the called function reads")

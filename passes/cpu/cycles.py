@@ -11,8 +11,9 @@ from xdsl.ir import Dialect, Operation, SSAValue
 
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
+from relex.dialects.tir.accesses import Access
 from relex.dialects.walks import walk
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import bits_of, count, uses
@@ -51,9 +52,9 @@ def _cycles_of_vector(op: Operation) -> float:
     return cost.CYCLES_OF_A_FUNCTION if is_function else 1 / cost.PER_CYCLE
 
 
-def _bytes(access: BlockAccess, loops: Sequence[ForOp], unknown: int) -> int:
+def _bytes(access: Access, loops: Sequence[ForOp], unknown: int) -> int:
     """Return the bytes of the elements that an access touches in loops, at most all of its buffer."""
-    shape = access.access.shape
+    shape = access.shape
     elements = count([loop for loop in loops if uses(access, loop)], unknown) if count(loops, unknown) else 0
     if DYNAMIC_INDEX not in shape:
         elements = min(elements, prod(shape))

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from relex.dialects.target import processor_in
 from relex.dialects.tir import ForOp
-from relex.passes.analysis.dependence import Element
+from relex.dialects.tir.accesses import Element
 from relex.passes.analysis.footprints import region_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import bits_of

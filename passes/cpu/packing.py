@@ -81,7 +81,7 @@ def _phases(axes: ReductionAxes) -> dict[AffineExpr, int]:
     """Return the dimensions of the operand of the columns of which terms read every n-th element, with these n if they
     divide the size."""
     steps = (_step(index, axes.reduction.terms) for index in axes.right.element)
-    found = enumerate(zip(steps, axes.right.access.shape, strict=True))
+    found = enumerate(zip(steps, axes.right.shape, strict=True))
     return {AffineExpr.dimension(i): n for i, (n, size) in found if n > 1 and size != DYNAMIC_INDEX and size % n == 0}
 
 

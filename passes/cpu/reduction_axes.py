@@ -17,9 +17,9 @@ from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, Dot4Op, ForOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.constant_inputs import is_constant_input
-from relex.passes.analysis.dependence import BlockAccess
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.cache_sets import lines_in_a_set
@@ -45,7 +45,7 @@ class ReductionAxes:
     rows: ForOp
     inside: Sequence[ForOp]
     columns: ForOp
-    right: BlockAccess
+    right: Access
 
     @classmethod
     def all_of(cls, block: BlockOp) -> list[ReductionAxes]:
@@ -114,7 +114,7 @@ class ReductionAxes:
         return element.index(IndexExpr.of(column)) if is_alone else None
 
     @cached_property
-    def left(self) -> BlockAccess | None:
+    def left(self) -> Access | None:
         """The only other operand, if its rows are contiguous along the terms, and indexed by the rows in one dimension;
         otherwise None."""
         lefts = [access for access in self.reduction.reads if access.buffer is not self.right.buffer]
@@ -236,7 +236,7 @@ class ReductionAxes:
         return any(not is_side_by_side(access, self.reduction.terms[-1]) for access in self._row_operands)
 
     @cached_property
-    def _row_operands(self) -> Sequence[BlockAccess]:
+    def _row_operands(self) -> Sequence[Access]:
         """The accesses to other operands that depend on the rows."""
         return [access for access in self.reduction.reads if access is not self.right and uses(access, self.rows)]
 
@@ -260,7 +260,7 @@ class ReductionAxes:
     def has_open_rows(self) -> bool:
         """Whether the distance between the rows of the left operand is only known at run time."""
         left = self.left
-        return left is not None and DYNAMIC_INDEX in left.access.shape[self.left_dimension + 1 :]
+        return left is not None and DYNAMIC_INDEX in left.shape[self.left_dimension + 1 :]
 
     @cached_property
     def _multiplies_bytes(self) -> bool:
@@ -308,7 +308,7 @@ class ReductionAxes:
         if not self.has_known_columns:
             is_many = self.row_count is None or self.row_count >= cost.TILES_TO_PACK_A_PANEL * tile.rows
             return self.dimension is not None and self.has_open_rows and is_many and not self.inside
-        may_be_packed = self.dimension is not None and DYNAMIC_INDEX not in self.right.access.shape
+        may_be_packed = self.dimension is not None and DYNAMIC_INDEX not in self.right.shape
         return may_be_packed and count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
 
     def is_packed_in_squares(self, tile: Tile, processor: Processor) -> bool:

@@ -14,8 +14,9 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, terms_of, values_in
 from relex.dialects.tir import BlockOp, ForOp, IterKind
+from relex.dialects.tir.accesses import Access, Element
 from relex.passes.analysis.buffers import buffers_written, statement_of
-from relex.passes.analysis.dependence import BlockAccess, Element, block_accesses
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import (
     check_nested,
     check_serial,
@@ -41,7 +42,7 @@ class Reduction:
     result: SSAValue
     """The buffer that the block writes."""
 
-    reads: list[BlockAccess]
+    reads: list[Access]
     """The accesses that read other buffers."""
 
     @classmethod
@@ -136,16 +137,16 @@ def bytes_of(buffer: SSAValue) -> int | None:
     return None if DYNAMIC_INDEX in shape else prod(shape) * bits_of(buffer) // 8
 
 
-def is_side_by_side(access: BlockAccess, loop: ForOp) -> bool:
+def is_side_by_side(access: Access, loop: ForOp) -> bool:
     """Return whether a block accesses neighbouring elements in consecutive iterations of a loop."""
     *outer, last = access.element or (0,)
     return terms_of(last).get(loop.variable) == 1 and not any(loop.variable in values_in(form) for form in outer)
 
 
-def position_of(access: BlockAccess) -> Index | None:
+def position_of(access: Access) -> Index | None:
     """Return how many elements of the buffer come before the one that is accessed; None if that depends on dynamic
     sizes."""
-    shape = access.access.shape
+    shape = access.shape
     if DYNAMIC_INDEX in shape[1:]:
         return None
     position: Index = 0
@@ -154,7 +155,7 @@ def position_of(access: BlockAccess) -> Index | None:
     return position
 
 
-def uses(access: BlockAccess, loop: ForOp) -> bool:
+def uses(access: Access, loop: ForOp) -> bool:
     """Return whether the element that is accessed depends on a loop."""
     return any(loop.variable in values_in(form) for form in access.element)
 

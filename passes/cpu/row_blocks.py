@@ -45,7 +45,7 @@ def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBloc
     if not function_of(axes.reduction.block).noalias:
         return RowBlocks()  # A copy might miss what the result overwrites.
     size, terms = axes.reduction.bits // 8, count(axes.reduction.terms)
-    distance = prod(left.access.shape[axes.left_dimension + 1 :]) * size
+    distance = prod(left.shape[axes.left_dimension + 1 :]) * size
     panels = -(-axes.column_count // tile.columns)
     is_copied = lines_in_a_set(tile.rows, distance, processor) >= processor.l1_ways
     if panels < (cost.MIN_PANELS_FOR_COPIES if is_copied else cost.MIN_PANELS_FOR_BLOCKS):

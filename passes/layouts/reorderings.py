@@ -14,8 +14,9 @@ from xdsl.rewriter import Rewriter
 from relex.dialects.dtypes import array_from_dense, mapped_dense
 from relex.dialects.errors import PassError
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import buffers_read
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import (
     blocks_in,
     check_conditions,
@@ -52,7 +53,7 @@ class Reordering:
             return None
         try:
             check_conditions(block)
-            of_op = {access.access.op: access for access in block_accesses(block)}
+            of_op = {access.op: access for access in block_accesses(block)}
         except PassError:
             return None
         gather = _gather_of(block, of_op[load], of_op[store])
@@ -89,20 +90,20 @@ def _is_filled_by(block: BlockOp, buffer: AllocBufferOp) -> bool:
     return not buffer.sizes and all(isinstance(op, memref.LoadOp | memref.DimOp) for op in users)
 
 
-def _gather_of(block: BlockOp, load: BlockAccess, store: BlockAccess) -> Gather | None:
+def _gather_of(block: BlockOp, load: Access, store: Access) -> Gather | None:
     """Return the elements that a block copies in all its iterations; None if they are unknown, or not always the
     same."""
     loops = loops_of(block)
     extents: dict[SSAValue, int] = {loop.variable: loop.extent for loop in loops if isinstance(loop.extent, int)}
     limits = [_limit(condition) for condition in conditions_of(block)]
     known = [limit for limit in limits if limit is not None]
-    if len(extents) < len(loops) or len(known) < len(limits) or DYNAMIC_INDEX in load.access.shape:
+    if len(extents) < len(loops) or len(known) < len(limits) or DYNAMIC_INDEX in load.shape:
         return None
     return Gather.of(extents, _indices(load), _indices(store), known)
 
 
-def _indices(access: BlockAccess) -> list[AxisIndex]:
-    return [AxisIndex(form, size) for form, size in zip(access.element, access.access.shape, strict=True)]
+def _indices(access: Access) -> list[AxisIndex]:
+    return [AxisIndex(form, size) for form, size in zip(access.element, access.shape, strict=True)]
 
 
 _HOLDS: dict[str, Callable[[Any], Any]] = {"slt": lambda difference: difference < 0, "sge": lambda d: d >= 0}

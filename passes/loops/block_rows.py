@@ -15,10 +15,11 @@ from relex.dialects.errors import PassError
 from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.index.expr import Index, combination, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.index.span import Span
+from relex.dialects.index.ranges import Range
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, buffers_written
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_in, only_step
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views, is_spatial, is_understood, may_be_one
@@ -117,7 +118,7 @@ def _reuses_rows(rows: ForOp) -> bool:
     return all(any(not uses(access, rows) for access in _terms(block)) for block in products)
 
 
-def _terms(block: BlockOp) -> list[BlockAccess]:
+def _terms(block: BlockOp) -> list[Access]:
     return [access for access in block_accesses(block) if access.buffer not in buffers_written(block)]
 
 
@@ -234,7 +235,7 @@ def _is_split(index: Index, size: int) -> bool:
     """Return whether an index is `size` times a loop plus another one, with `size` iterations."""
     terms = terms_of(index)
     rest = index - _blocks_of(index, size) * size
-    return sorted(terms.values()) == [1, size] and span_of(rest) == Span(0, size - 1)
+    return sorted(terms.values()) == [1, size] and span_of(rest) == Range(0, size - 1)
 
 
 def _blocks_of(index: Index, size: int) -> Index:

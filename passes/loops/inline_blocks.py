@@ -18,8 +18,8 @@ from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
+from relex.dialects.tir.accesses import innermost_block
 from relex.dialects.tir.indices import known_size, variable_of
-from relex.dialects.tir.verification import innermost_block
 from relex.passes.analysis.buffers import buffers_written, size_asked
 from relex.passes.analysis.loop_tree import only_step
 from relex.passes.analysis.sharing import has_views, is_understood

@@ -13,9 +13,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, OpPattern, PrimFuncOp, loops_around
-from relex.dialects.tir.accesses import accesses, is_pure
+from relex.dialects.tir.accesses import Element, accesses, is_pure
 from relex.passes.analysis.buffers import buffers_written
-from relex.passes.analysis.dependence import Element, may_alias, statement_accesses
+from relex.passes.analysis.dependence import may_alias, statement_accesses
 from relex.passes.analysis.loop_tree import blocks_in, following, is_reduction, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
 from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_be_one, packs

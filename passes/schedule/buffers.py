@@ -20,12 +20,13 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.atoms import Quotient, Remainder
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.index.span import ANYTHING, Span
+from relex.dialects.index.ranges import ANYTHING, Range
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.schedule.blocks import CompactBufferOp, TransformLayoutOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
-from relex.passes.analysis.dependence import BlockAccess, block_accesses, carrying, equal_atoms
+from relex.passes.analysis.dependence import block_accesses, carrying, equal_atoms
 from relex.passes.analysis.footprints import region_of
 from relex.passes.analysis.loop_tree import (
     function_of,
@@ -68,7 +69,7 @@ def compact_buffer(block: BlockOp, index: int) -> None:
     remove_buffer(alloc)
 
 
-def _innermost_loop(accesses: Sequence[BlockAccess], alloc: AllocBufferOp, block: BlockOp) -> ForOp:
+def _innermost_loop(accesses: Sequence[Access], alloc: AllocBufferOp, block: BlockOp) -> ForOp:
     """Return the innermost loop around all accesses."""
     around = loops_of(block)
     shared = [loop for loop in around if all(loop.is_ancestor(access.block) for access in accesses)]
@@ -77,7 +78,7 @@ def _innermost_loop(accesses: Sequence[BlockAccess], alloc: AllocBufferOp, block
     return shared[-1]
 
 
-def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> None:
+def _check_private(accesses: Sequence[Access], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> None:
     """Fail if elements are carried from one iteration to another."""
     around = [outer for outer in loops_of(block) if outer.is_ancestor(loop) and not outer.is_ancestor(alloc)]
     for write in (access for access in accesses if access.is_write):
@@ -87,22 +88,20 @@ def _check_private(accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBuf
                 fail(block, f"{name_of(alloc.buffer)} carries values across iterations of {label_of(carried[-1])}")
 
 
-def _is_computed_anew(read: BlockAccess, write: BlockAccess) -> bool:
+def _is_computed_anew(read: Access, write: Access) -> bool:
     """Return whether a write precedes a read in every iteration of the innermost loop around both, and covers all
     elements that are read there."""
     loop = [around for around in loops_of(write.block) if around.is_ancestor(read.block)][-1]
     steps = list(steps_in(loop))
     if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
         return False
-    if write.in_init or write.access.op.parent_op() is not write.block:
+    if write.in_init or write.op.parent_op() is not write.block:
         return False  # It may not happen in every iteration.
     wanted, given = region_of([read.element], loop), region_of([write.element], loop)
     return all(w is not None and g is not None and g.holds(w) for w, g in zip(wanted, given, strict=True))
 
 
-def _footprint(
-    accesses: Sequence[BlockAccess], loop: ForOp, alloc: AllocBufferOp
-) -> list[tuple[Index, int | SSAValue]]:
+def _footprint(accesses: Sequence[Access], loop: ForOp, alloc: AllocBufferOp) -> list[tuple[Index, int | SSAValue]]:
     """Return where the footprint of one iteration begins and its size, by dimension; all of a dimension where no bounds
     are known."""
     region = region_of([access.element for access in accesses], loop)
@@ -116,7 +115,7 @@ def _variables_shifted(block: BlockOp, buffer: SSAValue, bases: Sequence[Index])
     """Return the variables of a block that appear in indices to be shifted."""
     found: dict[BlockArgument, None] = {}
     for access in block_accesses(block, buffer):
-        for index, base in zip(access.access.indices, bases, strict=True):
+        for index, base in zip(access.indices, bases, strict=True):
             if terms_of(base):
                 found.update(dict.fromkeys(v for v in values_in(index_of(index)) if isinstance(v, BlockArgument)))
     return [v for v in found if v.owner is block.body.block]
@@ -201,18 +200,18 @@ def _place_of(dimension: int, index_map: AffineMap) -> int | None:
             return None
 
 
-def _room(place: Index, extents: Mapping[BlockArgument, int]) -> Span:
+def _room(place: Index, extents: Mapping[BlockArgument, int]) -> Range:
     """Return the places that a layout has room for: remainders by a number take all values below it, even if the buffer
     is too small to need them."""
-    room = Span(constant_of(place), constant_of(place))
+    room = Range(constant_of(place), constant_of(place))
     for atom, factor in terms_of(place).items():
         match atom:
             case Remainder(divisor=divisor):
-                room += Span(0, divisor - 1).scaled(factor)
+                room += Range(0, divisor - 1).scaled(factor)
             case Quotient(dividend=dividend, divisor=divisor):
                 room += _room(dividend, extents).divided(divisor).scaled(factor)
             case BlockArgument():
-                room += Span(0, extents[atom] - 1).scaled(factor)
+                room += Range(0, extents[atom] - 1).scaled(factor)
             case _:
                 return ANYTHING
     return room
@@ -262,7 +261,7 @@ def _variables_divided(block: BlockOp, buffer: SSAValue, index_map: AffineMap) -
     for access in block_accesses(block):
         if access.buffer is not buffer:
             continue
-        by_variable = _apply_map(index_map, [index_of(index) for index in access.access.indices], block)
+        by_variable = _apply_map(index_map, [index_of(index) for index in access.indices], block)
         by_loop = _apply_map(index_map, access.element, block)
         if len(_divided(by_loop)) < len(_divided(by_variable)):
             found.update(dict.fromkeys(value for atom in _divided(by_variable) for value in values_in(atom.dividend)))

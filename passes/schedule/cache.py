@@ -64,12 +64,12 @@ def _writes_all(block: BlockOp, buffer: SSAValue) -> bool:
     conditions = [scope for scope in ancestors(block) if isinstance(scope, scf.IfOp) and scope is not guard_of(block)]
     if conditions or not runs_for_all_values(block):
         return False
-    stores = [access for access in block_accesses(block) if access.is_write and access.access.op.parent_op() is block]
+    stores = [access for access in block_accesses(block) if access.is_write and access.op.parent_op() is block]
     sizes = sizes_of(buffer)
     return any(
         access.buffer is buffer
-        and len(set(access.access.indices)) == len(sizes)
-        and all(extent_of_index(i, block) == size for i, size in zip(access.access.indices, sizes, strict=True))
+        and len(set(access.indices)) == len(sizes)
+        and all(extent_of_index(i, block) == size for i, size in zip(access.indices, sizes, strict=True))
         for access in stores
     )
 

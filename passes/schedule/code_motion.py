@@ -12,9 +12,10 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import span_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access
 from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import buffers_written
-from relex.passes.analysis.dependence import BlockAccess, block_accesses, may_conflict, statement_accesses
+from relex.passes.analysis.dependence import block_accesses, may_conflict, statement_accesses
 from relex.passes.analysis.loop_tree import (
     check_conditions,
     following,
@@ -45,7 +46,7 @@ def branches(block: BlockOp, loop: ForOp) -> tuple[Operation, Operation]:
     return branch, other
 
 
-def accesses_from(first: Operation, last: Operation) -> Iterator[BlockAccess]:
+def accesses_from(first: Operation, last: Operation) -> Iterator[Access]:
     """Yield the accesses of the statements from `first` to `last`, inclusive."""
     for op in (first, *following(first)):
         if op.regions:
@@ -54,7 +55,7 @@ def accesses_from(first: Operation, last: Operation) -> Iterator[BlockAccess]:
             return
 
 
-def check_independent(block: BlockOp, passed: Sequence[BlockAccess], exempt: Sequence[SSAValue] = ()) -> None:
+def check_independent(block: BlockOp, passed: Sequence[Access], exempt: Sequence[SSAValue] = ()) -> None:
     """Fail if a block conflicts with an access that it is moved across: both may access the same element, and one is a
     write. Accesses of buffers in `exempt` do not count, unless they may share memory with other buffers."""
     for own in block_accesses(block):
@@ -74,7 +75,7 @@ def check_runs_anywhere(block: BlockOp) -> None:
         return
     check_unshared_outputs(block)
     for access in block_accesses(block):
-        for index, size in zip(access.access.indices, access.access.shape, strict=True):
+        for index, size in zip(access.indices, access.shape, strict=True):
             span = span_of(index_of(index))
             if not (0 <= span.low and span.high < size):
                 fail(block, f"expected {name_of_block(block)} to run without its condition, found indices of "

@@ -16,9 +16,10 @@ from relex.dialects.index.expr import Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.schedule.blocks import ComputeAtOp, ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, LoopKind, loops_around
+from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer, local_buffer
-from relex.passes.analysis.dependence import BlockAccess, Element, block_accesses, carrying
+from relex.passes.analysis.dependence import block_accesses, carrying
 from relex.passes.analysis.footprints import Interval, Region, covers, interval_of, region_of
 from relex.passes.analysis.loop_tree import (
     check_serial,
@@ -86,7 +87,7 @@ def _written_element(block: BlockOp) -> tuple[SSAValue, Element]:
     Fail if the block accesses other elements of the buffer."""
     name = name_of_block(block)
     buffers = buffers_written(block)
-    accesses = [access.access for access in block_accesses(block) if access.buffer in buffers]
+    accesses = [access for access in block_accesses(block) if access.buffer in buffers]
     elements = {tuple(map(index_of, access.indices)) for access in accesses}
     if len(buffers) != 1 or len(elements) != 1:
         fail(block, f"expected {name} to write one element, and to read no others of its buffer")
@@ -223,8 +224,8 @@ def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAVa
     regions = [region_of([write.element], loop) for write in writes]
     ranges: list[tuple[SSAValue, Interval | None]] = []
     for read in reads:
-        for dimension, index in enumerate(read.access.indices):
-            if constant_value(index) is not None and read.access.shape[dimension] == 1:
+        for dimension, index in enumerate(read.indices):
+            if constant_value(index) is not None and read.shape[dimension] == 1:
                 continue
             variables = [v for v in block.iter_vars if v.variable is index]
             intervals = [region[dimension] for region in regions]
@@ -246,7 +247,7 @@ def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
     return any(form == IndexExpr.of(inner.variable) and inner.extent == extent for inner in loops)
 
 
-def _check_finished(block: BlockOp, loop: ForOp, write: BlockAccess, writes: Sequence[BlockAccess]) -> None:
+def _check_finished(block: BlockOp, loop: ForOp, write: Access, writes: Sequence[Access]) -> None:
     buffer = write.buffer
     if not loop.is_ancestor(write.block):
         fail(block, f"every writer of {name_of(buffer)} must be inside {label_of(loop)}; "

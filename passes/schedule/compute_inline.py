@@ -82,7 +82,7 @@ def elementwise_store(block: BlockOp) -> memref.StoreOp:
     name = name_of_block(block)
     if any(v.kind is IterKind.REDUCE and v.extent != 1 for v in block.iter_vars):
         fail(block, f"expected {name} to have spatial variables only, found a reduction")
-    stores = [access.access.op for access in block_accesses(block) if access.is_write]
+    stores = [access.op for access in block_accesses(block) if access.is_write]
     if len(stores) != 1 or not isinstance(stores[0], memref.StoreOp) or stores[0].parent_op() is not block:
         fail(block, f"expected {name} to write one element")
     store = stores[0]
@@ -226,7 +226,7 @@ def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
         loads = [access for access in accesses if access.block not in writers]
         if len(writers) != 1 or len(loads) != 1 or loads[0].block is not block:
             continue
-        load = loads[0].access.op
+        load = loads[0].op
         if isinstance(load, memref.LoadOp) and load.parent_op() is block:
             return writers.pop(), load
     fail(block, f"expected {name_of_block(block)} to read one element of a buffer that one block computes for it alone")

@@ -15,11 +15,11 @@ from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.blocks import UnguardOp, ZeroFillOp
 from relex.dialects.tir import BlockOp, IterKind, IterVar
-from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.accesses import Access, Element, variables_in
 from relex.dialects.upstream.attributes import number_attr
 from relex.dialects.walks import reachable
 from relex.passes.analysis.buffers import accesses_in
-from relex.passes.analysis.dependence import BlockAccess, Element, block_accesses, equal_atoms
+from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import (
     check_conditions,
     comparison_of,
@@ -155,7 +155,7 @@ def _check_guard(block: BlockOp) -> scf.IfOp:
     return guard
 
 
-def _check_apart(write: BlockAccess) -> None:
+def _check_apart(write: Access) -> None:
     """Fail if another block may write the same elements as a block does without its guard."""
     for other in accesses_in(function_of(write.block), write.buffer):
         if other.is_write and other.block is not write.block and _may_meet(write.element, other.element):
@@ -186,10 +186,10 @@ def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue]) -> bool:
     return 0 <= span.low and isinstance(v.extent, int) and span.high < v.extent
 
 
-def _check_bounds(block: BlockOp, accesses: Sequence[BlockAccess], changes: AbstractSet[SSAValue]) -> None:
+def _check_bounds(block: BlockOp, accesses: Sequence[Access], changes: AbstractSet[SSAValue]) -> None:
     """Fail unless accesses stay in bounds when the loops of `changes` run beyond the guard."""
     for access in accesses:
-        for form, size in zip(access.element, access.access.shape, strict=True):
+        for form, size in zip(access.element, access.shape, strict=True):
             if not changes.isdisjoint(values_in(form)) and not (0 <= span_of(form).low and span_of(form).high < size):
                 fail(block, f"expected {name_of_block(block)} to stay in {name_of(access.buffer)} without its "
                             "condition")  # fmt: skip

@@ -14,7 +14,8 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.loops import FuseOp, ReorderOp
 from relex.dialects.tir import ForOp, IterKind, LoopKind, loops_around
-from relex.passes.analysis.dependence import BlockAccess, Meeting, Place, check_bindings_differ, dependences, lifetime
+from relex.dialects.tir.accesses import Access, Place
+from relex.passes.analysis.dependence import Meeting, check_bindings_differ, dependences, lifetime
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
@@ -77,7 +78,7 @@ def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
                           f"and {reason}")  # fmt: skip
 
 
-def _reason_to_keep(a: BlockAccess, b: BlockAccess, nest: ForOp) -> str | None:
+def _reason_to_keep(a: Access, b: Access, nest: ForOp) -> str | None:
     """Return why two accesses of one block that depend on each other must keep their order; None if they need not."""
     in_init = a.in_init or b.in_init
     if not in_init and (reason := order_matters(a.block)) is not None:
@@ -89,11 +90,11 @@ def _reason_to_keep(a: BlockAccess, b: BlockAccess, nest: ForOp) -> str | None:
     return None
 
 
-def _belong_together(a: BlockAccess, b: BlockAccess, nest: ForOp) -> bool:
+def _belong_together(a: Access, b: Access, nest: ForOp) -> bool:
     """Return whether accesses of a block, one of them in its init, only reach the same element for the same values of
     its spatial variables. The init then comes first in any order of the loops."""
     spatial = [(v.variable, v.variable) for v in a.block.iter_vars if v.kind is IterKind.SPATIAL]
-    first, second = (Place(x.access.op, x.access.indices, tuple(map(index_of, x.access.indices))) for x in (a, b))
+    first, second = (Place(x.op, x.indices, known=tuple(map(index_of, x.indices))) for x in (a, b))
     scope = lifetime(a.buffer, nest.parent_op() or nest)
     return not Meeting(first, second, scope, spatial).may_happen(spatial)
 

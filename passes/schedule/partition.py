@@ -18,11 +18,12 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.names import Names
 from relex.dialects.schedule.loops import DispatchOp, PartitionOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, loops_around
+from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.indices import known_size
 from relex.dialects.tir.indices import sizes_of as known_sizes
 from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_of
-from relex.passes.analysis.dependence import BlockAccess, may_conflict, statement_accesses
+from relex.passes.analysis.dependence import may_conflict, statement_accesses
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
@@ -247,7 +248,7 @@ def _check_follows(before: Operation, after: Operation) -> None:
     fail(before, "expected nests that follow each other, in their order")
 
 
-def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp, nest: Operation) -> None:
+def _check_meet(a: Access, first: ForOp, b: Access, second: ForOp, nest: Operation) -> None:
     """Fail unless two accesses reach the same element only in iterations of the same number, within one run of what is
     around a nest."""
     scope = nest.parent_op()
@@ -256,7 +257,7 @@ def _check_meet(a: BlockAccess, first: ForOp, b: BlockAccess, second: ForOp, nes
         fail(a.block, f"expected each iteration of {label_of(first)} to use its own elements of {name_of(a.buffer)}")
 
 
-def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForOp]]) -> int | None:
+def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[Access, ForOp]]) -> int | None:
     """Return the dimension of a buffer that the loops index completely and in every use, with variables of blocks that
     are bound to them; None if there is none."""
     uses = [(access, loop) for access, loop in found if access.buffer is alloc.buffer]
@@ -265,9 +266,7 @@ def _own_dimension(alloc: AllocBufferOp, found: Sequence[tuple[BlockAccess, ForO
         return None
     extent = known_size(uses[0][1].extent)
     for dimension, size in enumerate(known_sizes(alloc.buffer)):
-        if size == extent and all(
-            _is_bound(access.access.indices[dimension], access.block, loop) for access, loop in uses
-        ):
+        if size == extent and all(_is_bound(access.indices[dimension], access.block, loop) for access, loop in uses):
             return dimension
     return None
 

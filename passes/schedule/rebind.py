@@ -106,11 +106,11 @@ def redirect(
 ) -> None:
     """Redirect the accesses of one buffer in a block to another buffer, at other indices."""
     for access in block_accesses(block, old):
-        set_indices(access.access.op, new, change([index_of(index) for index in access.access.indices]))
+        set_indices(access.op, new, change([index_of(index) for index in access.indices]))
     remove_unused(list(walk(block)))
 
 
-def set_indices(access: memref.LoadOp | memref.StoreOp, buffer: SSAValue, indices: Sequence[Index]) -> None:
+def set_indices(access: Operation, buffer: SSAValue, indices: Sequence[Index]) -> None:
     """Redirect a load or store to a buffer and indices."""
     emitter = Emitter(access)
     values = [emitter.emit(form) for form in indices]

@@ -7,8 +7,7 @@ constants, are exact; everything else is over-approximated.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -16,31 +15,9 @@ from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remaind
 from relex.dialects.index.domains import domain_of
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.ranges import Range, exactly
 
-
-@dataclass(frozen=True)
-class Range:
-    """The values from `low` to `high`, both inclusive; none if `low` is larger."""
-
-    low: int
-    high: int
-    exact: bool = True
-    """Both ends are attained; otherwise they are only bounds."""
-    full: bool | None = True
-    """All values in between are attained; False if some certainly are not, None if that is unknown."""
-
-    @property
-    def empty(self) -> bool:
-        """True if there are no values."""
-        return self.low > self.high
-
-    def __str__(self) -> str:
-        if self.empty:
-            return "no value"
-        return f"{self.low}..{self.high}" if self.low != self.high else str(self.low)
-
-
-EMPTY = Range(0, -1)
+EMPTY = exactly(0, -1)
 
 
 def range_of(value: SSAValue | Index) -> Range | None:
@@ -50,8 +27,8 @@ def range_of(value: SSAValue | Index) -> Range | None:
 
 def variable_range(variable: SSAValue) -> Range | None:
     """Return the values of a loop or block variable, if its extent is constant."""
-    span = domain_of(variable)
-    return Range(int(span.low), int(span.high)) if -inf < span.low and span.high < inf else None
+    domain = domain_of(variable)
+    return exactly(domain.low, domain.high) if domain.is_finite else None
 
 
 def _range(index: Index, known: dict[Atom, Range | None]) -> Range | None:
@@ -72,7 +49,7 @@ def _range_of_atom(atom: Atom, known: dict[Atom, Range | None]) -> Range | None:
         case Symbol() | Product():
             return None
         case Variable(low=low, high=high):
-            return Range(low, high)
+            return exactly(low, high)
         case Quotient(dividend=dividend, divisor=divisor):
             inner = _range(dividend, known)
             return _monotone(inner, lambda x: x // divisor) if inner is not None else None
@@ -91,28 +68,26 @@ def _range_of_atom(atom: Atom, known: dict[Atom, Range | None]) -> Range | None:
 def _sum(constant: int, terms: Sequence[tuple[int, Range]], independent: bool) -> Range:
     if any(domain.empty for _, domain in terms):
         return EMPTY
-    ends = [sorted((factor * domain.low, factor * domain.high)) for factor, domain in terms]
-    low = constant + sum(low for low, _ in ends)
-    high = constant + sum(high for _, high in ends)
+    total = sum((domain.scaled(factor) for factor, domain in terms), start=Range(constant, constant))
     if not independent or not all(domain.exact for _, domain in terms):
-        return Range(low, high, False, None)
-    return Range(low, high, True, _is_full(terms))
+        return total
+    return replace(total, exact=True, full=_is_full(terms))
 
 
 def _is_full(terms: Sequence[tuple[int, Range]]) -> bool | None:
     """Return whether a sum of independent terms takes every value between its ends."""
     if not all(domain.full for _, domain in terms):
         return None
-    reach = 0
-    for factor, span in sorted((abs(factor), domain.high - domain.low) for factor, domain in terms):
+    reach = 0.0
+    for factor, width in sorted((abs(factor), domain.width) for factor, domain in terms):
         # The terms with smaller factors reach this far; a larger step leaves a gap that no other term can fill.
-        if span and factor > reach + 1:
+        if width and factor > reach + 1:
             return False
-        reach += factor * span
+        reach += factor * width
     return True
 
 
-def _monotone(argument: Range, function: Callable[[int], int]) -> Range:
+def _monotone(argument: Range, function: Callable[[float], float]) -> Range:
     """Return the range of a function that grows with its argument, by at most 1 at a time."""
     if argument.empty:
         return EMPTY
@@ -123,12 +98,12 @@ def _remainder(dividend: Range, divisor: int) -> Range:
     if dividend.empty or dividend.low // divisor == dividend.high // divisor:
         start = dividend.low // divisor * divisor
         return replace(dividend, low=dividend.low - start, high=dividend.high - start)
-    if dividend.full and dividend.high - dividend.low + 1 >= divisor:
-        return Range(0, divisor - 1)
-    return Range(0, divisor - 1, False, None)
+    if dividend.full and dividend.width + 1 >= divisor:
+        return exactly(0, divisor - 1)
+    return Range(0, divisor - 1)
 
 
-def _clamp(left: Range, right: Range, function: Callable[[int, int], int]) -> Range:
+def _clamp(left: Range, right: Range, function: Callable[[float, float], float]) -> Range:
     """Return the range of the minimum or maximum of two values."""
     if left.empty or right.empty:
         return EMPTY
@@ -136,4 +111,4 @@ def _clamp(left: Range, right: Range, function: Callable[[int, int], int]) -> Ra
         return _monotone(left, lambda x: function(x, right.low))
     if left.low == left.high:
         return _monotone(right, lambda x: function(x, left.low))
-    return Range(function(left.low, right.low), function(left.high, right.high), False, None)
+    return Range(function(left.low, right.low), function(left.high, right.high))

@@ -11,7 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from relex.dialects.index.atoms import Atom
-from relex.dialects.index.span import ANYTHING, Span
+from relex.dialects.index.ranges import ANYTHING, Range
 
 
 class Counting:
@@ -56,12 +56,12 @@ def extent_of(atom: Atom) -> int | SSAValue | None:
     return op.extent_of(atom) if isinstance(op, Counting) else None
 
 
-def domain_of(value: SSAValue) -> Span:
+def domain_of(value: SSAValue) -> Range:
     """Return bounds of a loop or block variable; any other value is unbounded."""
     if not isinstance(value, BlockArgument):
         return ANYTHING
     if (extent := extent_of(value)) is not None:
-        return Span(0, extent - 1 if isinstance(extent, int) else inf)
+        return Range(0, extent - 1 if isinstance(extent, int) else inf)
     match value.owner.parent_op():
         case scf.ForOp(lb=lb, ub=ub, step=step) as loop if value is loop.body.block.args[0]:
             return _domain_of_for(constant_value(lb), constant_value(ub), constant_value(step))
@@ -71,9 +71,9 @@ def domain_of(value: SSAValue) -> Span:
             return ANYTHING
 
 
-def _domain_of_for(start: int | None, end: int | None, step: int | None) -> Span:
+def _domain_of_for(start: int | None, end: int | None, step: int | None) -> Range:
     if start is None or step is None or step <= 0:
         return ANYTHING
     if end is None:
-        return Span(start, inf)
-    return Span(start, start + (max(end - start, 1) - 1) // step * step)
+        return Range(start, inf)
+    return Range(start, start + (max(end - start, 1) - 1) // step * step)

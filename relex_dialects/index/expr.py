@@ -16,7 +16,7 @@ from math import gcd, inf, prod
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol, Variable, factors_of
-from relex.dialects.index.span import Span
+from relex.dialects.index.ranges import Range
 
 if TYPE_CHECKING:
     from xdsl.ir import SSAValue
@@ -210,18 +210,18 @@ def _is_within(index: Index, size: int) -> bool:
     return span.low >= 0 and span.high < size
 
 
-def span_of(index: Index) -> Span:
+def span_of(index: Index) -> Range:
     """Return bounds of an index, from the bounds of its atoms."""
     return _span(index, {})
 
 
-def span_of_atom(atom: Atom) -> Span:
+def span_of_atom(atom: Atom) -> Range:
     """Return bounds of an atom."""
     return _span_of_atom(atom, {})
 
 
-def _span(index: Index, known: dict[Atom, Span]) -> Span:
-    total = Span(constant_of(index), constant_of(index))
+def _span(index: Index, known: dict[Atom, Range]) -> Range:
+    total = Range(constant_of(index), constant_of(index))
     for atom, factor in terms_of(index).items():
         if atom not in known:  # Expressions share their parts.
             known[atom] = _span_of_atom(atom, known)
@@ -229,22 +229,22 @@ def _span(index: Index, known: dict[Atom, Span]) -> Span:
     return total
 
 
-def _span_of_atom(atom: Atom, known: dict[Atom, Span]) -> Span:
+def _span_of_atom(atom: Atom, known: dict[Atom, Range]) -> Range:
     match atom:
         case Symbol():
-            return Span(0, inf)
+            return Range(0, inf)
         case Variable(low=low, high=high):
-            return Span(low, high)
+            return Range(low, high)
         case Product(factors=factors):
-            return prod((_span_of_atom(factor, known) for factor in factors), start=Span(1, 1))
+            return prod((_span_of_atom(factor, known) for factor in factors), start=Range(1, 1))
         case Quotient(dividend=dividend, divisor=divisor):
             return _span(dividend, known).divided(divisor)
         case Remainder(divisor=divisor):
-            return Span(0, divisor - 1)
+            return Range(0, divisor - 1)
         case Extreme(which=which, operands=(lhs, rhs)):
             a, b = _span(lhs, known), _span(rhs, known)
             choose = min if which == "min" else max
-            return Span(choose(a.low, b.low), choose(a.high, b.high))
+            return Range(choose(a.low, b.low), choose(a.high, b.high))
         case _:
             from relex.dialects.index.domains import domain_of
 

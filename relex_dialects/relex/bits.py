@@ -66,11 +66,8 @@ class BitwiseNotOp(UnaryFunction, allowed=(*INTEGERS, i1), exactness=Exactness.B
 
 
 @declared
-class LogicalNotOp(UnaryFunction, allowed=(i1,), exactness=Exactness.BITS):
+class LogicalNotOp(UnaryFunction, allowed=(i1,), exactness=Exactness.BITS, formula=lambda f, x: f.bitwise_xor(x, True)):
     """The opposite of each boolean."""
-
-    def formula(self, f: Functions, x: Element) -> Element:
-        return f.bitwise_xor(x, True)
 
 
 class _Shift(BinaryFunction, ABC, allowed=INTEGERS, exactness=Exactness.BITS):
@@ -115,24 +112,15 @@ class _Question(Predicate, FloatFunction, ABC):
 
 
 @declared
-class IsnanOp(_Question):
+class IsnanOp(_Question, formula=lambda f, x: f.not_equal(x, x)):
     """True for NaN."""
 
-    def formula(self, f: Functions, x: Element) -> Element:
-        return f.not_equal(x, x)
-
 
 @declared
-class IsinfOp(_Question):
+class IsinfOp(_Question, formula=lambda f, x: f.equal(abs(x), inf)):
     """True for infinity and minus infinity."""
 
-    def formula(self, f: Functions, x: Element) -> Element:
-        return f.equal(abs(x), inf)
-
 
 @declared
-class IsfiniteOp(_Question):
+class IsfiniteOp(_Question, formula=lambda f, x: abs(x) < inf):
     """True for all but NaN and the infinities."""
-
-    def formula(self, f: Functions, x: Element) -> Element:
-        return abs(x) < inf

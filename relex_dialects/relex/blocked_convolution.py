@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, integer
 from relex.dialects.relex.types import (
@@ -27,8 +27,8 @@ from relex.dialects.relex.windows import SlidingWindows, Windows, contract, expe
 from relex.dialects.sizes import Size, equal
 
 
-@irdl_op_definition
-class Conv2dBlockedOp(SlidingWindows):
+@declared
+class Conv2dBlockedOp(SlidingWindows, rank=2):
     """
     The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
     `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
@@ -48,9 +48,6 @@ class Conv2dBlockedOp(SlidingWindows):
         : (tensor<1x2x8x8x16xf32>, tensor<4x1x3x3x16x32xf32>) -> tensor<1x4x6x6x32xf32>
     ```
     """
-
-    name = "relex.conv2d_blocked"
-    RANK: ClassVar = 2
 
     data = tensor_operand_def()
     weight = tensor_operand_def()

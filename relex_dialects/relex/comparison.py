@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.declared import declared
@@ -53,7 +52,7 @@ class GreaterEqualOp(Comparison):
     """Elementwise `>=`; false with NaN."""
 
 
-@irdl_op_definition
+@declared
 class WhereOp(Movement, Formula):
     """
     The elements of one tensor where a condition is true, the elements of another where it is false.
@@ -62,8 +61,6 @@ class WhereOp(Movement, Formula):
     %z = relex.where %c, %x, %y : (tensor<3x1xi1>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
     ```
     """
-
-    name = "relex.where"
 
     condition = tensor_operand_def()
     x = tensor_operand_def()

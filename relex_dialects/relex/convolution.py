@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.ir import Attribute
 from xdsl.irdl import prop_def
@@ -14,7 +14,7 @@ from xdsl.irdl import prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.declared import declared
+from relex.dialects.relex.declared import for_ranks
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
 from relex.dialects.relex.types import (
@@ -34,6 +34,18 @@ _WINDOW = "rst"
 
 class Convolution(SlidingWindows, ABC):
     """The convolution of data with a weight; each group of output channels sees its group of input channels."""
+
+    DOCUMENTATION: ClassVar = """
+    The convolution, as in neural networks (without flipping), of data `[N, C, {space}]` with a weight
+    `[O, C / groups, {window}]`: `[N, O, {result}]`. Each group of output channels sees its group of input channels.
+    `padding` is one number for {sides}.
+
+    ```mlir
+    %y = relex.conv{rank}d %x, %w : (tensor<1x3x{8x}xf32>, tensor<16x3x{3x}xf32>) -> tensor<1x16x{6x}xf32>
+    %z = relex.conv{rank}d %x, %v strides = {2s} padding = {1s} dilation = {1s} groups = 3
+        : (tensor<1x3x{8x}xf32>, tensor<6x1x{3x}xf32>) -> tensor<1x6x{4x}xf32>
+    ```
+    """
 
     data = tensor_operand_def()
     weight = tensor_operand_def()
@@ -96,52 +108,23 @@ class Convolution(SlidingWindows, ABC):
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
 
 
-@declared
-class Conv1dOp(Convolution, rank=1):
-    """
-    The convolution, as in neural networks (without flipping), of data `[N, C, W]` with a weight `[O, C / groups, w]`:
-    `[N, O, W']`. Each group of output channels sees its group of input channels. `padding` is one number for both
-    sides, or two (left, right).
-
-    ```mlir
-    %y = relex.conv1d %x, %w padding = [2, 0] : (tensor<1x3x8xf32>, tensor<16x3x3xf32>) -> tensor<1x16x8xf32>
-    ```
-    """
-
-
-@declared
-class Conv2dOp(Convolution, rank=2):
-    """
-    The convolution, as in neural networks (without flipping), of data `[N, C, H, W]` with a weight
-    `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
-    is one number for all sides, two (top and bottom, left and right) or four (top, left, bottom, right).
-
-    ```mlir
-    %y = relex.conv2d %x, %w : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x6x6xf32>
-    %z = relex.conv2d %x, %v strides = [2, 2] padding = [1, 1] dilation = [1, 1] groups = 3
-        : (tensor<1x3x8x8xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x4x4xf32>
-    ```
-    """
-
-
-@declared
-class Conv3dOp(Convolution, rank=3):
-    """
-    The convolution, as in neural networks (without flipping), of data `[N, C, D, H, W]` with a weight
-    `[O, C / groups, d, h, w]`: `[N, O, D', H', W']`. Each group of output channels sees its group of input channels.
-    `padding` is one number for all sides, three (for both sides of each dimension) or six (before each dimension, then
-    after each).
-
-    ```mlir
-    %y = relex.conv3d %x, %w : (tensor<1x3x8x8x8xf32>, tensor<16x3x3x3x1xf32>) -> tensor<1x16x6x6x8xf32>
-    ```
-    """
-
-
 class TransposedConvolution(Convolution, ABC):
     """The transpose of a convolution: each element of the data adds its multiple of the weight to a window of the
     result, whose outermost elements, as many as the padding, are then removed. Within `output_padding`, the result goes
     on at its end. The data stands between zeros, which add their multiples of the weight, too."""
+
+    DOCUMENTATION: ClassVar = """
+    The transpose of `relex.conv{rank}d`, of data `[N, C, {space}]` with a weight `[C, O / groups, {window}]`: each
+    element of the data adds its multiple of the weight to a window of the result, of which `padding` elements are then
+    removed at the ends. `output_padding` more elements follow at the end of each dimension before that. The data stands
+    between zeros, as in the padding of `relex.conv{rank}d`: where these reach the result, it is NaN if the element of
+    the weight is infinite or NaN.
+
+    ```mlir
+    %y = relex.conv{rank}d_transpose %x, %w strides = {2s} padding = {1s} output_padding = {1s}
+        : (tensor<1x3x{8x}xf32>, tensor<3x16x{3x}xf32>) -> tensor<1x16x{16x}xf32>
+    ```
+    """
 
     output_padding = prop_def(IntegersConstr)
 
@@ -212,48 +195,5 @@ class TransposedConvolution(Convolution, ABC):
         return result.reshape(x.shape[0], groups * weight.shape[1], *result.shape[3:])
 
 
-@declared
-class Conv1dTransposeOp(TransposedConvolution, rank=1):
-    """
-    The transpose of `relex.conv1d`, of data `[N, C, W]` with a weight `[C, O / groups, w]`: each element of the data
-    adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the ends.
-    `output_padding` more elements follow at the end before that. The data stands between zeros, as in the padding of
-    `relex.conv1d`: where these reach the result, it is NaN if the element of the weight is infinite or NaN.
-
-    ```mlir
-    %y = relex.conv1d_transpose %x, %w strides = [2] padding = [1]
-        : (tensor<1x3x8xf32>, tensor<3x16x4xf32>) -> tensor<1x16x16xf32>
-    ```
-    """
-
-
-@declared
-class Conv2dTransposeOp(TransposedConvolution, rank=2):
-    """
-    The transpose of `relex.conv2d`, of data `[N, C, H, W]` with a weight `[C, O / groups, h, w]`: each element of the
-    data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the
-    ends. `output_padding` more elements follow at the bottom and at the right before that. The data stands between
-    zeros, as in the padding of `relex.conv2d`: where these reach the result, it is NaN if the element of the weight is
-    infinite or NaN.
-
-    ```mlir
-    %y = relex.conv2d_transpose %x, %w strides = [2, 2] padding = [1, 1] output_padding = [1, 1]
-        : (tensor<1x3x8x8xf32>, tensor<3x16x3x3xf32>) -> tensor<1x16x16x16xf32>
-    ```
-    """
-
-
-@declared
-class Conv3dTransposeOp(TransposedConvolution, rank=3):
-    """
-    The transpose of `relex.conv3d`, of data `[N, C, D, H, W]` with a weight `[C, O / groups, d, h, w]`: each element of
-    the data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at
-    the ends. `output_padding` more elements follow at the end of each dimension before that. The data stands between
-    zeros, as in the padding of `relex.conv3d`: where these reach the result, it is NaN if the element of the weight is
-    infinite or NaN.
-
-    ```mlir
-    %y = relex.conv3d_transpose %x, %w strides = [2, 2, 2]
-        : (tensor<1x3x4x4x4xf32>, tensor<3x16x2x2x2xf32>) -> tensor<1x16x8x8x8xf32>
-    ```
-    """
+Conv1dOp, Conv2dOp, Conv3dOp = for_ranks(Convolution, "Conv{}dOp")
+Conv1dTransposeOp, Conv2dTransposeOp, Conv3dTransposeOp = for_ranks(TransposedConvolution, "Conv{}dTransposeOp")

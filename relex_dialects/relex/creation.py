@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, ElementConstr, numpy_dtype, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, TextsConstr, as_integer, integer
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, shape_for
 from relex.dialects.relex.types import SizedType, normalize_axis
 
 
-@irdl_op_definition
-class IotaOp(Operator):
+@declared
+class IotaOp(Operator, exactness=Exactness.NUMBERS, moves=True):
     """
     The position of each element along the dimension `axis`, by default the first: 0, 1, 2, ... A size of -1 is given by
     an expression in `sizes`, of the sizes of the tensors in `like`: `like0_d1` is dimension 1 of the first one. Nothing
@@ -29,10 +29,6 @@ class IotaOp(Operator):
     %j = relex.iota %x shape = [-1, 3] dtype = f32 sizes = ["like0_d0 + 1"] : (tensor<?x4xf32>) -> tensor<?x3xf32>
     ```
     """
-
-    name = "relex.iota"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    MOVES: ClassVar = True
 
     like = var_tensor_operand_def()
     shape = prop_def(IntegersConstr)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.relex.operator import Operator
 
+if TYPE_CHECKING:
+    from relex.dialects.relex.windows import SlidingWindows
+
 Declared = TypeVar("Declared", bound=Operator)
+Windowed = TypeVar("Windowed", bound="SlidingWindows")
 
 
 def declared(cls: type[Declared]) -> type[Declared]:
@@ -25,3 +29,14 @@ def declared(cls: type[Declared]) -> type[Declared]:
     cls.set_name(f"relex.{words.lower()}")
     cls.__doc__ = cls.documentation()
     return irdl_op_definition(cls)
+
+
+def for_ranks(cls: type[Windowed], name: str) -> list[type[Windowed]]:
+    """
+    Define an operator of relex for windows of one, two and three dimensions each, as `declared` does; `{}` in the name
+    of a class stands for their number:
+
+        MaxPool1dOp, MaxPool2dOp, MaxPool3dOp = for_ranks(MaxPool, "MaxPool{}dOp")
+    """
+    place = {"__module__": cls.__module__}
+    return [declared(type(cls)(name.format(rank), (cls,), place, rank=rank)) for rank in (1, 2, 3)]

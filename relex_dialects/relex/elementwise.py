@@ -39,18 +39,6 @@ class Elementwise(Operator, ABC):
     EXAMPLE: ClassVar[str] = ""
     """The example of `declared` operators: `{op}` is the name, `{t}` an element type."""
 
-    def __init_subclass__(
-        cls,
-        *,
-        allowed: tuple[Attribute, ...] | None = None,
-        exactness: Exactness | None = None,
-        idempotent: bool | None = None,
-        **options: Any,
-    ) -> None:
-        """State the properties of a class, where they differ from the base class."""
-        super().__init_subclass__(**options)
-        cls.set_constants(ALLOWED=allowed, EXACTNESS=exactness, IDEMPOTENT=idempotent)
-
     @classmethod
     def documentation(cls) -> str:
         doc = super().documentation()
@@ -88,10 +76,6 @@ class BinaryElementwise(Elementwise, ABC):
     """The numbers with which the operator is exactly the other operand: on the left, and on the right."""
     EXAMPLE: ClassVar = "%z = {op} %x, %y : (tensor<3x4x{t}>, tensor<4x{t}>) -> tensor<3x4x{t}>"
 
-    def __init_subclass__(cls, *, neutral: tuple[float | None, float | None] | None = None, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.set_constants(NEUTRAL=neutral)
-
     if TYPE_CHECKING:
 
         def __init__(self, lhs: Operand, rhs: Operand, *, properties: Mapping[str, object] | None = None): ...
@@ -99,6 +83,19 @@ class BinaryElementwise(Elementwise, ABC):
 
 class Formula(Elementwise, ABC):
     """An elementwise operator with a formula: both its meaning in NumPy and its loops follow from that."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        formula: Callable[[Functions, Element], Element]
+        | Callable[[Functions, Element, Element], Element]
+        | None = None,
+        **options: Any,
+    ) -> None:
+        """State the formula, where it says more than the name."""
+        super().__init_subclass__(**options)
+        if formula is not None:
+            cls.formula = lambda self, f, *elements, **_: formula(f, *elements)
 
     def formula(self, f: Functions, *elements: Element, **_: Any) -> Element:
         """Return the result for one element of each operand; by default, by the scalar function of the same name."""
@@ -201,7 +198,7 @@ class MinimumOp(BinaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
 
 
 @declared
-class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
+class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True, formula=lambda f, x: f.maximum(x, 0)):
     """
     The maximum of each element and +0; NaN stays NaN.
 
@@ -212,12 +209,9 @@ class ReluOp(UnaryFunction, exactness=Exactness.NUMBERS, idempotent=True):
 
     SCRIPT_NAMESPACE: ClassVar = "nn"
 
-    def formula(self, f: Functions, x: Element) -> Element:
-        return f.maximum(x, 0)
-
 
 @irdl_op_definition
-class EwiseFMAOp(Formula):
+class EwiseFMAOp(Formula, exactness=Exactness.NUMBERS):
     """
     `x * y + z`, rounded after the product and after the sum, so that it equals the two separate operators.
 
@@ -227,7 +221,6 @@ class EwiseFMAOp(Formula):
     """
 
     name = "relex.ewise_fma"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     x = tensor_operand_def()
     y = tensor_operand_def()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, cast
+from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.indexing import as_places
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr, StringConstr, as_integer, integer
@@ -66,8 +67,8 @@ def _clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, ...]
     return tuple(np.clip(place, 0, max(size - 1, 0)) for place, size in zip(places, shape, strict=True))
 
 
-@irdl_op_definition
-class GatherElementsOp(AlongAxis):
+@declared
+class GatherElementsOp(AlongAxis, exactness=Exactness.BITS):
     """
     For each element of `indices`, the element of the data at the same place, but at that index along one dimension, by
     default the first. A negative index counts from the end; indices still out of range are clipped.
@@ -76,9 +77,6 @@ class GatherElementsOp(AlongAxis):
     %y = relex.gather_elements %x, %indices axis = 1 : (tensor<3x4xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
     ```
     """
-
-    name = "relex.gather_elements"
-    EXACTNESS: ClassVar = Exactness.BITS
 
     data = tensor_operand_def()
     indices = tensor_operand_def()
@@ -103,8 +101,8 @@ class GatherElementsOp(AlongAxis):
         return x[_clipped(_places(x.shape, indices, self.normal_axis), x.shape)]
 
 
-@irdl_op_definition
-class GatherNdOp(Operator):
+@declared
+class GatherNdOp(Operator, exactness=Exactness.BITS):
     """
     For each list of indices in the last dimension of `indices`, the part of the data at these indices. The first
     `batch_dims` dimensions are common to both. A negative index counts from the end; indices still out of range are
@@ -115,9 +113,6 @@ class GatherNdOp(Operator):
     %z = relex.gather_nd %x, %places batch_dims = 1 : (tensor<3x4x5xf32>, tensor<3x2xi64>) -> tensor<3xf32>
     ```
     """
-
-    name = "relex.gather_nd"
-    EXACTNESS: ClassVar = Exactness.BITS
 
     data = tensor_operand_def()
     indices = tensor_operand_def()
@@ -204,7 +199,7 @@ class Scatter(Operator, ABC):
         return result
 
 
-@irdl_op_definition
+@declared
 class ScatterElementsOp(Scatter, AlongAxis):
     """
     The data, in which each element of `updates` has been stored at its own place, but at the index of the same place in
@@ -217,8 +212,6 @@ class ScatterElementsOp(Scatter, AlongAxis):
         : (tensor<3x4xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<3x4xf32>
     ```
     """
-
-    name = "relex.scatter_elements"
 
     axis = prop_def(IntegerConstr, default_value=integer(0))
 
@@ -239,7 +232,7 @@ class ScatterElementsOp(Scatter, AlongAxis):
         return self.scattered(x, _places(x.shape, indices, self.normal_axis), updates)
 
 
-@irdl_op_definition
+@declared
 class ScatterNdOp(Scatter):
     """
     The data, in which each part of `updates` has been stored at the list of indices in the last dimension of `indices`.
@@ -252,8 +245,6 @@ class ScatterNdOp(Scatter):
         : (tensor<3x4x5xf32>, tensor<7x2xi64>, tensor<7x5xf32>) -> tensor<3x4x5xf32>
     ```
     """
-
-    name = "relex.scatter_nd"
 
     def __init__(self, data: Operand, indices: Operand, updates: Operand, reduction: str = "update"):
         super().__init__(data, indices, updates, properties={"reduction": reduction})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import AlongAxis, Movement, Operand, axis_of, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
@@ -40,7 +40,7 @@ FAR = 2**40
 """A step that leads out of every tensor."""
 
 
-@irdl_op_definition
+@declared
 class ConcatOp(Movement, AlongAxis):
     """
     The concatenation of tensors along a dimension, by default the first; their other sizes are equal.
@@ -49,8 +49,6 @@ class ConcatOp(Movement, AlongAxis):
     %z = relex.concat %x, %y axis = 1 : (tensor<3x4xf32>, tensor<3x2xf32>) -> tensor<3x6xf32>
     ```
     """
-
-    name = "relex.concat"
 
     tensors = var_tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(0))
@@ -80,7 +78,7 @@ class ConcatOp(Movement, AlongAxis):
         return np.concatenate(operands, axis=self.normal_axis)
 
 
-@irdl_op_definition
+@declared
 class StridedSliceOp(Movement):
     """
     Every `strides`-th element from `begin` up to but excluding `end` along each of `axes`, as in Python's slices:
@@ -98,8 +96,6 @@ class StridedSliceOp(Movement):
         : (tensor<3x4xf32>, tensor<?xf32>) -> tensor<3x?xf32>
     ```
     """
-
-    name = "relex.strided_slice"
 
     operand = tensor_operand_def()
     like = var_tensor_operand_def()
@@ -197,7 +193,7 @@ def _clipped(place: Size, size: Size, low: Size, high: Size) -> Size:
     return high if place >= MAX_SIZE else smaller(high, place)
 
 
-@irdl_op_definition
+@declared
 class TakeOp(Movement, AlongAxis):
     """
     The elements at the given positions along a dimension; the dimensions of `indices` replace that dimension. Without
@@ -209,8 +205,6 @@ class TakeOp(Movement, AlongAxis):
     %z = relex.take %v, %indices : (tensor<4xf32>, tensor<2x5xi64>) -> tensor<2x5xf32>
     ```
     """
-
-    name = "relex.take"
 
     operand = tensor_operand_def()
     indices = tensor_operand_def()
@@ -245,8 +239,8 @@ def as_places(indices: Array) -> Array:
     return np.minimum(indices, largest).astype(np.int64)
 
 
-@irdl_op_definition
-class PadOp(Movement):
+@declared
+class PadOp(Movement, script_namespace="nn"):
     """
     The tensor surrounded by `pad_value`, by default 0: `pad_width` has the widths before and after each dimension.
 
@@ -255,9 +249,6 @@ class PadOp(Movement):
     %z = relex.pad %x pad_width = [1, 1, 0, 0] pad_value = -1.0 : f32 : (tensor<3x4xf32>) -> tensor<5x4xf32>
     ```
     """
-
-    name = "relex.pad"
-    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     operand = tensor_operand_def()
     pad_width = prop_def(IntegersConstr)

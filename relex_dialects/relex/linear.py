@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand, Operator
 from relex.dialects.relex.types import SizedType, broadcast, expect_equal, same_element_type, shape_str
 
 
-@irdl_op_definition
+@declared
 class DenseOp(Operator):
     """
     A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` yields `[..., N]`.
@@ -25,8 +25,6 @@ class DenseOp(Operator):
     %y = relex.dense %x, %w : (tensor<1x784xf32>, tensor<128x784xf32>) -> tensor<1x128xf32>
     ```
     """
-
-    name = "relex.dense"
 
     data = tensor_operand_def()
     weight = tensor_operand_def()
@@ -79,7 +77,7 @@ class MatrixProduct(Operator, ABC):
         return self.lhs.type.get_shape()[-1]
 
 
-@irdl_op_definition
+@declared
 class MatmulOp(MatrixProduct):
     """
     The matrix product, as NumPy's `@`: the last two dimensions are multiplied, the leading ones broadcast, and an
@@ -89,8 +87,6 @@ class MatmulOp(MatrixProduct):
     %c = relex.matmul %a, %b : (tensor<8x3x4xf32>, tensor<4x5xf32>) -> tensor<8x3x5xf32>
     ```
     """
-
-    name = "relex.matmul"
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return lhs @ rhs

@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import AlongAxis, Operand, Operator, axis_of
 from relex.dialects.relex.properties import (
     FlagConstr,
@@ -39,10 +39,8 @@ from relex.dialects.sizes import Size
 _EPSILON = FloatAttr(1e-5, f64)
 
 
-class _Softmax(AlongAxis, ABC):
+class _Softmax(AlongAxis, ABC, script_namespace="nn"):
     """An operator that normalizes along one dimension, by default the last."""
-
-    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(-1))
@@ -55,7 +53,7 @@ class _Softmax(AlongAxis, ABC):
         return data
 
 
-@irdl_op_definition
+@declared
 class SoftmaxOp(_Softmax):
     """
     `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)` to avoid overflow. All NaN if an element is NaN
@@ -66,8 +64,6 @@ class SoftmaxOp(_Softmax):
     %z = relex.softmax %x axis = 0 safe : (tensor<3x4xf32>) -> tensor<3x4xf32>
     ```
     """
-
-    name = "relex.softmax"
 
     safe = opt_prop_def(FlagConstr)
 
@@ -86,7 +82,7 @@ class SoftmaxOp(_Softmax):
         return powers / total
 
 
-@irdl_op_definition
+@declared
 class LogSoftmaxOp(_Softmax):
     """
     The logarithm of the softmax, computed as `x - max(x) - log(sum(exp(x - max(x))))`.
@@ -95,8 +91,6 @@ class LogSoftmaxOp(_Softmax):
     %y = relex.log_softmax %x axis = 1 : (tensor<3x4xf32>) -> tensor<3x4xf32>
     ```
     """
-
-    name = "relex.log_softmax"
 
     def __init__(self, data: Operand, axis: int = -1):
         super().__init__(data, properties={"axis": axis})
@@ -107,8 +101,8 @@ class LogSoftmaxOp(_Softmax):
         return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
-@irdl_op_definition
-class LayerNormOp(Operator):
+@declared
+class LayerNormOp(Operator, script_namespace="nn"):
     """
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over `axes`, by default the last
     dimension. `gamma` and `beta` have the sizes of those dimensions.
@@ -118,9 +112,6 @@ class LayerNormOp(Operator):
         : (tensor<2x3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x3x4xf32>
     ```
     """
-
-    name = "relex.layer_norm"
-    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = tensor_operand_def()
     gamma = tensor_operand_def()
@@ -163,8 +154,8 @@ class LayerNormOp(Operator):
         return centred * scale + beta.reshape(parameters)
 
 
-@irdl_op_definition
-class BatchNormOp(AlongAxis):
+@declared
+class BatchNormOp(AlongAxis, script_namespace="nn"):
     """
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the mean and variance from training; all four parameters
     have one element for each position along `axis`.
@@ -174,9 +165,6 @@ class BatchNormOp(AlongAxis):
         : (tensor<1x3x8x8xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x8x8xf32>
     ```
     """
-
-    name = "relex.batch_norm"
-    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     data = tensor_operand_def()
     gamma = tensor_operand_def()

@@ -76,8 +76,14 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     SCRIPT_NAMESPACE: ClassVar[str] = ""
     """The namespace in which scripts print an operator of relex: "nn" for `R.nn.relu`."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls, **constants: Any) -> None:
+        """Set constants of the class: `exactness=Exactness.BITS` in its head is its `EXACTNESS`."""
+        super().__init_subclass__()
+        for name in map(str.upper, constants):
+            if not hasattr(cls, name):
+                raise TypeError(f"expected constants of {cls.__name__}, found {name}")
+            setattr(cls, name, constants[name.lower()])
+            cls.__annotations__[name] = ClassVar  # Without it, xDSL refuses what is no operand or property.
         if "name" in vars(cls):
             cls.set_name(cls.name)
         if "evaluate" in vars(cls):
@@ -93,14 +99,6 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
             # Not an `assembly_format`: xDSL parses the formats of all operators at once, half of the time to import
             # them.
             cls.parse, cls.print = _parse, _print
-
-    @classmethod
-    def set_constants(cls, **constants: object) -> None:
-        """Set constants of the class; None leaves the base class's."""
-        for name, value in constants.items():
-            if value is not None:
-                setattr(cls, name, value)
-                cls.__annotations__[name] = ClassVar  # Without it, xDSL refuses what is no operand or property.
 
     @classmethod
     def documentation(cls) -> str:
@@ -311,11 +309,8 @@ class SeveralResults(Operator, ABC):
         return self.evaluate_results(*operands)[0]
 
 
-class Movement(Operator, ABC):
+class Movement(Operator, ABC, exactness=Exactness.BITS, moves=True):
     """An operator that only moves elements, and so is exact in every bit of them."""
-
-    EXACTNESS: ClassVar = Exactness.BITS
-    MOVES: ClassVar = True
 
 
 class AlongAxis(Operator, ABC):

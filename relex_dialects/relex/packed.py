@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex.convolution import Convolution
-from relex.dialects.relex.declared import declared
+from relex.dialects.relex.declared import declared, for_ranks
 from relex.dialects.relex.linear import MatrixProduct
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr
@@ -26,8 +26,8 @@ BYTES = 4
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 
-@irdl_op_definition
-class PackBytesOp(AlongAxis):
+@declared
+class PackBytesOp(AlongAxis, exactness=Exactness.BITS):
     """
     Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word.
 
@@ -35,9 +35,6 @@ class PackBytesOp(AlongAxis):
     %w = relex.pack_bytes %x axis = 1 : (tensor<3x10xui8>) -> tensor<3x3xi32>
     ```
     """
-
-    name = "relex.pack_bytes"
-    EXACTNESS: ClassVar = Exactness.BITS
 
     data = tensor_operand_def()
     axis = prop_def(IntegerConstr)
@@ -69,14 +66,12 @@ def unpacked(words: Array, axis: int, dtype: Any) -> Array:
     return np.stack(parts, axis + 1).reshape(shape)
 
 
-class PackedProduct(Operator, ABC):
+class PackedProduct(Operator, ABC, exactness=Exactness.BITS):
     """An operator that multiplies the unsigned bytes of its first operand with the signed ones of its second operand,
     and adds up the products as integers of 32 bits."""
 
-    EXACTNESS: ClassVar = Exactness.BITS
 
-
-@irdl_op_definition
+@declared
 class MatmulPackedOp(PackedProduct, MatrixProduct):
     """
     The matrix product, as `relex.matmul`, of unsigned bytes with signed ones, each packed along the dimension that is
@@ -86,8 +81,6 @@ class MatmulPackedOp(PackedProduct, MatrixProduct):
     %c = relex.matmul_packed %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xi32>
     ```
     """
-
-    name = "relex.matmul_packed"
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -101,6 +94,15 @@ class MatmulPackedOp(PackedProduct, MatrixProduct):
 class PackedConvolution(PackedProduct, Convolution, ABC):
     """A convolution of unsigned bytes with signed ones, each packed along the input channels of a group."""
 
+    DOCUMENTATION: ClassVar = """
+    The convolution, as `relex.conv{rank}d`, of unsigned bytes with signed ones, each packed along the input channels.
+
+    ```mlir
+    %y = relex.conv{rank}d_packed %x, %w padding = {1s}
+        : (tensor<1x3x{8x}xi32>, tensor<16x3x{3x}xi32>) -> tensor<1x16x{8x}xi32>
+    ```
+    """
+
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         expect_element_type(operands[0], (i32,), "operands")
@@ -110,34 +112,4 @@ class PackedConvolution(PackedProduct, Convolution, ABC):
         return super().evaluate(unpacked(x, 1, np.uint8), unpacked(weight, 1, np.int8))
 
 
-@declared
-class Conv1dPackedOp(PackedConvolution, rank=1):
-    """
-    The convolution, as `relex.conv1d`, of unsigned bytes with signed ones, each packed along the input channels.
-
-    ```mlir
-    %y = relex.conv1d_packed %x, %w padding = [2, 0] : (tensor<1x3x8xi32>, tensor<16x3x3xi32>) -> tensor<1x16x8xi32>
-    ```
-    """
-
-
-@declared
-class Conv2dPackedOp(PackedConvolution, rank=2):
-    """
-    The convolution, as `relex.conv2d`, of unsigned bytes with signed ones, each packed along the input channels.
-
-    ```mlir
-    %y = relex.conv2d_packed %x, %w padding = [1] : (tensor<1x3x8x8xi32>, tensor<16x3x3x3xi32>) -> tensor<1x16x8x8xi32>
-    ```
-    """
-
-
-@declared
-class Conv3dPackedOp(PackedConvolution, rank=3):
-    """
-    The convolution, as `relex.conv3d`, of unsigned bytes with signed ones, each packed along the input channels.
-
-    ```mlir
-    %y = relex.conv3d_packed %x, %w : (tensor<1x3x8x8x8xi32>, tensor<16x3x3x3x1xi32>) -> tensor<1x16x6x6x8xi32>
-    ```
-    """
+Conv1dPackedOp, Conv2dPackedOp, Conv3dPackedOp = for_ranks(PackedConvolution, "Conv{}dPackedOp")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
-from textwrap import dedent, fill
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import UnitAttr, i64
@@ -14,19 +13,12 @@ from xdsl.irdl import opt_prop_def, prop_def, result_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, NUMBERS, TensorConstr, tensor_operand_def
-from relex.dialects.relex.declared import declared
+from relex.dialects.relex.declared import for_ranks
 from relex.dialects.relex.extremes import largest
 from relex.dialects.relex.operator import Exactness, Operand, SeveralResults
 from relex.dialects.relex.properties import IntegersConstr, as_integers
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers
 from relex.dialects.relex.windows import SlidingWindows, Windows, expect_rank
-
-_PADDING = {
-    1: "both sides, or two (left, right)",
-    2: "all sides, two (top and bottom, left and right) or four (top, left, bottom, right)",
-    3: "all sides, three (for both sides of each dimension) or six (before each dimension, then after each)",
-}
-"""The forms of `padding` for each rank, for docstrings."""
 
 
 class Pool(SlidingWindows, ABC):
@@ -41,17 +33,6 @@ class Pool(SlidingWindows, ABC):
 
     ALLOWED: ClassVar[tuple[Attribute, ...]] = NUMBERS
     """The element types that the operand may have."""
-    DOCUMENTATION: ClassVar[str] = ""
-    """The docstring of classes for each rank: `{twos}` is `[2, 2]`, `{eights}` is `8x8`."""
-
-    @classmethod
-    def documentation(cls) -> str:
-        rank = cls.RANK
-        lists = {"ones": [1] * rank, "twos": [2] * rank, "threes": [3] * rank}
-        shapes = {"fours": "x".join("4" * rank), "eights": "x".join("8" * rank)}
-        text, _, example = dedent(cls.DOCUMENTATION).strip().partition("\n\n")
-        filled = fill(" ".join(text.split()).format(sides=_PADDING[rank], rank=rank), 116, break_on_hyphens=False)
-        return f"{filled}\n\n{example.format(rank=rank, **lists, **shapes)}"
 
     def __init__(
         self,
@@ -98,18 +79,17 @@ class Pool(SlidingWindows, ABC):
         return tuple(range(-self.RANK, 0))
 
 
-class MaxPool(Pool, ABC):
+class MaxPool(Pool, ABC, exactness=Exactness.NUMBERS):
     """The maximum of each window."""
 
-    EXACTNESS: ClassVar = Exactness.NUMBERS
     DOCUMENTATION: ClassVar = """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
     the lowest value of the type. `padding` is one number for {sides}. With `ceil_mode`, windows that begin inside but
     do not fit count as well.
 
     ```mlir
-    %y = relex.max_pool{rank}d %x pool_size = {twos} strides = {twos}
-        : (tensor<1x3x{eights}xf32>) -> tensor<1x3x{fours}xf32>
+    %y = relex.max_pool{rank}d %x pool_size = {2s} strides = {2s}
+        : (tensor<1x3x{8x}xf32>) -> tensor<1x3x{4x}xf32>
     ```
     """
 
@@ -118,18 +98,17 @@ class MaxPool(Pool, ABC):
         return largest(self.windows.over(x, lowest), axes=self.window_axes)
 
 
-class MaxPoolWithIndices(SeveralResults, Pool, ABC):
+class MaxPoolWithIndices(SeveralResults, Pool, ABC, exactness=Exactness.NUMBERS):
     """The maximum of each window, and where it is."""
 
-    EXACTNESS: ClassVar = Exactness.NUMBERS
     DOCUMENTATION: ClassVar = """
     The maximum of each window, as `relex.max_pool{rank}d`, and its position in the data, counted in row-major order
     within the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has
     the position -1.
 
     ```mlir
-    %y, %places = relex.max_pool{rank}d_with_indices %x pool_size = {twos} strides = {twos}
-        : (tensor<1x3x{eights}xf32>) -> (tensor<1x3x{fours}xf32>, tensor<1x3x{fours}xi64>)
+    %y, %places = relex.max_pool{rank}d_with_indices %x pool_size = {2s} strides = {2s}
+        : (tensor<1x3x{8x}xf32>) -> (tensor<1x3x{4x}xf32>, tensor<1x3x{4x}xi64>)
     ```
     """
 
@@ -156,19 +135,18 @@ class MaxPoolWithIndices(SeveralResults, Pool, ABC):
         return best, np.where(place == beyond, -1, place)
 
 
-class AvgPool(Pool, ABC):
+class AvgPool(Pool, ABC, allowed=FLOATS):
     """The mean of each window. Padding counts, as zeros, only with `count_include_pad`; what `ceil_mode` adds to it
     never does."""
 
-    ALLOWED: ClassVar = FLOATS
     DOCUMENTATION: ClassVar = """
     The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
     nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for
     {sides}. With `ceil_mode`, windows that begin inside but do not fit count as well; what they lack never counts.
 
     ```mlir
-    %y = relex.avg_pool{rank}d %x pool_size = {threes} padding = {ones} count_include_pad
-        : (tensor<1x3x{eights}xf32>) -> tensor<1x3x{eights}xf32>
+    %y = relex.avg_pool{rank}d %x pool_size = {3s} padding = {1s} count_include_pad
+        : (tensor<1x3x{8x}xf32>) -> tensor<1x3x{8x}xf32>
     ```
     """
 
@@ -203,37 +181,8 @@ class AvgPool(Pool, ABC):
         return total / count[tuple(map(slice, total.shape[2:]))]
 
 
-@declared
-class MaxPool1dOp(MaxPool, rank=1): ...
-
-
-@declared
-class MaxPool1dWithIndicesOp(MaxPoolWithIndices, rank=1): ...
-
-
-@declared
-class MaxPool2dOp(MaxPool, rank=2): ...
-
-
-@declared
-class MaxPool2dWithIndicesOp(MaxPoolWithIndices, rank=2): ...
-
-
-@declared
-class MaxPool3dOp(MaxPool, rank=3): ...
-
-
-@declared
-class MaxPool3dWithIndicesOp(MaxPoolWithIndices, rank=3): ...
-
-
-@declared
-class AvgPool1dOp(AvgPool, rank=1): ...
-
-
-@declared
-class AvgPool2dOp(AvgPool, rank=2): ...
-
-
-@declared
-class AvgPool3dOp(AvgPool, rank=3): ...
+MaxPool1dOp, MaxPool2dOp, MaxPool3dOp = for_ranks(MaxPool, "MaxPool{}dOp")
+MaxPool1dWithIndicesOp, MaxPool2dWithIndicesOp, MaxPool3dWithIndicesOp = for_ranks(
+    MaxPoolWithIndices, "MaxPool{}dWithIndicesOp"
+)
+AvgPool1dOp, AvgPool2dOp, AvgPool3dOp = for_ranks(AvgPool, "AvgPool{}dOp")

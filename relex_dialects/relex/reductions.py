@@ -9,11 +9,12 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def
+from xdsl.irdl import opt_prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.extremes import largest, smallest
 from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integers, as_list
@@ -85,8 +86,8 @@ def reduced_shape(shape: Sequence[SizeT], axes: Sequence[int], keepdims: bool) -
     return tuple(size for d, size in enumerate(shape) if d not in axes)
 
 
-@irdl_op_definition
-class SumOp(Reduction):
+@declared
+class SumOp(Reduction, allowed=NUMBERS):
     """
     The sum, in the element type: integers wrap around (NumPy widens them to 64 bits). The order of the additions is
     unspecified. Not defined on i1; convert with `relex.astype` first.
@@ -97,15 +98,12 @@ class SumOp(Reduction):
     ```
     """
 
-    name = "relex.sum"
-    ALLOWED: ClassVar = NUMBERS
-
     def evaluate(self, x: Array) -> Array:
         return np.sum(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
 
 
-@irdl_op_definition
-class ProdOp(Reduction):
+@declared
+class ProdOp(Reduction, allowed=NUMBERS):
     """
     The product, in the element type: integers wrap around. The product of no elements is 1. Not defined on i1.
 
@@ -114,15 +112,12 @@ class ProdOp(Reduction):
     ```
     """
 
-    name = "relex.prod"
-    ALLOWED: ClassVar = NUMBERS
-
     def evaluate(self, x: Array) -> Array:
         return np.prod(x, axis=self.axes, dtype=x.dtype, keepdims=self.keeps)
 
 
-@irdl_op_definition
-class MeanOp(Reduction):
+@declared
+class MeanOp(Reduction, allowed=FLOATS):
     """
     The sum divided by the number of elements; NaN for none. Integers are rejected: NumPy's result is a float.
 
@@ -131,17 +126,14 @@ class MeanOp(Reduction):
     ```
     """
 
-    name = "relex.mean"
-    ALLOWED: ClassVar = FLOATS
-
     def evaluate(self, x: Array) -> Array:
         count = prod(x.shape[axis] for axis in self.axes)
         total = np.sum(x, axis=self.axes, dtype=np.promote_types(x.dtype, np.float32), keepdims=self.keeps)
         return (total / count).astype(x.dtype)
 
 
-@irdl_op_definition
-class MaxOp(Reduction):
+@declared
+class MaxOp(Reduction, exactness=Exactness.NUMBERS, over_none=False):
     """
     The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from.
 
@@ -150,16 +142,12 @@ class MaxOp(Reduction):
     ```
     """
 
-    name = "relex.max"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    OVER_NONE: ClassVar = False
-
     def evaluate(self, x: Array) -> Array:
         return largest(x, self.axes, keepdims=self.keeps)
 
 
-@irdl_op_definition
-class MinOp(Reduction):
+@declared
+class MinOp(Reduction, exactness=Exactness.NUMBERS, over_none=False):
     """
     The minimum; NaN if an element is NaN. Rejected if there are no elements to choose from.
 
@@ -168,19 +156,13 @@ class MinOp(Reduction):
     ```
     """
 
-    name = "relex.min"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    OVER_NONE: ClassVar = False
-
     def evaluate(self, x: Array) -> Array:
         return smallest(x, self.axes, keepdims=self.keeps)
 
 
-class ArgExtreme(OverAxes, ABC):
+class ArgExtreme(OverAxes, ABC, exactness=Exactness.BITS):
     """The index of an extreme element along one dimension, or in the whole tensor in row-major order: the first one, or
     with `select_last_index` the last one. NaN counts as the extreme."""
-
-    EXACTNESS: ClassVar = Exactness.BITS
 
     axis = opt_prop_def(IntegerConstr)
     keepdims = opt_prop_def(UnitAttr)
@@ -219,7 +201,7 @@ class ArgExtreme(OverAxes, ABC):
         return np.reshape(place, shape).astype(np.int64)
 
 
-@irdl_op_definition
+@declared
 class ArgmaxOp(ArgExtreme):
     """
     The index of the first maximum along one dimension, or in the whole tensor in row-major order. The first NaN counts
@@ -231,14 +213,12 @@ class ArgmaxOp(ArgExtreme):
     ```
     """
 
-    name = "relex.argmax"
-
     @staticmethod
     def search(x: Array) -> Array:
         return np.argmax(x, axis=-1)
 
 
-@irdl_op_definition
+@declared
 class ArgminOp(ArgExtreme):
     """
     The index of the first minimum along one dimension, or in the whole tensor in row-major order. The first NaN counts
@@ -248,8 +228,6 @@ class ArgminOp(ArgExtreme):
     %y = relex.argmin %x axis = 1 : (tensor<3x4xf32>) -> tensor<3xi64>
     ```
     """
-
-    name = "relex.argmin"
 
     @staticmethod
     def search(x: Array) -> Array:

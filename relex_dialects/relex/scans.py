@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, axis_of
 from relex.dialects.relex.properties import IntegerConstr, integer
 from relex.dialects.relex.types import SizedType, expect_element_type
@@ -52,7 +53,7 @@ class Scan(AlongAxis, ABC):
         return np.moveaxis(result[..., :: 1 if self.reverse is None else -1], -1, self.normal_axis)
 
 
-@irdl_op_definition
+@declared
 class CumsumOp(Scan):
     """
     The sum of all elements up to each one along a dimension, added one after the other; integers wrap around. Without
@@ -64,15 +65,13 @@ class CumsumOp(Scan):
     ```
     """
 
-    name = "relex.cumsum"
-
     @staticmethod
     def scan(x: Array) -> Array:
         return np.cumsum(x, axis=-1, dtype=x.dtype)
 
 
-@irdl_op_definition
-class CumprodOp(Scan):
+@declared
+class CumprodOp(Scan, start=1):
     """
     The product of all elements up to each one along a dimension, multiplied one after the other; integers wrap around.
     Without `axis` the operand has one dimension. With `exclusive`, the element itself does not count; with `reverse`,
@@ -83,19 +82,14 @@ class CumprodOp(Scan):
     ```
     """
 
-    name = "relex.cumprod"
-    START: ClassVar = 1
-
     @staticmethod
     def scan(x: Array) -> Array:
         return np.cumprod(x, axis=-1, dtype=x.dtype)
 
 
-class Sorting(AlongAxis, ABC):
+class Sorting(AlongAxis, ABC, exactness=Exactness.BITS):
     """An operator that sorts along a dimension, by default the last. Equal elements, among them zeros of either sign
     and NaN, keep their order. NaN counts as the largest number."""
-
-    EXACTNESS: ClassVar = Exactness.BITS
 
     operand = tensor_operand_def()
     axis = prop_def(IntegerConstr, default_value=integer(-1))
@@ -125,7 +119,7 @@ class Sorting(AlongAxis, ABC):
         return (x.shape[axis] - 1 - np.flip(backwards, axis)).astype(np.int64)
 
 
-@irdl_op_definition
+@declared
 class ArgsortOp(Sorting):
     """
     The positions of the elements along a dimension, by default the last, in ascending order of the elements, or in
@@ -137,8 +131,6 @@ class ArgsortOp(Sorting):
     ```
     """
 
-    name = "relex.argsort"
-
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         return SizedType(i64, super().infer(operands, properties).get_shape())
@@ -147,7 +139,7 @@ class ArgsortOp(Sorting):
         return self.order(x)
 
 
-@irdl_op_definition
+@declared
 class SortOp(Sorting):
     """
     The elements along a dimension, by default the last, in ascending or descending order. Equal elements, among them
@@ -157,8 +149,6 @@ class SortOp(Sorting):
     %y = relex.sort %x descending : (tensor<3x4xf32>) -> tensor<3x4xf32>
     ```
     """
-
-    name = "relex.sort"
 
     def evaluate(self, x: Array) -> Array:
         return np.take_along_axis(x, self.order(x), self.normal_axis)

@@ -6,11 +6,12 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError, size_str
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Movement, Operand
 from relex.dialects.relex.properties import IntegersConstr, TextsConstr, as_integers, as_list
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, quotient, shape_for
@@ -18,7 +19,7 @@ from relex.dialects.relex.types import Shape, SizedType, expect_integers, normal
 from relex.dialects.sizes import Size, Sizes, count, equal
 
 
-@irdl_op_definition
+@declared
 class PermuteDimsOp(Movement):
     """
     The dimensions in another order: dimension `i` of the result is dimension `axes[i]` of the operand. By default the
@@ -29,8 +30,6 @@ class PermuteDimsOp(Movement):
     %z = relex.permute_dims %x : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
     ```
     """
-
-    name = "relex.permute_dims"
 
     operand = tensor_operand_def()
     axes = opt_prop_def(IntegersConstr)
@@ -78,7 +77,7 @@ class ToShape(Movement, ABC):
         super().__init__(operand, *like, properties={"shape": shape, "sizes": sizes})
 
 
-@irdl_op_definition
+@declared
 class ReshapeOp(ToShape):
     """
     The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
@@ -91,8 +90,6 @@ class ReshapeOp(ToShape):
         : (tensor<?x?x64xf32>) -> tensor<?x?x4x16xf32>
     ```
     """
-
-    name = "relex.reshape"
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -123,7 +120,7 @@ def _wrong_count(old: Sequence[Size], new: Sequence[Size]) -> InferenceError:
     return InferenceError(f"expected a shape with as many elements as {shape_str(old)} has, found {shape_str(new)}")
 
 
-@irdl_op_definition
+@declared
 class ExpandDimsOp(Movement):
     """
     The tensor with new dimensions of size 1, which become the dimensions `axis` of the result.
@@ -132,8 +129,6 @@ class ExpandDimsOp(Movement):
     %y = relex.expand_dims %x axis = [0, -1] : (tensor<3x4xf32>) -> tensor<1x3x4x1xf32>
     ```
     """
-
-    name = "relex.expand_dims"
 
     operand = tensor_operand_def()
     axis = prop_def(IntegersConstr)
@@ -154,7 +149,7 @@ class ExpandDimsOp(Movement):
         return np.expand_dims(x, as_integers(self.axis))
 
 
-@irdl_op_definition
+@declared
 class SqueezeOp(Movement):
     """
     The tensor without the dimensions `axis`, whose size is 1; by default without all dimensions of size 1.
@@ -164,8 +159,6 @@ class SqueezeOp(Movement):
     %z = relex.squeeze %x : (tensor<1x3x1xf32>) -> tensor<3xf32>
     ```
     """
-
-    name = "relex.squeeze"
 
     operand = tensor_operand_def()
     axis = opt_prop_def(IntegersConstr)
@@ -191,7 +184,7 @@ class SqueezeOp(Movement):
         return np.squeeze(x, None if self.axis is None else as_integers(self.axis))
 
 
-@irdl_op_definition
+@declared
 class BroadcastToOp(ToShape):
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
@@ -204,8 +197,6 @@ class BroadcastToOp(ToShape):
         : (tensor<f32>, tensor<?x4xf32>) -> tensor<?x3xf32>
     ```
     """
-
-    name = "relex.broadcast_to"
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

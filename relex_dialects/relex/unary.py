@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.dtypes import NUMBERS, ElementConstr, record_of
 from relex.dialects.errors import InferenceError
@@ -37,11 +36,8 @@ class SqrtOp(FloatFunction, exactness=Exactness.NUMBERS):
 
 
 @declared
-class RsqrtOp(FloatFunction, exactness=Exactness.NUMBERS):
+class RsqrtOp(FloatFunction, exactness=Exactness.NUMBERS, formula=lambda f, x: 1 / f.sqrt(x)):
     """The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign."""
-
-    def formula(self, f: Functions, x: Element) -> Element:
-        return 1 / f.sqrt(x)
 
 
 @declared
@@ -99,13 +95,11 @@ class SigmoidOp(FloatFunction):
 
 
 @declared
-class SiluOp(FloatFunction):
+class SiluOp(FloatFunction, script_namespace="nn"):
     """
     `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity. Far below zero it is `x * exp(x)`, with
     the exponential as the square of one that is not too small for a float.
     """
-
-    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     def formula(self, f: Functions, x: Element) -> Element:
         is_tail = x < -80
@@ -115,13 +109,11 @@ class SiluOp(FloatFunction):
 
 
 @declared
-class GeluOp(FloatFunction):
+class GeluOp(FloatFunction, script_namespace="nn"):
     """
     `x` times the cumulative normal distribution at `x`, the exact form `x / 2 * (1 + erf(x / sqrt(2)))`, with all its
     digits where the distribution is small; NaN for minus infinity.
     """
-
-    SCRIPT_NAMESPACE: ClassVar = "nn"
 
     def formula(self, f: Functions, x: Element) -> Element:
         return weighted(f, x, tensor_type(self.operand.type).element_type)
@@ -136,8 +128,8 @@ class _ToType(UnaryFunction, ABC):
         super().__init__(operand, properties={"dtype": dtype})
 
 
-@irdl_op_definition
-class AstypeOp(_ToType):
+@declared
+class AstypeOp(_ToType, exactness=Exactness.NUMBERS, converts=True):
     """
     The elements converted to another type. Integers wrap around. Floats are rounded towards zero to integers and
     saturate at the ends of the range; NaN becomes 0 (NumPy specifies neither). To i1 everything but zero is true.
@@ -146,10 +138,6 @@ class AstypeOp(_ToType):
     %y = relex.astype %x dtype = i32 : (tensor<3x4xf32>) -> tensor<3x4xi32>
     ```
     """
-
-    name = "relex.astype"
-    EXACTNESS: ClassVar = Exactness.NUMBERS
-    CONVERTS: ClassVar = True
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -160,8 +148,8 @@ class AstypeOp(_ToType):
         return f.cast(x, self.dtype)
 
 
-@irdl_op_definition
-class BitcastOp(_ToType):
+@declared
+class BitcastOp(_ToType, exactness=Exactness.BITS, allowed=NUMBERS, moves=True):
     """
     The numbers of another type of the same width that have the same bits; not defined on i1.
 
@@ -169,11 +157,6 @@ class BitcastOp(_ToType):
     %y = relex.bitcast %x dtype = i32 : (tensor<3x4xf32>) -> tensor<3x4xi32>
     ```
     """
-
-    name = "relex.bitcast"
-    EXACTNESS: ClassVar = Exactness.BITS
-    ALLOWED: ClassVar = NUMBERS
-    MOVES: ClassVar = True
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -187,8 +170,8 @@ class BitcastOp(_ToType):
         return f.bitcast(x, self.dtype)
 
 
-@irdl_op_definition
-class ClipOp(UnaryFunction):
+@declared
+class ClipOp(UnaryFunction, idempotent=True, exactness=Exactness.NUMBERS):
     """
     The elements clamped between two bounds of the same type, either of which may be missing. NaN stays NaN.
 
@@ -197,10 +180,6 @@ class ClipOp(UnaryFunction):
     %z = relex.clip %x min = 0.0 : f32 : (tensor<3x4xf32>) -> tensor<3x4xf32>
     ```
     """
-
-    name = "relex.clip"
-    IDEMPOTENT: ClassVar = True
-    EXACTNESS: ClassVar = Exactness.NUMBERS
 
     min = opt_prop_def(ScalarConstr)
     max = opt_prop_def(ScalarConstr)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import dedent, fill
 from typing import Any, ClassVar, cast
 
 from xdsl.ir import Attribute
@@ -105,22 +107,55 @@ class Windows:
         return windows[(..., *shown, *(slice(None, None, step) for step in self.dilation))]
 
 
-class SlidingWindows(Operator, ABC):
+class SlidingWindows(Operator, ABC, script_namespace="nn"):
     """An operator over windows of the last `RANK` dimensions of data, which slide by `strides`, with gaps of
     `dilation`, over data surrounded by `padding`. By default strides and dilation are 1, the padding is 0."""
 
-    SCRIPT_NAMESPACE: ClassVar = "nn"
     RANK: ClassVar[int] = 0
     """The number of dimensions that windows slide over."""
+    DOCUMENTATION: ClassVar[str] = ""
+    """The docstring of the class for each rank: `{2s}` is the list `[2, 2]`, `{8x}` the shape `8x8`, `{space}` the
+    dimensions `H, W` of the data, `{window}` and `{result}` the dimensions of a window and of the result, and `{sides}`
+    the forms of `padding`."""
 
-    def __init_subclass__(cls, *, rank: int | None = None, **options: Any) -> None:
-        cls.set_constants(RANK=rank)
+    def __init_subclass__(cls, **constants: Any) -> None:
+        super().__init_subclass__(**constants)
         # The defaults have as many numbers as there are dimensions.
         if "RANK" in vars(cls):
             for name, default in (("strides", 1), ("padding", 0), ("output_padding", 0), ("dilation", 1)):
                 if hasattr(cls, name):
                     setattr(cls, name, prop_def(IntegersConstr, default_value=integers([default] * cls.RANK)))
-        super().__init_subclass__(**options)
+
+    @classmethod
+    def documentation(cls) -> str:
+        if not cls.DOCUMENTATION:
+            return super().documentation()
+        rank = cls.RANK
+        names = _DIMENSIONS[-rank:]
+        parts = {
+            "rank": rank,
+            "sides": _SIDES[rank],
+            "space": ", ".join(names),
+            "window": ", ".join(names.lower()),
+            "result": ", ".join(f"{name}'" for name in names),
+            **{f"{n}s": [n] * rank for n in range(1, 4)},
+            **{f"{n}x": "x".join([str(n)] * rank) for n in range(1, 17)},
+        }
+        text, _, example = dedent(cls.DOCUMENTATION).strip().format(**parts).partition("\n\n")
+        # Code stays on one line.
+        words = re.sub("`.*?`", lambda code: code[0].replace(" ", "\0"), " ".join(text.split()))
+        filled = fill(words, 116, break_on_hyphens=False).replace("\0", " ")
+        return f"{filled}\n\n{example}"
+
+
+_DIMENSIONS = "DHW"
+
+_SIDES = {
+    1: "both sides, or two (left, right)",
+    2: "all sides, two (top and bottom, left and right) or four (top, left, bottom, right)",
+    3: "all sides, three (for both sides of each dimension) or six (before each dimension, then after each)",
+}
+"""The forms of `padding` for each rank, for docstrings."""
 
 
 def expect_rank(t: SizedType, rank: int, what: str) -> Sizes:

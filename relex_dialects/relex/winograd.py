@@ -10,11 +10,12 @@ from typing import cast
 
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer, integers
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers, shape_str
@@ -66,7 +67,7 @@ class Transforms:
         return found.reshape(-1, *found.shape[2:]).astype(weight.dtype)
 
 
-@irdl_op_definition
+@declared
 class WinogradInputTransformOp(Operator):
     """
     The data `[N, C / c, H, W, c]` of a convolution with windows of 3 by 3, whose channels are in blocks of `c`, as
@@ -81,8 +82,6 @@ class WinogradInputTransformOp(Operator):
         : (tensor<1x2x14x14x16xf32>) -> tensor<36x16x32xf32>
     ```
     """
-
-    name = "relex.winograd_input_transform"
 
     data = tensor_operand_def()
     tile = prop_def(IntegerConstr, default_value=integer(4))
@@ -120,7 +119,7 @@ class WinogradInputTransformOp(Operator):
         return found.reshape(extent * extent, x.shape[0] * down * across, parts.shape[1] * parts.shape[2])
 
 
-@irdl_op_definition
+@declared
 class WinogradOutputTransformOp(Operator):
     """
     The results of a convolution with windows of 3 by 3, from the products of its data and weight as Winograd's minimal
@@ -132,8 +131,6 @@ class WinogradOutputTransformOp(Operator):
         : (tensor<36x16x64xf32>) -> tensor<1x2x14x14x32xf32>
     ```
     """
-
-    name = "relex.winograd_output_transform"
 
     data = tensor_operand_def()
     tile = prop_def(IntegerConstr, default_value=integer(4))

@@ -47,7 +47,9 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import BUFFER_TYPES, BufferElementConstr
 from relex.dialects.errors import WrongOp, name_of, types_str
 from relex.dialects.symbols import VerifiesCallee, resolve, verify_unique
-from relex.dialects.tir.accesses import accesses
+from relex.dialects.tir.accesses import accesses, innermost_block
+from relex.dialects.tir.blocks import BlockOp
+from relex.dialects.tir.loops import ForOp, verify_name
 from relex.dialects.tir.op_pattern import verify_op_pattern
 from relex.dialects.walks import walk
 
@@ -162,9 +164,7 @@ class PrimFuncOp(IRDLOperation):
         return STRICT_ATTR in self.attributes
 
     def verify_(self) -> None:
-        from relex.dialects.tir.blocks import BlockOp
-        from relex.dialects.tir.loops import ForOp, verify_name
-        from relex.dialects.tir.verification import innermost_block, verify_bounds
+        from relex.dialects.tir.verification import verify_bounds
 
         verify_name(self.sym_name, "a name")
         types = self.function_type.inputs.data

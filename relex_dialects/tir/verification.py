@@ -11,8 +11,9 @@ from xdsl.traits import ConstantLike, IsolatedFromAbove, MemoryEffectKind, get_e
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import WrongOp, name_of
-from relex.dialects.index.bounds import Range, range_of, variable_range
-from relex.dialects.tir.accesses import Access, accesses, variables_in
+from relex.dialects.index.bounds import range_of, variable_range
+from relex.dialects.index.ranges import Range
+from relex.dialects.tir.accesses import Access, accesses, innermost_block, variables_in
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.loops import ForOp
 from relex.dialects.walks import ancestors, reachable
@@ -51,11 +52,6 @@ def verify_bounds(access: Access) -> None:
         if outside and certain:
             place = f"index {dimension} of {name_of(access.buffer)}"
             raise WrongOp(access.op, f"expected {place} in {Range(0, size - 1)}, found {taken}")
-
-
-def innermost_block(op: Operation) -> BlockOp | None:
-    """Return the innermost block around an op, if there is one."""
-    return next((scope for scope in ancestors(op) if isinstance(scope, BlockOp)), None)
 
 
 def _verify_binding(block: BlockOp, v: IterVar) -> None:

@@ -20,14 +20,12 @@ from typing import Any
 
 import numpy as np
 from accuracy_draws import Results, draws, evaluate, results
-from exact_functions import COMPOSITIONS, OPERATORS, Exact
+from exact_functions import COMPOSITIONS, OPERATORS, Exact, operators
 from programs import operator_module
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, f32, f64
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import FLOATS, is_emulated, record_of
-from relex.dialects.relex import Operator, Relex
-from relex.dialects.relex.elementwise import Elementwise, Predicate
 from relex.dialects.sizes import named
 from relex.dialects.target import Target
 from relex.frontend import op
@@ -111,12 +109,6 @@ class Function:
             return results(element, evaluate(self.exact.function, self.exact.special, operands))
         with np.errstate(all="ignore"):
             return results(element, self.exact.special(*operands).astype(np.float64).tolist())
-
-
-def operators() -> Mapping[str, type[Operator]]:
-    """The elementwise operators that compute floats."""
-    kinds = [kind for kind in Relex.operations if issubclass(kind, Elementwise) and not issubclass(kind, Predicate)]
-    return {kind.name.partition(".")[2]: kind for kind in kinds if not kind.MOVES and set(FLOATS) & set(kind.ALLOWED)}
 
 
 def compositions() -> Mapping[str, Callable[..., Any]]:

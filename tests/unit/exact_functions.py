@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 from many_digits import Number, mp
 
-from relex.dialects.relex import extremes
-from relex.dialects.relex.numpy_functions import erf
+from relex.dialects.dtypes import FLOATS
+from relex.dialects.relex import Elementwise, Formula, Operator, Relex, extremes
+from relex.dialects.relex.elementwise import Predicate
+from relex.dialects.relex.numpy_functions import NumPyFunctions, erf
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -111,17 +114,11 @@ def _numpy_gelu(x: Array) -> Array:
 
 _ANGLES = "f64 is left to the C library, which loses digits of huge angles next to a multiple of a right one"
 
-OPERATORS: dict[str, Exact] = {
-    "abs": Exact(abs, np.abs),
-    "acos": Exact(mp.acos, np.arccos),
+_ROWS: dict[str, Exact] = {
     "acosh": Exact(lambda x: mp.acosh(x) if x >= 1 else mp.nan, np.arccosh),
     "add": Exact(lambda x, y: x + y, np.add, operands=2),
-    "asin": Exact(mp.asin, np.arcsin),
-    "asinh": Exact(mp.asinh, np.arcsinh),
     "astype": Exact(lambda x: x, np.positive),
-    "atan": Exact(mp.atan, np.arctan),
     "atanh": Exact(lambda x: mp.atanh(x) if abs(x) <= 1 else mp.nan, np.arctanh),
-    "ceil": Exact(mp.ceil, np.ceil),
     "clip": Exact(lambda x: min(max(x, mpf(-1)), mpf(1.5)), lambda x: np.clip(x, -1, 1.5)),
     "cos": Exact(mp.cos, np.cos, bounds={"f64": 16.0}, note=_ANGLES),
     "cosh": Exact(_limited(mp.cosh), np.cosh),
@@ -131,12 +128,8 @@ OPERATORS: dict[str, Exact] = {
     "exp": Exact(_limited(mp.exp), np.exp),
     "exp2": Exact(_limited(lambda x: mpf(2) ** x), np.exp2),
     "expm1": Exact(_limited(mp.expm1), np.expm1),
-    "floor": Exact(mp.floor, np.floor),
     "floor_mod": Exact(None, np.remainder, operands=2),
     "gelu": Exact(_gelu, _numpy_gelu),
-    "log": Exact(mp.log, np.log),
-    "log10": Exact(mp.log10, np.log10),
-    "log1p": Exact(mp.log1p, np.log1p),
     "log2": Exact(lambda x: mp.log(x, 2), np.log2),
     "maximum": Exact(max, extremes.maximum, operands=2),
     "minimum": Exact(min, extremes.minimum, operands=2),
@@ -152,12 +145,62 @@ OPERATORS: dict[str, Exact] = {
     "silu": Exact(_silu, _numpy_silu),
     "sin": Exact(mp.sin, np.sin, bounds={"f64": 16.0}, note=_ANGLES),
     "sinh": Exact(_limited(mp.sinh), np.sinh),
-    "sqrt": Exact(mp.sqrt, np.sqrt),
     "subtract": Exact(lambda x, y: x - y, np.subtract, operands=2),
     "tan": Exact(mp.tan, np.tan, bounds={"f64": 16.0}, note=_ANGLES),
-    "tanh": Exact(mp.tanh, np.tanh),
     "trunc": Exact(lambda x: mp.sign(x) * mp.floor(abs(x)), np.trunc),
 }
+"""What to compare operators on floats with, by the last part of their names; others are compared with their formulas,
+computed with 100 digits."""
+
+
+class MpFunctions:
+    """The functions of formulas, with 100 digits."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _OWN.get(name) or getattr(mp, name)
+
+
+def _select(condition: bool, x: Any, y: Any) -> Any:
+    return x if condition else y
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "equal": operator.eq,
+    "maximum": max,
+    "minimum": min,
+    "not_equal": operator.ne,
+    "select": _select,
+}
+"""The functions that `mpmath` calls otherwise."""
+
+
+def by_formula(kind: type[Formula]) -> Exact:
+    """The function that an operator's own formula is, computed with 100 digits."""
+    of_class: Any = kind
+
+    def exact(*x: Number) -> Number:
+        return kind.formula(of_class, MpFunctions(), *x)
+
+    def in_numpy(*x: Array) -> Array:
+        return kind.formula(of_class, NumPyFunctions(), *x)
+
+    return Exact(exact, in_numpy, operands=len(kind.operand_names()))
+
+
+def operators() -> Mapping[str, type[Operator]]:
+    """The elementwise operators that compute floats."""
+    kinds = [kind for kind in Relex.operations if issubclass(kind, Elementwise) and not issubclass(kind, Predicate)]
+    return {kind.name.partition(".")[2]: kind for kind in kinds if not kind.MOVES and set(FLOATS) & set(kind.ALLOWED)}
+
+
+def _exact(name: str, kind: type[Operator]) -> Exact:
+    if name not in _ROWS and issubclass(kind, Formula):
+        return by_formula(kind)
+    return _ROWS[name]
+
+
+OPERATORS: dict[str, Exact] = {name: _exact(name, kind) for name, kind in operators().items()}
 """The operators on floats, by the last part of their names."""
 
 _SELU = (1.6732632423543772, 1.0507009873554805)

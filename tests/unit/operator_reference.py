@@ -6,6 +6,7 @@ Run it after a change of an operator: `.venv/bin/python tests/unit/operator_refe
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -140,7 +141,15 @@ def _bounds(exact: Exact) -> str:
 def _place(kind: type[Operator]) -> tuple[int, str, int]:
     """Operators are in the order of their definitions, files in this order, and others after them."""
     file = kind.__module__.rpartition(".")[2]
-    return (FILES.index(file) if file in FILES else len(FILES)), file, inspect.getsourcelines(kind)[1]
+    return (FILES.index(file) if file in FILES else len(FILES)), file, _line(kind)
+
+
+def _line(kind: type) -> int:
+    """The line of a class; of one that `for_ranks` defines, the line of its base class."""
+    try:
+        return inspect.getsourcelines(kind)[1]
+    except OSError:
+        return _line(kind.__bases__[0])
 
 
 def _title(module: str) -> str:
@@ -311,7 +320,17 @@ def _meaning(kind: type[Operator]) -> str:
         return _code(kind.evaluate_results)
     if not issubclass(kind, Formula):
         return _code(kind.evaluate)
-    return _function(kind) if kind.formula is Formula.formula else _code(kind.formula)
+    if kind.formula is Formula.formula:
+        return _function(kind)
+    return _code(kind.formula) if kind.formula.__name__ == "formula" else _stated(kind)
+
+
+def _stated(kind: type[Operator]) -> str:
+    """The formula that the head of a class states."""
+    (head,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(head, ast.ClassDef)
+    (formula,) = (ast.unparse(keyword.value) for keyword in head.keywords if keyword.arg == "formula")
+    return f"\n\n```python\n{formula}\n```"
 
 
 def _function(kind: type[Operator]) -> str:

@@ -17,7 +17,7 @@ from relex.dialects.index.atoms import Atom, Extreme
 from relex.dialects.index.elimination import Contradiction
 from relex.dialects.index.expr import Index, IndexExpr, atom_of, larger, never_negative, smaller, span_of
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.index.span import Span
+from relex.dialects.index.ranges import Range
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
 from relex.passes.analysis.dependence import equal_atoms
@@ -109,7 +109,7 @@ def test_spans_of_one_variable_are_exact() -> None:
     for dividend, divisor, factor in product((k, k - 3, k * 3 + 1, larger(k, 2), smaller(k, 1)), (2, 3), (-1, 2)):
         form = dividend // divisor * factor
         values = [value(form, point) for point in POINTS]
-        assert span_of(form) == Span(min(values), max(values)), form
+        assert span_of(form) == Range(min(values), max(values)), form
 
 
 @given(forms())

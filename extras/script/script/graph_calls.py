@@ -1,16 +1,17 @@
-"""Calls in graph functions that are not plain operators: `R.call_tir`, `R.const`, ..."""
+"""Calls in graph functions that are not plain operators, read and printed: `R.call_tir`, `R.const`, ..."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.errors import InferenceError
+from relex.dialects.dtypes import FLOATS, array_from_dense, has_dtype, numpy_dtype
+from relex.dialects.errors import InferenceError, fail
 from relex.dialects.relex import (
     AddOp,
     AllocTensorOp,
@@ -20,19 +21,25 @@ from relex.dialects.relex import (
     CallTirOp,
     ConstantOp,
     DenseOp,
+    TakeOp,
 )
 from relex.dialects.table import Table
 from relex.frontend.arrays import array_of
 from relex.frontend.script.declarations import declare, read_tensors
-from relex.frontend.script.dtypes import element_type_of
+from relex.frontend.script.dtypes import NAMES, element_type_of
 from relex.frontend.script.scope import arguments
 from relex.frontend.script.source import ScriptError
+from relex.frontend.script.writing import CANNOT, dtype_name, python_number, python_value, tuple_of
 
 if TYPE_CHECKING:
     from relex.frontend.script.graph_expressions import GraphExpressions
+    from relex.frontend.script.print_graphs import GraphPrinter
 
 CALLS = Table[str, Callable[["GraphExpressions", ast.Call], "Value"]]("calls in graph functions")
 """The reader of each call by the function's name; other packages may add theirs."""
+
+PRINTED = Table[type[Operation], Callable[["GraphPrinter", Any], str]]("ops that are printed as calls")
+"""The printer of each op that `CALLS` reads; other packages may add theirs."""
 
 Value = SSAValue | tuple["Value", ...]
 """A tensor, or a tuple of values."""
@@ -84,9 +91,28 @@ def _call_tir(graph: GraphExpressions, node: ast.Call) -> Value:
     return results_of(graph.scope.emit(node, CallTirOp(name, inputs, *_outputs(graph, node, bound))))
 
 
+@PRINTED.rule(CallTirOp)
+def _print_call_tir(printer: GraphPrinter, op: CallTirOp) -> str:
+    return f"R.call_tir(cls.{op.callee.root_reference.data}, {_print_operands(printer, op)})"
+
+
 @CALLS.rule("R.call_dps_packed")
 def _call_dps_packed(graph: GraphExpressions, node: ast.Call) -> Value:
     return _call_library(graph, node, _call_arguments(node, "R.call_dps_packed"))
+
+
+@PRINTED.rule(CallDpsPackedOp)
+def _print_call_dps_packed(printer: GraphPrinter, op: CallDpsPackedOp) -> str:
+    if op.side_effects is not None:
+        fail(op, CANNOT)
+    return f"R.call_dps_packed({python_value(op.callee.data)}, {_print_operands(printer, op)})"
+
+
+def _print_operands(printer: GraphPrinter, op: CallTirOp | CallDpsPackedOp) -> str:
+    sizes = iter(op.sizes)
+    types = [printer.tensor(printer.sizes_of(t, sizes), t) for t in op.outputs.types if isa(t, TensorType)]
+    declared = types[0] if len(types) == 1 else f"[{', '.join(types)}]"
+    return f"{tuple_of([printer.text(value) for value in op.arguments])}, out_ty={declared}"
 
 
 def _is_extern(node: ast.expr, graph: GraphExpressions) -> TypeGuard[ast.Call]:
@@ -131,6 +157,13 @@ def _alloc_tensor(graph: GraphExpressions, node: ast.Call) -> Value:
     return graph.scope.emit(node, AllocTensorOp(tensor.tensor, sizes)).result
 
 
+@PRINTED.rule(AllocTensorOp)
+def _print_alloc_tensor(printer: GraphPrinter, op: AllocTensorOp) -> str:
+    shape = ", ".join(printer.sizes_of(op.result.type, iter(op.sizes)))
+    dtype = dtype_name(op, op.result.type.element_type)
+    return f'R.builtin.alloc_tensor(R.shape([{shape}]), R.dtype("{dtype}"), 0, R.str("global"))'
+
+
 FOUND = ", found {}"
 """The end of the format of an assertion that names an index."""
 
@@ -148,11 +181,37 @@ def _assert(graph: GraphExpressions, node: ast.Call) -> Value:
     return results_of(graph.scope.emit(node, AssertOp(condition, message, *index)))
 
 
+@PRINTED.rule(AssertOp)
+def _print_assert(printer: GraphPrinter, op: AssertOp) -> str:
+    message, operands = op.message.data, [op.condition]
+    if op.index is not None:
+        message, operands = message.replace("{", "{{").replace("}", "}}") + FOUND, [*operands, op.index]
+    return f"R.assert_op({', '.join(map(printer.text, operands))}, format=R.str({python_value(message)}))"
+
+
 @CALLS.rule("R.const")
 def _const(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = arguments(node, "R.const", ("value",), ("dtype",))
     dtype = graph.scope.unit.constants.string(bound["dtype"], "a dtype") if "dtype" in bound else None
     return make_constant(graph, bound["value"], dtype)
+
+
+@PRINTED.rule(ConstantOp)
+def _print_const(printer: GraphPrinter, op: ConstantOp) -> str:
+    element_type = op.value.get_element_type()
+    # An empty list loses the sizes of the inner dimensions.
+    if not has_dtype(element_type) or 0 in op.value.get_shape()[:-1]:
+        fail(op, f"{CANNOT}: found a constant of type {op.result.type}")
+    array = array_from_dense(op.value)
+    array = array.astype("float64") if element_type in FLOATS else array
+    return f'R.const({_elements(array.tolist(), element_type)}, "{NAMES[element_type]}")'
+
+
+def _elements(value: object, element_type: Attribute) -> str:
+    """Print nested lists of numbers."""
+    if isinstance(value, list):
+        return f"[{', '.join(_elements(part, element_type) for part in cast('list[object]', value))}]"
+    return python_number(value, element_type) if isinstance(value, int | float) else repr(value)
 
 
 @CALLS.rule("R.linear")
@@ -167,12 +226,27 @@ def _linear(graph: GraphExpressions, node: ast.Call) -> Value:
         raise ScriptError(node, f"'R.linear' {e}") from e
 
 
+@PRINTED.rule(DenseOp)
+def _print_dense(printer: GraphPrinter, op: DenseOp) -> str:
+    return f"R.linear({', '.join(map(printer.text, op.operands))})"
+
+
 @CALLS.rule("R.nn.batch_norm")
 def _batch_norm(graph: GraphExpressions, node: ast.Call) -> Value:
     """Read `R.nn.batch_norm`. In TVM it also returns the statistics; in inference they are unchanged."""
     op = graph.apply(node, "R.nn.batch_norm", BatchNormOp)
     mean, variance = op.operands[-2:]
     return op.results[0], mean, variance
+
+
+@PRINTED.rule(BatchNormOp)
+def _print_batch_norm(printer: GraphPrinter, op: BatchNormOp) -> str:
+    return f"{printer.operator(op, 'training=False')}[0]"
+
+
+@PRINTED.rule(TakeOp)
+def _print_take(printer: GraphPrinter, op: TakeOp) -> str:
+    return printer.operator(op, 'mode="clip"')  # TVM's default differs.
 
 
 @CALLS.rule("R.tuple")

@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.dtypes import FLOATS, array_from_dense, has_dtype
 from relex.dialects.errors import fail
 from relex.dialects.functions import argument_names
 from relex.dialects.relex import (
     PRIMITIVE_ATTR,
-    AllocTensorOp,
     AssertOp,
-    BatchNormOp,
     CallDpsPackedOp,
     CallOp,
     CallTirOp,
     ConstantOp,
     DataflowOp,
-    DenseOp,
     Operator,
     OutputOp,
-    TakeOp,
+    properties,
 )
+from relex.dialects.relex.properties import Scalar
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.symbols import is_private, lookup
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
-from relex.frontend.script.graph_calls import FOUND
+from relex.frontend.script.graph_calls import PRINTED
 from relex.frontend.script.inlining import inlined_ops
 from relex.frontend.script.operators import script_name
 from relex.frontend.script.print_expressions import ExpressionPrinter
@@ -107,16 +97,17 @@ class GraphPrinter(ExpressionPrinter):
             fail(self._function, f"{CANNOT}: expected arguments that are tensors, found {t}")
         name = self.writer.texts[value] = self.writer.argument(given)
         sizes = [s if s.isdecimal() else f'"{s}"' for s in self.argument_sizes(self._function, position, t)]
-        return f"{name}: {self._tensor(sizes, t)}"
+        return f"{name}: {self.tensor(sizes, t)}"
 
-    def _tensor(self, sizes: Sequence[str], t: TensorType) -> str:
+    def tensor(self, sizes: Sequence[str], t: TensorType) -> str:
+        """Return the type of a tensor of some sizes."""
         return f'R.Tensor({tuple_of(sizes)}, dtype="{dtype_name(self._function, t.element_type)}")'
 
     def _type(self, t: Attribute, op: Operation) -> str:
         if not isa(t, TensorType):
             fail(op, f"{CANNOT}: expected a tensor, found {t}")
         if t.has_static_shape():
-            return self._tensor([str(size) for size in t.get_shape()], t)
+            return self.tensor([str(size) for size in t.get_shape()], t)
         return f'R.Tensor(dtype="{dtype_name(op, t.element_type)}", ndim={len(t.get_shape())})'
 
     # Statements.
@@ -198,47 +189,27 @@ class GraphPrinter(ExpressionPrinter):
     # Expressions.
 
     def _call_text(self, op: Operation) -> str:
+        if (show := PRINTED.find(op)) is not None:
+            return show(self, op)
         match op:
-            case CallTirOp(callee=callee):
-                return f"R.call_tir(cls.{callee.root_reference.data}, {self._arguments(op)}, {self._out_types(op)})"
-            case CallDpsPackedOp(callee=callee) if op.side_effects is None:
-                return f"R.call_dps_packed({python_value(callee.data)}, {self._arguments(op)}, {self._out_types(op)})"
             case CallOp(callee=callee) | func.CallOp(callee=callee):
                 return f"cls.{callee.root_reference.data}({', '.join(map(self.text, op.operands))})"
             case tensor.CollapseShapeOp(src=source) | tensor.ExpandShapeOp(src=source):
                 sizes = tensor_type(op.results[0].type).get_shape()
                 shape = ["-1" if size == DYNAMIC_INDEX else str(size) for size in sizes]
                 return f"R.reshape({self.text(source)}, R.shape([{', '.join(shape)}]))"
-            case AllocTensorOp(result=result):
-                shape = ", ".join(self.sizes_of(result.type, iter(op.sizes)))
-                dtype = dtype_name(op, result.type.element_type)
-                return f'R.builtin.alloc_tensor(R.shape([{shape}]), R.dtype("{dtype}"), 0, R.str("global"))'
-            case AssertOp(condition=condition, index=None):
-                return f"R.assert_op({self.text(condition)}, format=R.str({python_value(op.message.data)}))"
-            case AssertOp(condition=condition, index=SSAValue() as index):
-                message = op.message.data.replace("{", "{{").replace("}", "}}") + FOUND
-                return f"R.assert_op({self.text(condition)}, {self.text(index)}, format=R.str({python_value(message)}))"
             case Operator():
-                return self._operator(op)
+                return self.operator(op)
             case _ if _is_scalar(op):
                 return self.text(op.results[0])
             case _:
                 fail(op, CANNOT)
 
-    def _arguments(self, op: CallTirOp | CallDpsPackedOp) -> str:
-        return tuple_of([self.text(value) for value in op.arguments])
-
-    def _out_types(self, op: CallTirOp | CallDpsPackedOp) -> str:
-        sizes = iter(op.sizes)
-        types = [self._tensor(self.sizes_of(t, sizes), t) for t in op.outputs.types if isa(t, TensorType)]
-        return f"out_ty={types[0]}" if len(types) == 1 else f"out_ty=[{', '.join(types)}]"
-
-    def _operator(self, op: Operator) -> str:
+    def operator(self, op: Operator, *more: str) -> str:
+        """Return the call of an operator, with more options."""
         if any(name in op.properties for name in OPEN.values()):
             fail(op, f"{CANNOT}: found sizes that are known at run time")
         operands = [self.text(value) for value in op.operands]
-        if isinstance(op, DenseOp):
-            return f"R.linear({', '.join(operands)})"
         parts = [tuple_of(operands)] if op.is_variadic() else operands
         defaults = op.with_defaults({})
         for name in op.options():
@@ -246,46 +217,22 @@ class GraphPrinter(ExpressionPrinter):
             # Some axes have no default in TVM.
             if attribute is not None and (attribute != defaults.get(name) or name == "axis"):
                 parts.append(f"{name}={self._option(op, attribute)}")
-        # TVM's defaults differ.
-        if isinstance(op, TakeOp):
-            parts.append('mode="clip"')
-        if isinstance(op, BatchNormOp):
-            parts.append("training=False")
-        return f"{script_name(type(op))}({', '.join(parts)}){'[0]' if isinstance(op, BatchNormOp) else ''}"
+        return f"{script_name(type(op))}({', '.join([*parts, *more])})"
 
     @staticmethod
     def _option(op: Operator, attribute: Attribute) -> str:
-        match attribute:
-            case UnitAttr():
-                return "True"
-            case StringAttr():
-                return python_value(attribute.data)
-            case IntegerAttr() | FloatAttr():
-                return python_number(attribute.value.data, attribute.type)
-            case _ if isa(attribute, DenseArrayBase[IntegerType]):
-                return f"[{', '.join(map(str, attribute.iter_values()))}]"
-            case _ if attribute in NAMES:
-                return f'"{NAMES[attribute]}"'
-            case _:
-                fail(op, f"{CANNOT}: found {attribute}")
+        if isa(attribute, Scalar):
+            return python_number(attribute.value.data, attribute.type)
+        value = NAMES.get(attribute, properties.python_value(attribute))
+        if isinstance(value, Attribute):
+            fail(op, f"{CANNOT}: found {attribute}")
+        return python_value([*value] if isinstance(value, tuple) else value)
 
     def _constant_text(self, op: ConstantOp) -> str:
-        if self._constants is not None and len(op.value) > INLINE_ELEMENTS:
-            self._constants.append(op)
-            return f'metadata["ir.GenericConst"][{len(self._constants) - 1}]'
-        element_type = op.value.get_element_type()
-        # An empty list loses the sizes of the inner dimensions.
-        if not has_dtype(element_type) or 0 in op.value.get_shape()[:-1]:
-            fail(op, f"{CANNOT}: found a constant of type {op.result.type}")
-        array = array_from_dense(op.value)
-        array = array.astype("float64") if element_type in FLOATS else array
-        return f'R.const({self._elements(array.tolist(), element_type)}, "{NAMES[element_type]}")'
-
-    def _elements(self, value: object, element_type: Attribute) -> str:
-        """Print nested lists of numbers."""
-        if isinstance(value, list):
-            return f"[{', '.join(self._elements(part, element_type) for part in cast('list[object]', value))}]"
-        return python_number(value, element_type) if isinstance(value, int | float) else repr(value)
+        if self._constants is None or len(op.value) <= INLINE_ELEMENTS:
+            return self._call_text(op)
+        self._constants.append(op)
+        return f'metadata["ir.GenericConst"][{len(self._constants) - 1}]'
 
 
 def _checks_assertions(function: Operation, seen: set[Operation]) -> bool:

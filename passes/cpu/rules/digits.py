@@ -9,7 +9,8 @@ from relex.dialects.index.atoms import Quotient, Remainder
 from relex.dialects.index.expr import IndexExpr, atoms_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.dialects.tir.accesses import Access
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import check_at_least, count, named, position_of, spatial_loops
@@ -56,7 +57,7 @@ def _factors(block: BlockOp, loop: ForOp) -> list[int]:
     return [large // small for small, large in pairwise(steps)][::-1]
 
 
-def _is_linear(access: BlockAccess) -> bool:
+def _is_linear(access: Access) -> bool:
     place = position_of(access)
     return place is not None and not any(isinstance(atom, Quotient | Remainder) for atom in atoms_in(place))
 

@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 from relex.dialects.errors import fail
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, LoopKind
-from relex.passes.analysis.dependence import BlockAccess
+from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
@@ -72,7 +72,7 @@ class DotKernel:
         is_from_memory = all(self.processor.l3_bytes < size < inf for size in sizes)
         return cost.MIN_USES_FOR_TILES_FROM_MEMORY if is_from_memory else cost.MIN_USES_FOR_TILES
 
-    def _uses_of(self, access: BlockAccess) -> int:
+    def _uses_of(self, access: Access) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
 
     def tile(self) -> Tile:
@@ -108,7 +108,7 @@ class DotKernel:
         extent = self.lanes.extent
         return isinstance(extent, int) and extent % (cost.VECTORS_OF_A_SUM[-1] * self.length) == 0
 
-    def _rows(self, access: BlockAccess, sizes: Sequence[int]) -> int:
+    def _rows(self, access: Access, sizes: Sequence[int]) -> int:
         """Return the number of rows of an operand that a tile reads."""
         columns = zip(sizes, self.reduction.spatial, strict=True)
         return prod(size for size, loop in columns if uses(access, loop))
@@ -121,7 +121,7 @@ class DotKernel:
         return -(-extent // step) * step / extent * (cost.COST_OF_A_MASK if extent % step else 1)
 
 
-def _size(access: BlockAccess) -> float:
+def _size(access: Access) -> float:
     """Return the size of a buffer in bytes; infinity if it is unknown."""
     size = bytes_of(access.buffer)
     return inf if size is None else size

@@ -10,8 +10,8 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
-from relex.dialects.tir.accesses import is_access
-from relex.passes.analysis.dependence import BlockAccess, Place, block_accesses
+from relex.dialects.tir.accesses import Access, in_loops, is_access
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu.reductions import named, position_of, spatial_loops
 from relex.passes.cpu.rule import Plan
@@ -43,11 +43,11 @@ def joined_rows(block: BlockOp, processor: Processor) -> Plan:
     return Plan(f"one loop of {', '.join(map(label_of, joined))}", lambda schedule: schedule.fuse(*names))
 
 
-def _steps(access: BlockAccess, loops: Sequence[ForOp]) -> list[int]:
+def _steps(access: Access, loops: Sequence[ForOp]) -> list[int]:
     """Return how many elements an access moves in memory from one iteration of each loop to the next."""
     place, variables = position_of(access), [loop.variable for loop in loops]
     if place is None or not terms_of(place).keys() <= {*variables}:
-        fail(access.access.op, f"expected a place in {name_of(access.buffer)} that depends on loops alone")
+        fail(access.op, f"expected a place in {name_of(access.buffer)} that depends on loops alone")
     return [terms_of(place).get(variable, 0) for variable in variables]
 
 
@@ -72,5 +72,5 @@ def _check_accesses_alone(block: BlockOp, loops: Sequence[ForOp]) -> None:
         if op is block or is_access(op) or is_arithmetic:
             continue
         used = [value for value in op.operands if isinstance(value.type, IndexType)]
-        if any(variables & {*values_in(form)} for form in Place.of(op, used).forms):
+        if any(variables & {*values_in(form)} for form in in_loops(used)):
             fail(op, f"expected only accesses to depend on {' and '.join(map(label_of, loops))}")

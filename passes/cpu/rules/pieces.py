@@ -11,7 +11,7 @@ from relex.dialects.errors import fail
 from relex.dialects.index.expr import constant_of, terms_of
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
-from relex.passes.analysis.dependence import Place
+from relex.dialects.tir.accesses import in_loops
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import check_at_least, count, named, spatial_loops
@@ -47,7 +47,7 @@ def _changes(block: BlockOp, loop: ForOp) -> Iterator[int]:
     """Yield the iterations of a loop at which a condition on its variable alone changes."""
     for op in block.walk():
         if isinstance(op, arith.CmpiOp) and op.predicate.value.data in _ORDERS:
-            left, right = Place.of(op, op.operands).forms
+            left, right = in_loops(op.operands)
             form = left - right
             change = -constant_of(form)
             if terms_of(form) == {loop.variable: 1} and 0 < change < count([loop]):

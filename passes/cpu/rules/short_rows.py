@@ -10,7 +10,8 @@ from relex.dialects.errors import fail
 from relex.dialects.index.expr import values_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
-from relex.passes.analysis.dependence import Place, block_accesses
+from relex.dialects.tir.accesses import in_loops
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import check_at_least, count, is_side_by_side, named, spatial_loops, uses
@@ -69,4 +70,4 @@ def conditions_in(block: BlockOp) -> list[arith.CmpiOp]:
 
 def depends(condition: arith.CmpiOp, loop: ForOp) -> bool:
     """Return whether a condition differs from iteration to iteration of a loop."""
-    return any(loop.variable in values_in(form) for form in Place.of(condition, condition.operands).forms)
+    return any(loop.variable in values_in(form) for form in in_loops(condition.operands))

@@ -10,7 +10,7 @@ from relex.dialects.errors import fail
 from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
-from relex.passes.analysis.dependence import BlockAccess
+from relex.dialects.tir.accesses import Access
 from relex.passes.cpu import cost
 from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
@@ -85,9 +85,9 @@ class _Nest(Nest):
     terms: Sequence[Loop]
 
 
-def _is_across(access: BlockAccess, loop: ForOp, bits: int) -> bool:
+def _is_across(access: Access, loop: ForOp, bits: int) -> bool:
     """Return whether a loop goes from row to row of an operand, where rows are far apart."""
-    shape = access.access.shape
+    shape = access.shape
     steps = (prod(shape[d + 1 :]) for d, form in enumerate(access.element) if loop.variable in values_in(form))
     return any(step < 0 or step * bits // 8 >= cost.FAR_APART for step in steps)
 
@@ -116,7 +116,7 @@ def _tile(reduction: Reduction, columns: ForOp, processor: Processor) -> _Tile:
     return _Tile(line if goes_down else terms, _heights(row.extent, most), goes_down)
 
 
-def _overlap(access: BlockAccess, row: ForOp, terms: Sequence[ForOp]) -> bool:
+def _overlap(access: Access, row: ForOp, terms: Sequence[ForOp]) -> bool:
     """Return whether neighbouring rows read common elements: a window is longer than the step from row to row."""
     for form in access.element:
         factors = terms_of(form)

@@ -6,7 +6,8 @@ from relex.dialects.errors import fail
 from relex.dialects.index.expr import terms_of
 from relex.dialects.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
-from relex.passes.analysis.dependence import BlockAccess, block_accesses
+from relex.dialects.tir.accesses import Access
+from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.cache_sets import lines_in_a_set
@@ -60,13 +61,13 @@ def transpose(block: BlockOp, processor: Processor) -> Plan:
     return Plan(f"blocks of {rows} by {lanes}", lambda schedule: _schedule(schedule, *names, (rows, lanes, blocks)))
 
 
-def _loop_along(accesses: list[BlockAccess], loops: list[ForOp]) -> ForOp | None:
+def _loop_along(accesses: list[Access], loops: list[ForOp]) -> ForOp | None:
     """Return the innermost loop along which the elements of an access are contiguous, if there is one."""
     found = [loop for loop in loops if any(is_side_by_side(access, loop) for access in accesses)]
     return found[-1] if found else None
 
 
-def _are_evicted(access: BlockAccess, loop: ForOp, in_strip: int, bits: int, processor: Processor) -> bool:
+def _are_evicted(access: Access, loop: ForOp, in_strip: int, bits: int, processor: Processor) -> bool:
     """Return whether the lines that are read along a loop evict each other from the first-level cache, before other
     elements of them are read."""
     distance = terms_of(position).get(loop.variable, 0) if (position := position_of(access)) is not None else 0
