@@ -22,9 +22,9 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Exactness, Operator
 from relex.dialects.relex.windows import Windows
 from relex.reference.fuzzing.graphs import OPERATORS
-from relex.reference.wider.formulas import FORMULAS
-from relex.reference.wider.graphs import Verdict, judge, known_array, known_results
-from relex.reference.wider.numbers import Reals, format_of, round_to
+from relex.reference.intervals.formulas import FORMULAS
+from relex.reference.intervals.graphs import Verdict, judge, known_array, known_results
+from relex.reference.intervals.numbers import Reals, format_of, round_to
 from relex.tools.campaign.relex_fuzz import main
 from relex.tools.campaign.state import State
 from relex.tools.campaign.subject import Case, counting

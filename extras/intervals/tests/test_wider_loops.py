@@ -20,8 +20,8 @@ from relex.dialects.upstream.arith import RemFOp
 from relex.reference.interpreter import arith as arith_functions
 from relex.reference.interpreter import math as math_functions
 from relex.reference.interpreter.program import SCALARS
-from relex.reference.wider.formulas import FORMULAS
-from relex.reference.wider.loops import verdict_on
+from relex.reference.intervals.formulas import FORMULAS
+from relex.reference.intervals.loops import verdict_on
 from relex.tools.campaign.subject import Case
 from relex.tools.campaign.subjects.wider_loops import WiderLoopsSubject
 from relex.tools.campaign.trial import try_number

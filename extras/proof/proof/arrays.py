@@ -21,7 +21,6 @@ from xdsl.dialects import arith
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.interpreter.memory import signless
-from relex.reference.proof.heads import head_of
 from relex.reference.proof.numpy_functions import (
     BINARY,
     COMPARISONS,
@@ -34,6 +33,7 @@ from relex.reference.proof.numpy_functions import (
     UNSIGNED,
 )
 from relex.reference.proof.rules import choose_terms, compare_terms
+from relex.reference.proof.symbols import head_of
 from relex.reference.proof.terms import SUM, Head, Terms
 
 

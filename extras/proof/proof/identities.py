@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.proof.heads import head_of
+from relex.reference.proof.symbols import head_of
 from relex.reference.proof.terms import CHAINS, Head, Terms
 
 FLOATS = """

@@ -19,7 +19,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.memory import signless
 from relex.reference.proof.arrays import Elements, Unknown
-from relex.reference.proof.heads import head_of
+from relex.reference.proof.symbols import head_of
 from relex.reference.proof.terms import Terms
 
 

@@ -19,12 +19,12 @@ from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.program import Program
 from relex.reference.proof.field import Residues
 from relex.reference.proof.first_difference import first_difference, in_full, short_text
+from relex.reference.proof.float_order import ExtremeOfIntegers
 from relex.reference.proof.identities import identities
-from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
-from relex.reference.proof.order import ExtremeOfIntegers
 from relex.reference.proof.refinement import Refinement
+from relex.reference.proof.subword import simplifications
+from relex.reference.proof.symbolic_numbers import RUNNING, SymbolicNumbers, Unproved, packed
 from relex.reference.proof.terms import CONSTANT, ELEMENT, Terms
-from relex.reference.proof.words import simplifications
 
 LIBRARY = frozenset(kind.name for kind in LIBRARY_FUNCTIONS)
 """Functions whose last digits are not specified."""

@@ -21,7 +21,7 @@ from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTION
 from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.interpreter.vector import COMBINING
 from relex.reference.interpreter.vector_forms import CASTS
-from relex.reference.proof.heads import flags, head_of
+from relex.reference.proof.symbols import flags, head_of
 from relex.reference.proof.terms import EXACT_PRODUCT, SUM, Head, Terms
 
 Make = Callable[..., int]

@@ -18,9 +18,9 @@ from relex.reference.equivalence.differences import NotEquivalentError
 from relex.reference.equivalence.verdicts import Kind
 from relex.reference.proof import proof
 from relex.reference.proof.field import P, Residues
-from relex.reference.proof.heads import head_of
 from relex.reference.proof.identities import identities
 from relex.reference.proof.refinement import Refinement
+from relex.reference.proof.symbols import head_of
 from relex.reference.proof.terms import EXACT_PRODUCT, SUM, Head, Terms
 
 F32 = np.dtype(np.float32)

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from relex.reference import interpret
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.fuzzing.variants import main_of
-from relex.reference.wider.graphs import follow, judge, steps
+from relex.reference.intervals.graphs import follow, judge, steps
 from relex.runtime import build
 from relex.tools.campaign.calling import as_list, called, first_difference
 from relex.tools.campaign.comparing import skip_unused_sizes

@@ -13,10 +13,10 @@ from xdsl.utils.hints import isa
 from relex.dialects import relex
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS
-from relex.reference.wider import arithmetic as real
-from relex.reference.wider.elementwise import element_type
-from relex.reference.wider.formulas import FORMULAS, as_list, axes_of, constant, given, moved, stacked
-from relex.reference.wider.numbers import Integers, Reals, Value, format_of, round_to, wide_dtype, wrapped
+from relex.reference.intervals import arithmetic as real
+from relex.reference.intervals.elementwise import element_type
+from relex.reference.intervals.formulas import FORMULAS, as_list, axes_of, constant, given, moved, stacked
+from relex.reference.intervals.numbers import Integers, Reals, Value, format_of, round_to, wide_dtype, wrapped
 
 
 @FORMULAS.rule(relex.PermuteDimsOp)

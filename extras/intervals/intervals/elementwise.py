@@ -17,9 +17,9 @@ from relex.dialects import relex
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.reference.equivalence.bounded import where
-from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, Formula, given, stacked
-from relex.reference.wider.numbers import (
+from relex.reference.intervals import arithmetic as real
+from relex.reference.intervals.formulas import FORMULAS, Formula, given, stacked
+from relex.reference.intervals.numbers import (
     Integers,
     Reals,
     Value,

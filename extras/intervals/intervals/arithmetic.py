@@ -13,7 +13,7 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.reference.equivalence.bounded import Format, quantum_of, where
 from relex.reference.equivalence.spread_rules import FUNCTION_ULPS
-from relex.reference.wider.numbers import Reals, all_known, enclose, wide_dtype
+from relex.reference.intervals.numbers import Reals, all_known, enclose, wide_dtype
 
 ULPS = FUNCTION_ULPS / 2
 """The largest error of a function of a library, in units in the last place."""

@@ -12,8 +12,8 @@ from xdsl.ir import Operation
 from relex.dialects.arrays import Array
 from relex.dialects.relex.properties import python_value
 from relex.dialects.table import Table
-from relex.reference.wider import arithmetic as real
-from relex.reference.wider.numbers import Reals, Value, wrapped
+from relex.reference.intervals import arithmetic as real
+from relex.reference.intervals.numbers import Reals, Value, wrapped
 
 Formula = Callable[..., Any]
 """Maps an operator and what is known about its operands to what is known about its result, or to a tuple for several;

@@ -14,10 +14,10 @@ from xdsl.ir import Operation
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array
-from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, as_list, constant, given, moved, stacked
-from relex.reference.wider.numbers import Integers, Reals, Value, objects
-from relex.reference.wider.reductions import dot, extreme, unpacked
+from relex.reference.intervals import arithmetic as real
+from relex.reference.intervals.formulas import FORMULAS, as_list, constant, given, moved, stacked
+from relex.reference.intervals.numbers import Integers, Reals, Value, objects
+from relex.reference.intervals.reductions import dot, extreme, unpacked
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from relex.dialects.relex import ConstantOp, Operator
 from relex.dialects.relex.operator import Exactness, tensor_type
 
 # Each of these enters the formulas of a family of operators.
-from relex.reference.wider import elementwise as elementwise
-from relex.reference.wider import movement as movement
-from relex.reference.wider import reductions as reductions
-from relex.reference.wider import windows as windows
-from relex.reference.wider import winograd as winograd
-from relex.reference.wider.formulas import FORMULAS
-from relex.reference.wider.numbers import Reals, Value, computed_in, format_of, value_of
+from relex.reference.intervals import elementwise as elementwise
+from relex.reference.intervals import movement as movement
+from relex.reference.intervals import reductions as reductions
+from relex.reference.intervals import windows as windows
+from relex.reference.intervals import winograd as winograd
+from relex.reference.intervals.formulas import FORMULAS
+from relex.reference.intervals.numbers import Reals, Value, computed_in, format_of, value_of
 
 SHAPED = (relex.ReshapeOp, relex.ExpandDimsOp, relex.SqueezeOp, relex.BroadcastToOp, relex.IotaOp)
 """Operators whose formulas are told the shape of the result."""

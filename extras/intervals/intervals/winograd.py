@@ -10,10 +10,10 @@ from xdsl.ir import Operation
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array
-from relex.reference.wider.formulas import FORMULAS, as_list, constant, given, moved, stacked
-from relex.reference.wider.numbers import Reals
-from relex.reference.wider.reductions import dot
-from relex.reference.wider.windows import Line, padding_of, seen
+from relex.reference.intervals.formulas import FORMULAS, as_list, constant, given, moved, stacked
+from relex.reference.intervals.numbers import Reals
+from relex.reference.intervals.reductions import dot
+from relex.reference.intervals.windows import Line, padding_of, seen
 
 _POINTS: dict[int, list[Fraction | int]] = {2: [0, 1, -1], 4: [0, 1, -1, 2, Fraction(-1, 2)]}
 

@@ -16,10 +16,10 @@ from relex.dialects import relex
 from relex.dialects.arrays import Array
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.equivalence.bounded import where
-from relex.reference.wider import arithmetic as real
-from relex.reference.wider.elementwise import OF_ONE, OF_TWO, remainder, select, truncated, wrapped_around
-from relex.reference.wider.formulas import FORMULAS, Formula, stacked
-from relex.reference.wider.numbers import (
+from relex.reference.intervals import arithmetic as real
+from relex.reference.intervals.elementwise import OF_ONE, OF_TWO, remainder, select, truncated, wrapped_around
+from relex.reference.intervals.formulas import FORMULAS, Formula, stacked
+from relex.reference.intervals.numbers import (
     Integers,
     Reals,
     Value,

@@ -13,9 +13,9 @@ from xdsl.ir import Operation
 
 from relex.dialects import relex
 from relex.reference.equivalence.bounded import where
-from relex.reference.wider import arithmetic as real
-from relex.reference.wider.formulas import FORMULAS, axes_of, given, in_rows, moved, stacked
-from relex.reference.wider.numbers import Integers, Reals, Value, objects, wrapped
+from relex.reference.intervals import arithmetic as real
+from relex.reference.intervals.formulas import FORMULAS, axes_of, given, in_rows, moved, stacked
+from relex.reference.intervals.numbers import Integers, Reals, Value, objects, wrapped
 
 
 def dot(a: Any, b: Any) -> Any:

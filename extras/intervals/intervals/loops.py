@@ -12,11 +12,11 @@ from relex.dialects.relex import Operator
 from relex.reference.interpreter.numbers import Numbers
 
 # Enters the formulas of ops on numbers.
-from relex.reference.wider import scalars as scalars
-from relex.reference.wider.formulas import FORMULAS, Formula
-from relex.reference.wider.graphs import Verdict, judge
-from relex.reference.wider.numbers import Reals, Value, format_of, value_of
-from relex.reference.wider.scalars import stored_type
+from relex.reference.intervals import scalars as scalars
+from relex.reference.intervals.formulas import FORMULAS, Formula
+from relex.reference.intervals.graphs import Verdict, judge
+from relex.reference.intervals.numbers import Reals, Value, format_of, value_of
+from relex.reference.intervals.scalars import stored_type
 
 TIMES = 100
 """The number of times that an op is checked against its formula, which takes longer than interpreting it."""

@@ -32,8 +32,8 @@ from relex.reference.interpreter.program import Function
 from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.proof.operators import evaluate
 from relex.reference.proof.rules import make_term, reduction_term
+from relex.reference.proof.subword import INT32, mixed_bytes, split
 from relex.reference.proof.terms import Head, Terms
-from relex.reference.proof.words import INT32, mixed_bytes, split
 
 
 class Unproved(NotComparable):
