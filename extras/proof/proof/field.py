@@ -24,6 +24,8 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
+from relex.reference.domains.domain import Domain
+from relex.reference.domains.symbols import SUM, Head
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.proof.residue_scalar import (
@@ -38,10 +40,7 @@ from relex.reference.proof.residue_scalar import (
     mixed,
     reduced,
 )
-from relex.reference.proof.terms import CHAINS, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
-
-AT_ONCE = 2**20
-"""The number of products that are computed at once."""
+from relex.reference.proof.terms import CHAINS, CONSTANT, ELEMENT, EXACT_PRODUCT, Terms
 
 
 class Residues(Terms):
@@ -110,13 +109,13 @@ class Residues(Terms):
     def value(self, term: int) -> Any:
         return self._numbers_of.get(int(term))
 
-    def values(self, terms: Array) -> Array | None:
-        words = _words(terms)
+    def values(self, cells: Array) -> Array | None:
+        words = _words(cells)
         if not np.all(words & IS_NUMBER):
             return None
-        known, places = np.unique(np.asarray(terms), return_inverse=True)
+        known, places = np.unique(np.asarray(cells), return_inverse=True)
         found = [self._numbers_of[term] for term in known.tolist()]
-        return np.array(found, found[0].dtype if found else np.bool_)[places].reshape(np.shape(terms))
+        return np.array(found, found[0].dtype if found else np.bool_)[places].reshape(np.shape(cells))
 
     def are_of(self, terms: Array, dtype: np.dtype[Any]) -> Any:
         return True  # Residues of other types are others.
@@ -157,25 +156,18 @@ class Residues(Terms):
         take(1 + found.size // ELEMENTS)
         return found
 
-    def fold(self, make: Callable[..., Any], begin: Sequence[int], rows: Array) -> Array:
-        step: Any = make
+    def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
+        make: Any = self.make(head)
         take(1 + rows.size // ELEMENTS)
-        if rows.shape[-1] and isinstance(step, partial) and step.func == self._sum:
-            return (_total(self._addends(step.args[0], _words(rows))) | IS_SUM).view(np.int64)
-        columns = [np.full(rows.shape[:-1], term) for term in begin] + list(np.moveaxis(rows, -1, 0))
-        result = columns[0]
-        for column in columns[1:]:
-            result = make(result, column)
-        return np.asarray(result)
+        if rows.shape[-1] and isinstance(make, partial) and make.func == self._sum:
+            return (_total(self._addends(make.args[0], _words(rows))) | IS_SUM).view(np.int64)
+        return Domain.fold(self, head, begin, rows)
 
     def at_once(self, count: int, size: int) -> int:
-        return max(1, min(size, size * AT_ONCE // max(count, 1)))
+        return Domain.at_once(self, count, size)
 
-    def scan(self, make: Callable[..., Any], rows: Array) -> Array:
-        result = np.array(rows)
-        for i in range(1, rows.shape[-1]):
-            result[..., i] = make(result[..., i - 1], rows[..., i])
-        return result
+    def scan(self, head: Head, rows: Array) -> Array:
+        return Domain.scan(self, head, rows)
 
     def ordered(self, a: Any, b: Any) -> tuple[Any, Any]:
         if are_single(a, b):

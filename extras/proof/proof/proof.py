@@ -196,13 +196,13 @@ def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | No
     finally:
         RUNNING.reset(token)
     dtypes = [spec.dtype for spec in (*side.interface.outputs, *side.interface.written)]
-    results = [(numbers.terms_of(np.asarray(x), d).copy(), d) for x, d in zip(found, dtypes, strict=True)]
+    results = [(numbers.cells_of(np.asarray(x), d).copy(), d) for x, d in zip(found, dtypes, strict=True)]
     return Run(terms, results, frozenset(numbers.assumed))
 
 
 def _as_symbols(numbers: SymbolicNumbers, value: Any, dtype: np.dtype[Any]) -> Any:
     array = np.asarray(value)
-    return array if array.dtype.names else packed(numbers.terms_of(array, dtype), dtype)
+    return array if array.dtype.names else packed(numbers.cells_of(array, dtype), dtype)
 
 
 def _names(interface: Interface) -> list[str]:

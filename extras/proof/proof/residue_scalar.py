@@ -6,7 +6,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from relex.reference.proof.terms import COMMUTATIVE, EXACT_PRODUCT, Head
+from relex.reference.domains.symbols import Head
+from relex.reference.proof.terms import COMMUTATIVE, EXACT_PRODUCT
 
 BITS = 61
 P = 2**BITS - 1
