@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects import arith, llvm
 from xdsl.ir import Operation
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.domains.symbols import Head, head_for, head_of, is_choice
+from relex.reference.domains.symbols import Head, flags, head_for, head_of, is_choice
+from relex.reference.interpreter.scalars import dtype_of
 
 Make = Callable[..., Any]
 """Maps cells, or arrays of them, to the cells of a result, elementwise."""
@@ -41,7 +43,11 @@ class Domain(ABC):
 
     def make_op(self, op: Operation, function: Callable[..., Any]) -> Make:
         """Return the function of an op with one result, which `function` computes for numbers."""
-        return self.choice(head_for(op, function).dtype) if is_choice(op) else self.make(head_for(op, function))
+        if isinstance(op, arith.CmpfOp | arith.CmpiOp | llvm.ICmpOp):
+            return self.comparison(dtype_of(op, op.lhs.type), op.predicate.value.data, function, flags(op))
+        if isinstance(op, arith.SelectOp) or is_choice(op):
+            return self.choice(dtype_of(op, op.results[0].type))
+        return self.make(head_for(op, function))
 
     def comparison(
         self, dtype: np.dtype[Any], predicate: int, function: Callable[..., Any], properties: str = ""

@@ -186,6 +186,8 @@ class Elements(NDArrayOperatorsMixin):
             (target,) = options["out"]
             target[...] = self.applied(target._addition(target.dtype), [target.lifted(x) for x in inputs])
             return target
+        if method == "at":
+            return inputs[0]._update(ufunc.__name__, *inputs[1:])
         if method != "__call__" or options.keys() - {"dtype", "casting"}:
             raise Unknown(f"{ufunc.__name__}.{method}")
         if ufunc is np.matmul:
@@ -245,6 +247,15 @@ class Elements(NDArrayOperatorsMixin):
         found = self.domain.fold(head, begin, rows)
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
         return self.derived(found.reshape(shape), x.dtype)
+
+    def _update(self, name: str, index: Any, values: Any) -> None:
+        """Apply a function to elements at an index, one after the other, as `at` of a function of NumPy's."""
+        places = np.arange(self.size).reshape(self.shape)[_known(index)]
+        operands = np.broadcast_to(self.lifted(values, self.dtype).cells, places.shape)
+        make, cells = self.domain.make(self._head(name, self.dtype)), self.cells.reshape(-1)
+        for place, operand in zip(places.reshape(-1).tolist(), operands.reshape(-1), strict=True):
+            cells[place] = self.domain.map(make, [cells[place], operand])
+        self.cells = cells.reshape(self.shape)
 
     def _scan(self, name: str, axis: int = -1, dtype: Any = None) -> Elements:
         x = self if dtype is None else self.astype(dtype)

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
 from relex.dialects.table import Table
-from relex.reference.domains.symbols import SUM, Head, flags, head_for, head_of, is_choice
+from relex.reference.domains.symbols import SUM, Head, flags, head_of
 from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTIONS, UNSIGNED_FUNCTIONS, integer_function
 from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.interpreter.vector import COMBINING
@@ -35,12 +35,8 @@ REASSOC = FastMathFlag.REASSOC
 
 def make_term(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
     """Return the `Make` of an op with one result."""
-    return (TERMS.find(op) or make_application)(op, terms, function)
-
-
-def make_application(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Apply an op of which nothing more is known."""
-    return terms.make(head_for(op, function))
+    rule = TERMS.find(op)
+    return terms.make_op(op, function) if rule is None else rule(op, terms, function)
 
 
 @TERMS.rule(arith.AddfOp)
@@ -95,27 +91,6 @@ def make_exact_op(op: Operation, terms: Terms, function: Callable[..., Any]) -> 
     """Apply a function of integers, or choose the larger or smaller float: as one step of a chain if it may be applied
     in any order."""
     return terms.make(Head(op.name, dtype_of(op, op.results[0].type), "", function))
-
-
-@TERMS.rule(arith.CmpfOp, arith.CmpiOp, llvm.ICmpOp)
-def make_comparison(op: Any, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Compare: only by less, where one number is greater; the operands of symmetric comparisons are in order."""
-    predicate: int = op.predicate.value.data
-    return terms.comparison(dtype_of(op, op.lhs.type), predicate, function, flags(op))
-
-
-@TERMS.rule(arith.SelectOp)
-def make_select(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Choose between two terms."""
-    return terms.choice(dtype_of(op, op.results[0].type))
-
-
-@TERMS.rule(llvm.CallIntrinsicOp)
-def make_intrinsic(op: llvm.CallIntrinsicOp, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Call an intrinsic; the intrinsic of a choice is one."""
-    if is_choice(op):
-        return make_select(op, terms, function)
-    return make_application(op, terms, function)
 
 
 def reduction_term(op: vector.ReductionOp, terms: Terms, function: Callable[..., Any]) -> Callable[..., int]:

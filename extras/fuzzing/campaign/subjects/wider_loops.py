@@ -28,8 +28,8 @@ OF_OPERATORS = 0.7
 
 
 class WiderLoopsSubject(Subject):
-    """Loop functions, random ones and the loops of operators, beside formulas of their ops in wider precision: each op
-    of `arith` and `math` as it is interpreted, on its own operands."""
+    """Loop functions, random ones and the loops of operators, compared with intervals in wider precision: each op of
+    `arith` and `math` as it is interpreted, on its own operands."""
 
     name = "wider-loops"
 
@@ -51,7 +51,7 @@ class WiderLoopsSubject(Subject):
 
 
 class Held:
-    """The agreement of the ops of a run with their formulas."""
+    """The agreement of the ops of a run with their functions of intervals."""
 
     def __init__(self) -> None:
         self.wrong: str | None = None
@@ -65,8 +65,7 @@ class Held:
 
 
 def interpreted_with(held: Held, module: ModuleOp) -> Any:
-    """Return the function @main of a program as loops, whose ops are checked against their formulas when it is
-    called."""
+    """Return the function @main of a program as loops, whose ops are compared with intervals when it is called."""
     module = module.clone()
     interface = signatures(module)
     apply_pass(LegalizeOpsPass(), make_context(), module)
