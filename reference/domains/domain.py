@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.domains.symbols import Head, flags, head_for, head_of, is_choice
+from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.interpreter.scalars import dtype_of
 
 Make = Callable[..., Any]
@@ -65,12 +66,18 @@ class Domain(ABC):
 
         return choose
 
+    def spend(self, count: int) -> None:
+        """Take the steps of a run for functions of many numbers. Raises `OutOfSteps` if these are too many."""
+        take(1 + count // ELEMENTS)
+
     def map(self, make: Make, arrays: Sequence[Array]) -> Array:
         """Apply a function to arrays, which broadcast."""
+        self.spend(max(map(np.size, arrays)))
         return np.asarray(make(*arrays))
 
     def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
         """Reduce cells along the last dimension by a function of two, from the cells in `begin` on."""
+        self.spend(rows.size)
         make, columns = self.make(head), [*begin, *np.moveaxis(rows, -1, 0)]
         result = np.broadcast_to(columns[0], rows.shape[:-1])
         for column in columns[1:]:

@@ -38,12 +38,15 @@ class DomainNumbers(Numbers):
         """The operators whose meaning was taken from the loops that `legalize-ops` makes of them."""
         self._loops: dict[object, Function | None] = {}
 
-    def cells_of(self, number: Any, dtype: np.dtype[Any]) -> Array:
+    def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
+        array = super().fresh_array(shape, dtype, element_type)
+        return array if is_index(element_type) else self.domain.constants(array)
+
+    def cells_of(self, number: Any, dtype: np.dtype[Any]) -> Any:
         """Return the cells of numbers of a dtype, in the representation of a run or NumPy's."""
-        array = np.asarray(number)
-        if array.dtype.names:
-            return array.view(signless(array.dtype))
-        return self.domain.constants(array.astype(signless(dtype), copy=False))
+        if number.dtype.names:
+            return number
+        return self.domain.constants(np.asarray(number).astype(signless(dtype), copy=False))[()]
 
     def number_of(self, cells: Any, dtype: np.dtype[Any]) -> Any:
         """Return the representation of cells of a dtype in a run."""
@@ -76,7 +79,7 @@ class DomainNumbers(Numbers):
         makes = [self.make_result(op, function, i) for i in range(len(op.results))]
 
         def run(*numbers: Any) -> Any:
-            cells = [self.cells_of(number, dtype)[()] for number, dtype in zip(numbers, dtypes, strict=True)]
+            cells = [self.cells_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
             found = [make(*cells)[()] for make in makes]
             return tuple(found) if len(found) > 1 else found[0]
 
@@ -97,7 +100,7 @@ class DomainNumbers(Numbers):
         """Return the results of a graph operator: by its own definition, or by its loops."""
         types = [tensor_type(v.type) for v in op.operands]
         dtypes = [signless(dtype_of(op, t.element_type)) for t in types]
-        cells = [self.cells_of(a, d) for a, d in zip(arrays, dtypes, strict=True)]
+        cells = [_signless(self.cells_of(a, d)) for a, d in zip(arrays, dtypes, strict=True)]
         found = evaluate(op, self.domain, cells)
         if found is None:
             found = self._run_loops(op, types, cells, dtypes)
@@ -120,7 +123,10 @@ class DomainNumbers(Numbers):
         outputs = [self.fresh_array(*result) for result in results]
         inputs = [self.number_of(a, d) for a, d in zip(cells, dtypes, strict=True)]
         loops(*map(Buffer.read_only, map(np.asarray, inputs)), *map(Buffer, outputs))
-        return [(self.cells_of(array, dtype), dtype) for array, (_, dtype, _) in zip(outputs, results, strict=True)]
+        return [
+            (np.asarray(self.cells_of(array, dtype)), dtype)
+            for array, (_, dtype, _) in zip(outputs, results, strict=True)
+        ]
 
     def without_loops(
         self, op: Operator, cells: Sequence[Array], results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
@@ -128,6 +134,11 @@ class DomainNumbers(Numbers):
         """Return the results of an operator that has no meaning in the domain, neither by its definition nor as loops,
         given their shapes and dtypes."""
         raise NotImplementedError
+
+
+def _signless(cells: Any) -> Array:
+    array = np.asarray(cells)
+    return array.view(signless(array.dtype))
 
 
 def is_index(t: Attribute) -> bool:

@@ -294,6 +294,7 @@ class Elements(NDArrayOperatorsMixin):
         summed = [c for c in dict.fromkeys(left + right) if c not in out]
         aligned = [_aligned(x, labels, [*out, *summed]) for x, labels in ((a, left), (b, right))]
         shape = np.broadcast_shapes(*(x.shape for x in aligned))
+        self.domain.spend(prod(shape))
         flat = [x.derived(np.broadcast_to(x.cells, shape).reshape(*shape[: len(out)], -1)) for x in aligned]
         return self._products(*flat)
 

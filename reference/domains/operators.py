@@ -80,7 +80,7 @@ def evaluate(op: Operator, domain: Domain, operands: Sequence[Array]) -> tuple[t
     dtypes = [numpy_dtype(t) for t in types[: len(operands)]]
     arrays: list[Any] = [Elements(domain, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
     try:
-        if (domain.folds or op.EXACTNESS is Exactness.BITS or not arrays) and (numbers := _numbers(arrays)) is not None:
+        if (domain.folds or not arrays) and (numbers := _numbers(arrays)) is not None:
             found = [x.view(signless(x.dtype)) for x in map(np.asarray, op.evaluate_results(*numbers))]
             return tuple((domain.constants(x), x.dtype) for x in found)
         found = _formula(op, arrays) if isinstance(op, Formula) else op.evaluate_results(*arrays)
