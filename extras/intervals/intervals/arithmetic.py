@@ -161,7 +161,9 @@ def contracted(a: Reals, b: Reals) -> Reals:
 
 def total(x: Reals) -> Reals:
     """Return the sum along the last dimension, in any order."""
-    return _sum(x.fmt, x.ends, x.known, where(x.is_point, quantum_of(x.low), 0.0))
+    # Zeros of either sign change no sum.
+    is_exact = x.is_point | (x.known & (x.low == 0) & (x.high == 0))
+    return _sum(x.fmt, x.ends, x.known, where(is_exact, quantum_of(x.low), 0.0))
 
 
 def _sum(fmt: Format, ends: Sequence[Array], known: Any, quanta: Any) -> Reals:

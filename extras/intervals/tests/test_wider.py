@@ -273,6 +273,29 @@ def test_scattered_integers_are_indices() -> None:
     assert judge(found, np.array([1, 0])) == Verdict(2, 2, None)
 
 
+def test_powers_of_integers() -> None:
+    """Intervals do not decide them: they are compared with Python, for all integers of 8 bits."""
+    bases, exponents = np.meshgrid(np.arange(-128, 128, dtype=np.int8), np.arange(-128, 128, dtype=np.int8))
+    op = relex.PowerOp(*(create_ssa_value(TensorType(i8, bases.shape)) for _ in range(2)))
+
+    def power(x: int, y: int) -> int:
+        if y >= 0:
+            return (pow(x, y, 256) + 128) % 256 - 128
+        return {1: 1, -1: 1 - 2 * (y % 2)}.get(x, 0)
+
+    found: list[int] = op.evaluate(bases, exponents).reshape(-1).tolist()
+    assert found == [power(x, y) for x, y in zip(bases.ravel().tolist(), exponents.ravel().tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.bool_])
+def test_updates_are_combined(dtype: type[Any], reduction: str) -> None:
+    """Several updates of one element, also of truth values, of which the sum is whether any is true."""
+    arrays = [SMALL.astype(dtype), np.array([[0], [2], [0]]), ROWS[:3].astype(dtype)]
+    (verdict,) = verdicts(partial(relex.ScatterNdOp, reduction=reduction), arrays)
+    assert verdict == Verdict(36, 36, None)
+
+
 def test_infinite_weights_of_transposed_convolutions() -> None:
     """They are multiplied by zeros around the data, too."""
     weight = np.array([[[np.inf, 1]]], np.float32)
