@@ -9,55 +9,48 @@ each quotient, root, and function such as `exp`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.ir import Operation
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.relex import Exactness, Operator
 from relex.passes.numerics import Numerics
+from relex.reference.domains.symbols import Head
 from relex.reference.equivalence.bounded import SLACK, Format, plain, spread_of, value_of, where
-from relex.reference.equivalence.bounds import BoundedNumbers
-from relex.reference.equivalence.reassociation import ReassociatedNumbers
-from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS, Rule
+from relex.reference.equivalence.bounds import BoundedNumbers, Bounds
+from relex.reference.equivalence.reassociation import ReassociatedBounds
+from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS, Rule, names_of
 
 
 def numbers_for(numerics: Numerics) -> BoundedNumbers:
     """Return numbers with the spread that they may have after a pass of these numerics."""
+    bounds = ReassociatedBounds() if numerics.reassociates else Bounds()
     if numerics.rtol or numerics.atol:
-        return ApproximateNumbers(numerics)
-    return ReassociatedNumbers() if numerics.reassociates else BoundedNumbers()
+        return ApproximateNumbers(ApproximateBounds(bounds, numerics))
+    return BoundedNumbers(bounds)
 
 
-class ApproximateNumbers(BoundedNumbers):
-    """Numbers with the spread of their values if operators are approximated."""
+class ApproximateBounds(Bounds):
+    """Numbers with the spread of their values if functions in loops are approximated."""
 
-    def __init__(self, numerics: Numerics) -> None:
-        super().__init__()
+    def __init__(self, bounds: Bounds, numerics: Numerics) -> None:
+        self.exact = bounds
         self._numerics = numerics
-        self._others = ReassociatedNumbers if numerics.reassociates else BoundedNumbers
 
-    def of_loops(self) -> BoundedNumbers:
-        return self._others()
+    def rule_of(self, name: str) -> Rule:
+        rule = self.exact.rule_of(name)
+        if name not in _APPROXIMATED:
+            return rule
 
-    def rule_of(self, op: Operation) -> Rule:
-        rule = self._others().rule_of(op)
-        return self._approximated(rule) if isinstance(op, _APPROXIMATED) else rule
-
-    def result_of(self, op: Operator, result: Any) -> Any:
-        is_approximated = op.EXACTNESS is not Exactness.BITS and is_float_dtype(value_of(result).dtype)
-        return self._with_tolerance(result) if is_approximated else result
-
-    def _approximated(self, rule: Callable[..., Any]) -> Rule:
-        def bound(op: Operation, value: Any, *operands: Any) -> Any:
-            return self._with_tolerance(rule(op, value, *operands))
+        def bound(head: Head, value: Any, *operands: Any) -> Any:
+            return self.with_tolerance(rule(head, value, *operands))
 
         return bound
 
-    def _with_tolerance(self, number: Any) -> Any:
+    def with_tolerance(self, number: Any) -> Any:
         """Add the tolerance to the spread of numbers. NaN and infinities stay, but near the largest number results may
         become infinite."""
         value = value_of(number)
@@ -68,5 +61,25 @@ class ApproximateNumbers(BoundedNumbers):
         return plain(value, where(may_overflow, np.inf, spread))
 
 
-_APPROXIMATED = (arith.DivfOp, math.SqrtOp, *LIBRARY_FUNCTIONS)
+class ApproximateNumbers(BoundedNumbers):
+    """Numbers with the spread of their values if operators are approximated."""
+
+    def __init__(self, bounds: ApproximateBounds) -> None:
+        super().__init__(bounds)
+        self._bounds = bounds
+        self._exact = BoundedNumbers(bounds.exact)
+
+    def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        found = self._exact.run_operator(op, arrays)
+        if op.EXACTNESS is Exactness.BITS:
+            return found
+        if len(op.results) == 1:
+            return self._approximated(found)
+        return tuple(map(self._approximated, found))
+
+    def _approximated(self, array: Any) -> Any:
+        return self._bounds.with_tolerance(array) if is_float_dtype(value_of(array).dtype) else array
+
+
+_APPROXIMATED = names_of(arith.DivfOp, math.SqrtOp, *LIBRARY_FUNCTIONS)
 """Ops in loops whose results may be approximated."""

@@ -30,7 +30,7 @@ from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
 from relex.passes.numerics import Numerics, exact
 from relex.reference.equivalence.approximation import numbers_for
-from relex.reference.equivalence.bounded import Bounded, Undecided, bounded_dtype, plain, spread_of
+from relex.reference.equivalence.bounded import Undecided, plain, spread_of
 from relex.reference.equivalence.interface import Interface, NotComparable, Spec, find_function
 
 # The interpreter's tables are filled by its modules.
@@ -273,10 +273,8 @@ def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
 
 
 def _with_sign(value: Array, dtype: np.dtype[Any]) -> Array:
-    """Return numbers of a dtype, of which an array has the bits; terms of a proof have no sign."""
-    if value.dtype.names is None:
-        return value.view(dtype)
-    return value.view(bounded_dtype(dtype)) if value.dtype.type is Bounded else value
+    """Return numbers of a dtype, of which an array has the bits; what stands for numbers has no sign."""
+    return value.view(dtype) if value.dtype.names is None else value
 
 
 def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any]) -> list[Any]:

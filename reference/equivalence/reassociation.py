@@ -13,25 +13,25 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.ir import Operation
 
 from relex.dialects.table import Table
+from relex.reference.domains.symbols import SUM, Head
 from relex.reference.equivalence.bounded import Format, add_terms, plain, quantum_of, spread_of, value_of, where
-from relex.reference.equivalence.bounds import BoundedNumbers
-from relex.reference.equivalence.spread_rules import Rule, bound_divf, bound_mulf
+from relex.reference.equivalence.bounds import Bounds
+from relex.reference.equivalence.spread_rules import Rule, bound_divf, bound_mulf, names_of
 
 ROUNDINGS = 4
 """Roundings of a product that is not exact."""
 
-REASSOCIATED = Table[type[Operation], Rule]("reassociated bounds")
-"""Spread of the results of ops that may be regrouped, by class of op."""
+REASSOCIATED = Table[str, Rule]("reassociated bounds")
+"""Spread of the results of ops that may be regrouped, by name of op."""
 
 
-class ReassociatedNumbers(BoundedNumbers):
+class ReassociatedBounds(Bounds):
     """Numbers with the spread of their values in any order of sums and products."""
 
-    def rule_of(self, op: Operation) -> Rule:
-        return REASSOCIATED.find(op) or super().rule_of(op)
+    def rule_of(self, name: str) -> Rule:
+        return REASSOCIATED.get(name) or super().rule_of(name)
 
 
 def _limit(dtype: np.dtype[Any]) -> float:
@@ -39,8 +39,8 @@ def _limit(dtype: np.dtype[Any]) -> float:
     return Format.of(dtype).largest ** 0.25
 
 
-@REASSOCIATED.rule(arith.AddfOp, arith.SubfOp)
-def bound_sum(op: Operation, value: Any, a: Any, b: Any) -> Any:
+@REASSOCIATED.rule(SUM, *names_of(arith.AddfOp, arith.SubfOp))
+def bound_sum(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Add a term to a sum in any order. The difference of infinities may be anything after a distribution."""
     result = add_terms(value, a, b)
     is_made = np.isnan(value) & ~np.isnan(value_of(a)) & ~np.isnan(value_of(b))
@@ -49,33 +49,33 @@ def bound_sum(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return result
 
 
-@REASSOCIATED.rule(arith.MulfOp)
-def bound_product(op: Operation, value: Any, a: Any, b: Any) -> Any:
+@REASSOCIATED.rule(*names_of(arith.MulfOp))
+def bound_product(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Bound a factor of a product in any order."""
     wide_a, wide_b = (np.abs(np.asarray(value_of(x), np.float64)) for x in (a, b))
     is_exact = np.asarray(np.abs(value), np.float64) < 2.0 ** Format.of(value.dtype).precision * (
         quantum_of(wide_a) * quantum_of(wide_b)
     )
     limit = _limit(value.dtype)
-    return _rounded_anywhere(bound_mulf, op, value, a, b, is_exact, ~((wide_a <= limit) & (wide_b <= limit)))
+    return _rounded_anywhere(bound_mulf, head, value, a, b, is_exact, ~((wide_a <= limit) & (wide_b <= limit)))
 
 
-@REASSOCIATED.rule(arith.DivfOp)
-def bound_quotient(op: Operation, value: Any, a: Any, b: Any) -> Any:
+@REASSOCIATED.rule(*names_of(arith.DivfOp))
+def bound_quotient(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Bound a quotient, which may be a product with the reciprocal."""
     wide_a, wide_b = (np.abs(np.asarray(value_of(x), np.float64)) for x in (a, b))
     limit = _limit(value.dtype)
     # A divisor that is certainly zero is zero in any order.
     is_zero = (wide_b == 0) & (spread_of(b) == 0)
     is_extreme = ~((wide_a <= limit) & (wide_b <= limit) & ((wide_b >= 1 / limit) | is_zero))
-    return _rounded_anywhere(bound_divf, op, value, a, b, False, is_extreme)
+    return _rounded_anywhere(bound_divf, head, value, a, b, False, is_extreme)
 
 
 def _rounded_anywhere(
-    bound: Callable[..., Any], op: Operation, value: Any, a: Any, b: Any, is_exact: Any, is_extreme: Any
+    bound: Callable[..., Any], head: Head, value: Any, a: Any, b: Any, is_exact: Any, is_extreme: Any
 ) -> Any:
     """Return a result with the spread that `bound` gives, and the roundings of another order."""
-    spread = spread_of(bound(op, value, a, b))
+    spread = spread_of(bound(head, value, a, b))
     fmt = Format.of(value.dtype)
     rounding = ROUNDINGS * fmt.roundoff * np.abs(np.asarray(value, np.float64)) + fmt.tiny
     spread = spread + where(is_exact | ~np.isfinite(rounding), 0.0, rounding)

@@ -10,13 +10,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import arith, llvm, math
+from xdsl.dialects import arith, math
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.fast_math import fast_math_flags
 from relex.dialects.table import Table
+from relex.reference.domains.symbols import SUM, Head
 from relex.reference.equivalence.bounded import SLACK, Format, add_terms, plain, quantum_of, spread_of, value_of, where
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.memory import any_of
@@ -26,13 +26,18 @@ FUNCTION_ULPS = 8
 (The formulas of `expand-math` are accurate to 1.5, the common C libraries to 1 or 2, NumPy to 4.)"""
 
 Rule = Callable[..., Any]
-"""Maps an op, the value of its result, and its operands to the result with its spread."""
+"""Maps a function, the value of its result, and its operands to the result with its spread."""
 
-RULES = Table[type[Operation], Rule]("bounds")
-"""Spread of the results of ops, by class of op. Without a rule, a result is known if all operands are."""
+RULES = Table[str, Rule]("bounds")
+"""Spread of the results of functions, by name of op. Without a rule, a result is known if all operands are."""
 
 
-def known_if_operands_are(op: Operation, value: Any, *operands: Any) -> Any:
+def names_of(*kinds: type[Operation]) -> tuple[str, ...]:
+    """Return the names of ops."""
+    return tuple(kind.name for kind in kinds)
+
+
+def known_if_operands_are(head: Head, value: Any, *operands: Any) -> Any:
     """Return a result that is known, without a spread, if all operands are."""
     unknown = np.any(np.broadcast_arrays(*(spread_of(x) != 0 for x in operands), False), axis=0)
     return plain(value, where(unknown, np.inf, 0.0))
@@ -46,10 +51,10 @@ def _wide(number: Any) -> Any:
     return np.asarray(value_of(number), np.float64)
 
 
-def _rounded(op: Operation, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
+def _rounded(head: Head, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
     """Return `value` with its spread as a rounded result: `exact` is the spread before rounding, which counts only
     where an operand has a spread. `straddles` marks where an operand may have either sign."""
-    fmt, flags = Format.of(value.dtype), fast_math_flags(op)
+    fmt, flags = Format.of(value.dtype), head.flags
     spreads = [spread_of(x) for x in operands]
     if flags - _OPEN:
         result = np.full(np.shape(value), np.inf)
@@ -77,23 +82,22 @@ def _spread_of_rounded(
     return where(uncertain, spread, 0.0)
 
 
-@RULES.rule(arith.AddfOp, arith.SubfOp)
-def bound_addition(op: Operation, value: Any, a: Any, b: Any) -> Any:
+@RULES.rule(SUM, *names_of(arith.AddfOp, arith.SubfOp))
+def bound_addition(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Add a term to a sum in any order, if flags allow that; else add the spreads."""
-    flags = fast_math_flags(op)
-    if FastMathFlag.REASSOC in flags and not flags - _OPEN:
+    if head.name == SUM or (FastMathFlag.REASSOC in head.flags and not head.flags - _OPEN):
         return add_terms(value, a, b)
-    return _rounded(op, value, spread_of(a) + spread_of(b), (a, b))
+    return _rounded(head, value, spread_of(a) + spread_of(b), (a, b))
 
 
-@RULES.rule(arith.MulfOp)
-def bound_mulf(op: Operation, value: Any, a: Any, b: Any) -> Any:
+@RULES.rule(*names_of(arith.MulfOp))
+def bound_mulf(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Bound a product over all operands; if it may be fused into a sum, its rounding is uncertain, too."""
     wide_a, wide_b, spread_a, spread_b = np.abs(_wide(a)), np.abs(_wide(b)), spread_of(a), spread_of(b)
     exact = wide_a * spread_b + wide_b * spread_a + 2 * spread_a * spread_b
     straddles = ((spread_a > 0) & (wide_a <= spread_a)) | ((spread_b > 0) & (wide_b <= spread_b))
-    result = _rounded(op, value, exact, (a, b), straddles=straddles)
-    if not fast_math_flags(op) & {FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT}:
+    result = _rounded(head, value, exact, (a, b), straddles=straddles)
+    if not head.flags & {FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT}:
         return result
     # It may be fused into a sum without rounding.
     fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))
@@ -104,15 +108,15 @@ def bound_mulf(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return plain(value, spread_of(result) + rounding)
 
 
-@RULES.rule(arith.DivfOp)
-def bound_divf(op: Operation, value: Any, a: Any, b: Any) -> Any:
+@RULES.rule(*names_of(arith.DivfOp))
+def bound_divf(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Bound a quotient by the smallest possible divisor; infinite if that may be zero."""
     spread_a, spread_b = spread_of(a), spread_of(b)
     least = np.abs(_wide(b)) - spread_b
     exact = (spread_a + (np.abs(_wide(a)) + spread_a) / least * spread_b) / least
     straddles = (spread_b > 0) & ~(least > 0)
-    result = _rounded(op, value, where(straddles, np.inf, exact), (a, b), straddles=straddles)
-    if FastMathFlag.ALLOW_RECIP not in fast_math_flags(op):
+    result = _rounded(head, value, where(straddles, np.inf, exact), (a, b), straddles=straddles)
+    if FastMathFlag.ALLOW_RECIP not in head.flags:
         return result
     # It may be the product with the rounded reciprocal, unless that is no normal number.
     fmt, wide_a, wide_b = Format.of(value.dtype), np.abs(_wide(a)), np.abs(_wide(b))
@@ -123,35 +127,35 @@ def bound_divf(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return plain(value, spread_of(result) + where(is_known, 0.0, where(is_normal, rounding, np.inf)))
 
 
-@RULES.rule(math.FmaOp)
-def bound_fma(op: Operation, value: Any, a: Any, b: Any, c: Any) -> Any:
+@RULES.rule(*names_of(math.FmaOp))
+def bound_fma(head: Head, value: Any, a: Any, b: Any, c: Any) -> Any:
     """Bound a product and a sum with one rounding."""
     spread_a, spread_b = spread_of(a), spread_of(b)
     exact = np.abs(_wide(a)) * spread_b + np.abs(_wide(b)) * spread_a + 2 * spread_a * spread_b + spread_of(c)
-    return _rounded(op, value, exact, (a, b, c), straddles=True)
+    return _rounded(head, value, exact, (a, b, c), straddles=True)
 
 
-@RULES.rule(arith.NegfOp, math.AbsFOp, arith.ExtFOp)
-def bound_exact_op(op: Operation, value: Any, a: Any) -> Any:
+@RULES.rule(*names_of(arith.NegfOp, math.AbsFOp, arith.ExtFOp))
+def bound_exact_op(head: Head, value: Any, a: Any) -> Any:
     """Keep the spread of the operand: these ops are exact."""
     return plain(value, spread_of(a))
 
 
-@RULES.rule(arith.BitcastOp)
-def bound_bits(op: Operation, value: Any, a: Any) -> Any:
+@RULES.rule(*names_of(arith.BitcastOp))
+def bound_bits(head: Head, value: Any, a: Any) -> Any:
     """Bound the bits of a number: the bits of NaN are not known."""
-    result, number = known_if_operands_are(op, value, a), value_of(a)
+    result, number = known_if_operands_are(head, value, a), value_of(a)
     return plain(value, where(np.isnan(number), np.inf, spread_of(result))) if is_float_dtype(number.dtype) else result
 
 
-@RULES.rule(arith.TruncFOp)
-def bound_truncf(op: Operation, value: Any, a: Any) -> Any:
+@RULES.rule(*names_of(arith.TruncFOp))
+def bound_truncf(head: Head, value: Any, a: Any) -> Any:
     """Round the operand once more."""
-    return _rounded(op, value, spread_of(a), (a,))
+    return _rounded(head, value, spread_of(a), (a,))
 
 
-@RULES.rule(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
-def bound_minmax(op: Operation, value: Any, a: Any, b: Any) -> Any:
+@RULES.rule(*names_of(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp))
+def bound_minmax(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Keep the spread of the operand that is chosen, or the larger one if either may be."""
     left, right, spread_a, spread_b = _wide(a), _wide(b), spread_of(a), spread_of(b)
     is_left = np.asarray(value == value_of(a)) | np.isnan(left)
@@ -162,27 +166,19 @@ def bound_minmax(op: Operation, value: Any, a: Any, b: Any) -> Any:
     return plain(value, where(np.isnan(left) | np.isnan(right), where(np.isfinite(spread), 0.0, np.inf), spread))
 
 
-@RULES.rule(arith.CmpfOp)
-def bound_cmpf(op: arith.CmpfOp, value: Any, a: Any, b: Any) -> Any:
+@RULES.rule(*names_of(arith.CmpfOp))
+def bound_cmpf(head: Head, value: Any, a: Any, b: Any) -> Any:
     """Bound a comparison: known if the operands lie further apart than their spreads."""
     left, right, spread = _wide(a), _wide(b), spread_of(a) + spread_of(b)
     is_clear = np.abs(left - right) > spread
-    if op.lhs is op.rhs:
+    if a is b:
         is_clear = np.isfinite(spread)
     is_nan = (np.isnan(left) | np.isnan(right)) & np.isfinite(spread)
     return plain(value, where((spread == 0) | is_clear | is_nan, 0.0, np.inf))
 
 
-@RULES.rule(llvm.CallIntrinsicOp)
-def bound_intrinsic(op: llvm.CallIntrinsicOp, value: Any, *operands: Any) -> Any:
-    """Bound the choice between elements of vectors like a choice."""
-    if op.intrin.data.startswith("llvm.vp.select."):
-        return bound_select(op, value, *operands[:3])
-    return known_if_operands_are(op, value, *operands)
-
-
-@RULES.rule(arith.SelectOp)
-def bound_select(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> Any:
+@RULES.rule(*names_of(arith.SelectOp))
+def bound_select(head: Head, value: Any, condition: Any, a: Any, b: Any) -> Any:
     """Keep the spread of the chosen operand; if either may be, add the distance between the two."""
     chosen = where(value_of(condition), a, b)
     unclear = spread_of(condition) != 0
@@ -197,12 +193,12 @@ def bound_select(op: Operation, value: Any, condition: Any, a: Any, b: Any) -> A
     return where(unclear, plain(value, np.broadcast_to(either, np.shape(value))), chosen)[()]
 
 
-@RULES.rule(arith.FPToSIOp, arith.FPToUIOp)
-def bound_float_to_integer(op: Operation, value: Any, a: Any) -> Any:
+@RULES.rule(*names_of(arith.FPToSIOp, arith.FPToUIOp))
+def bound_float_to_integer(head: Head, value: Any, a: Any) -> Any:
     """Bound a conversion: known if the range of the operand truncates to one integer that fits."""
     wide, spread = _wide(a), spread_of(a)
     is_known = (spread == 0) | (np.trunc(wide - spread) == np.trunc(wide + spread))
-    unsigned = isinstance(op, arith.FPToUIOp)
+    unsigned = head.name == arith.FPToUIOp.name
     limit = 2.0 ** (8 * value.dtype.itemsize - (not unsigned))
     fits = (np.trunc(wide) < limit) & (np.trunc(wide) >= (0 if unsigned else -limit))
     return plain(value, where(is_known & fits, 0.0, np.inf))
@@ -219,43 +215,46 @@ _LOGARITHMS = (math.Log10Op, math.Log1pOp, math.Log2Op, math.LogOp)
 _STEADY: dict[type[Operation], float] = {math.CosOp: 1.0, math.SinOp: 1.0, math.ErfOp: 1.13}
 """Functions from libraries, with bounds of their slopes (Lipschitz constants)."""
 
+_SLOPES = {kind.name: slope for kind, slope in _STEADY.items()}
+_FUNCTIONS = {kind.name: function for kind, function in FUNCTIONS.items()}
 
-@RULES.rule(*_EXACT, *_INVERSES, *_EXPONENTIALS, *_LOGARITHMS)
-def bound_monotonic_function(op: Operation, value: Any, a: Any) -> Any:
+
+@RULES.rule(*names_of(*_EXACT, *_INVERSES, *_EXPONENTIALS, *_LOGARITHMS))
+def bound_monotonic_function(head: Head, value: Any, a: Any) -> Any:
     """Bound a monotonic function by its values at both ends of the operand's range."""
-    function = FUNCTIONS[type(op)]
+    function = _FUNCTIONS[head.name]
     wide, spread = _wide(a), spread_of(a)
     exact = where(spread > 0, np.abs(function(wide + spread) - function(wide - spread)), 0.0)
-    result = _rounded(op, value, exact, (a,))
-    return result if isinstance(op, _EXACT) else _from_library(op, result)
+    result = _rounded(head, value, exact, (a,))
+    return result if head.name in names_of(*_EXACT) else _from_library(head, result)
 
 
-@RULES.rule(*_STEADY)
-def bound_lipschitz_function(op: Operation, value: Any, a: Any) -> Any:
+@RULES.rule(*names_of(*_STEADY))
+def bound_lipschitz_function(head: Head, value: Any, a: Any) -> Any:
     """Bound a function by its largest slope."""
-    return _from_library(op, _rounded(op, value, _STEADY[type(op)] * spread_of(a), (a,)))
+    return _from_library(head, _rounded(head, value, _SLOPES[head.name] * spread_of(a), (a,)))
 
 
 _CORNERED = (math.CoshOp, math.PowFOp, math.RsqrtOp)
 """Functions from libraries that are monotonic in each argument, as long as the first one keeps its sign."""
 
 
-@RULES.rule(*_CORNERED)
-def bound_cornered_function(op: Operation, value: Any, *operands: Any) -> Any:
+@RULES.rule(*names_of(*_CORNERED))
+def bound_cornered_function(head: Head, value: Any, *operands: Any) -> Any:
     """Bound a function by its values at the corners of the operands' ranges."""
     ends = [(_wide(x) - spread_of(x), _wide(x) + spread_of(x)) for x in operands]
-    corners = np.broadcast_arrays(*(FUNCTIONS[type(op)](*corner) for corner in product(*ends)))
+    corners = np.broadcast_arrays(*(_FUNCTIONS[head.name](*corner) for corner in product(*ends)))
     exact = np.max(corners, axis=0) - np.min(corners, axis=0)
     straddles = np.abs(_wide(operands[0])) <= spread_of(operands[0])
     is_known = np.all(np.broadcast_arrays(*(spread_of(x) == 0 for x in operands)), axis=0)
     exact = where(is_known, 0.0, where(straddles, np.inf, exact))
-    return _from_library(op, _rounded(op, value, exact, operands, straddles=True))
+    return _from_library(head, _rounded(head, value, exact, operands, straddles=True))
 
 
-@RULES.rule(math.TanOp, math.Atan2Op, math.FPowIOp)
-def bound_discontinuous_function(op: Operation, value: Any, *operands: Any) -> Any:
+@RULES.rule(*names_of(math.TanOp, math.Atan2Op, math.FPowIOp))
+def bound_discontinuous_function(head: Head, value: Any, *operands: Any) -> Any:
     """Bound a function with jumps or poles: known if all operands are."""
-    return _from_library(op, known_if_operands_are(op, value, *operands))
+    return _from_library(head, known_if_operands_are(head, value, *operands))
 
 
 LIBRARY_FUNCTIONS: tuple[type[Operation], ...] = (
@@ -265,7 +264,7 @@ LIBRARY_FUNCTIONS: tuple[type[Operation], ...] = (
 """Functions that may come from any library."""
 
 
-def _from_library(op: Operation, number: Any) -> Any:
+def _from_library(head: Head, number: Any) -> Any:
     """Add the distance between libraries to the spread of a function's result."""
     value = value_of(number)
     fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))

@@ -15,7 +15,7 @@ permutes the residues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -24,14 +24,23 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
+from relex.reference.domains.domain import Domain
+from relex.reference.domains.symbols import SUM, Head
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
-from relex.reference.proof import single
-from relex.reference.proof.single import BITS, P, are_single, mixed, reduced
-from relex.reference.proof.terms import CHAINS, CONSTANT, ELEMENT, EXACT_PRODUCT, SUM, Head, Terms
-
-AT_ONCE = 2**20
-"""The number of products that are computed at once."""
+from relex.reference.proof.residue_scalar import (
+    BITS,
+    IS_NUMBER,
+    IS_SUM,
+    P,
+    are_single,
+    chained,
+    flipped,
+    hashed,
+    mixed,
+    reduced,
+)
+from relex.reference.proof.terms import CHAINS, CONSTANT, ELEMENT, EXACT_PRODUCT, Terms
 
 
 class Residues(Terms):
@@ -85,7 +94,7 @@ class Residues(Terms):
         bits = np.ascontiguousarray(array).reshape(-1)
         words = bits.view(f"u{array.itemsize}").astype(np.uint64)
         key = self._key((CONSTANT, array.dtype.str))
-        terms = (mixed(words, key) & P | single.CONSTANT).view(np.int64)
+        terms = (mixed(words, key) & P | IS_NUMBER).view(np.int64)
         known, first = np.unique(terms, return_index=True)
         self._numbers_of.update(zip(known.tolist(), bits[first], strict=True))
         self.count += len(known)
@@ -100,13 +109,13 @@ class Residues(Terms):
     def value(self, term: int) -> Any:
         return self._numbers_of.get(int(term))
 
-    def values(self, terms: Array) -> Array | None:
-        words = _words(terms)
-        if not np.all(words & single.CONSTANT):
+    def values(self, cells: Array) -> Array | None:
+        words = _words(cells)
+        if not np.all(words & IS_NUMBER):
             return None
-        known, places = np.unique(np.asarray(terms), return_inverse=True)
+        known, places = np.unique(np.asarray(cells), return_inverse=True)
         found = [self._numbers_of[term] for term in known.tolist()]
-        return np.array(found, found[0].dtype if found else np.bool_)[places].reshape(np.shape(terms))
+        return np.array(found, found[0].dtype if found else np.bool_)[places].reshape(np.shape(cells))
 
     def are_of(self, terms: Array, dtype: np.dtype[Any]) -> Any:
         return True  # Residues of other types are others.
@@ -138,39 +147,27 @@ class Residues(Terms):
         return (self._sum if head.name == SUM else self._chained)(head, a, b)
 
     def apply(self, head: Head, arguments: Sequence[Any]) -> Any:
-        key = self._key_of_head(head)
-        if are_single(*arguments):
-            self.count += 1
-            return single.applied(head, int(key), arguments)
-        words = [_words(a) for a in arguments]
-        result = single.applied(head, key, words).view(np.int64)
-        self.count += np.size(result)
-        return self._with_constants(head, arguments, words, result)
+        return self._with_constants(
+            head, arguments, self._drawn(partial(hashed, head), self._key_of_head(head), arguments)
+        )
 
     def map(self, make: Callable[..., Any], arrays: Sequence[Any]) -> Array:
         found = np.asarray(make(*arrays))
         take(1 + found.size // ELEMENTS)
         return found
 
-    def fold(self, make: Callable[..., Any], begin: Sequence[int], rows: Array) -> Array:
-        step: Any = make
+    def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
+        make: Any = self.make(head)
         take(1 + rows.size // ELEMENTS)
-        if rows.shape[-1] and isinstance(step, partial) and step.func == self._sum:
-            return (_total(self._addends(step.args[0], _words(rows))) | single.SUM).view(np.int64)
-        columns = [np.full(rows.shape[:-1], term) for term in begin] + list(np.moveaxis(rows, -1, 0))
-        result = columns[0]
-        for column in columns[1:]:
-            result = make(result, column)
-        return np.asarray(result)
+        if rows.shape[-1] and isinstance(make, partial) and make.func == self._sum:
+            return (_total(self._addends(make.args[0], _words(rows))) | IS_SUM).view(np.int64)
+        return Domain.fold(self, head, begin, rows)
 
     def at_once(self, count: int, size: int) -> int:
-        return max(1, min(size, size * AT_ONCE // max(count, 1)))
+        return Domain.at_once(self, count, size)
 
-    def scan(self, make: Callable[..., Any], rows: Array) -> Array:
-        result = np.array(rows)
-        for i in range(1, rows.shape[-1]):
-            result[..., i] = make(result[..., i - 1], rows[..., i])
-        return result
+    def scan(self, head: Head, rows: Array) -> Array:
+        return Domain.scan(self, head, rows)
 
     def ordered(self, a: Any, b: Any) -> tuple[Any, Any]:
         if are_single(a, b):
@@ -202,21 +199,39 @@ class Residues(Terms):
             key = self._keys[head] = self._key((head.name, head.dtype.str, head.properties))
         return key
 
-    def _with_constants(self, head: Head, arguments: Sequence[Any], words: Sequence[Any], result: Any) -> Any:
+    def _drawn(self, function: Callable[..., Any], key: np.uint64, arguments: Sequence[Any]) -> Any:
+        """Return new residues, which a function makes of a key and the words of arguments."""
+        if are_single(*arguments):
+            self.count += 1
+            return function(int(key), *arguments)
+        result = function(key, *map(_words, arguments)).view(np.int64)
+        self.count += np.size(result)
+        return result
+
+    def _with_constants(self, head: Head, arguments: Sequence[Any], result: Any) -> Any:
         """Return the result of an op where arguments are numbers: a number, or what identities say."""
-        if not any((word & single.CONSTANT).any() for word in words):
+        if are_single(*arguments):
             return result
-        flagged = [word & single.CONSTANT for word in words]
-        for (name, place), (number, keeps) in _NEUTRAL.items():
-            if name == head.name:
-                neutral = self.constant(head.dtype.type(number))
-                result = where(np.equal(arguments[place], neutral), arguments[keeps], result)
+        flagged = [_words(a) & IS_NUMBER for a in arguments]
+        if not any(flag.any() for flag in flagged):
+            return result
+        for place, number, keeps in self._neutral(head):
+            neutral = self.constant(np.array(number).astype(head.dtype)[()])
+            result = where(np.equal(arguments[place], neutral), arguments[keeps], result)
         every = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*flagged)), np.shape(result))
         if np.any(every) and (folded := self._fold(head, arguments, every)) is not None:
             is_folded, numbers = folded
             result = np.array(result)
             result[is_folded] = numbers
         return result
+
+    def _neutral(self, head: Head) -> Iterator[tuple[int, Any, int]]:
+        """Yield where an argument may be a number that changes nothing, which, and the argument that remains."""
+        for (name, place), (number, keeps) in _NEUTRAL.items():
+            if name == head.name:
+                yield place, number, keeps
+        if head.name in CHAINS and (neutral := CHAINS[head.name].neutral) is not None:
+            yield from ((place, neutral(head.dtype), 1 - place) for place in (1, 0))
 
     def _fold(self, head: Head, arguments: Sequence[Any], mask: Array) -> tuple[Array, Array] | None:
         """Return where an op on numbers is a number, and which."""
@@ -237,7 +252,7 @@ class Residues(Terms):
     def _addends(self, head: Head, words: Any) -> Any:
         """Return the residues of the terms of a sum; residues of zeros are 0."""
         residues = words & P
-        if (words & single.CONSTANT).any():
+        if (words & IS_NUMBER).any():
             for zero in (0.0, -0.0):
                 term = np.uint64(self.constant(head.dtype.type(zero)))
                 residues = where(words == term, np.uint64(0), residues)
@@ -245,46 +260,29 @@ class Residues(Terms):
 
     def _sum(self, head: Head, a: Any, b: Any) -> Any:
         if are_single(a, b):
-            return reduced((a & P) + (b & P)) | single.SUM
+            return reduced((a & P) + (b & P)) | IS_SUM
         a, b = _words(a), _words(b)
         total = reduced(self._addends(head, a) + self._addends(head, b))
-        result = (total | single.SUM).view(np.int64)
-        if (a & b & single.CONSTANT).any():
+        result = (total | IS_SUM).view(np.int64)
+        if (a & b & IS_NUMBER).any():
             # A sum of zeros is one.
             zero = self.constant(head.dtype.type(0))
-            result = where((a & b & single.CONSTANT != 0) & (total == 0), zero, result)
+            result = where((a & b & IS_NUMBER != 0) & (total == 0), zero, result)
         return result
 
     def _chained(self, head: Head, a: Any, b: Any) -> Any:
-        chain, key = CHAINS[head.name], self._key((head.name, head.dtype.str))
+        chain = CHAINS[head.name]
+        result = self._drawn(chained, self._key((head.name, head.dtype.str)), (a, b))
         if are_single(a, b):
-            self.count += 1
-            return a if a == b and chain.is_idempotent else single.chained(int(key), a, b)
-        x, y = _words(a), _words(b)
-        result = single.chained(key, x, y).view(np.int64)
-        self.count += np.size(result)
-        some = np.any((x | y) & single.CONSTANT)
-        if some and chain.neutral is not None:
-            neutral = np.uint64(self.constant(np.array(chain.neutral(head.dtype)).astype(head.dtype)[()]))
-            result = where(x == neutral, b, where(y == neutral, a, result))
+            return a if a == b and chain.is_idempotent else result
         if chain.is_idempotent:
-            result = where(x == y, a, result)
-        every = np.broadcast_to(x & y & single.CONSTANT != 0, np.shape(result))
-        if some and np.any(every) and (folded := self._fold(head, (a, b), every)) is not None:
-            result = np.array(result)
-            result[folded[0]] = folded[1]
-        return result
+            result = where(np.equal(a, b), a, result)
+        return self._with_constants(head, (a, b), result)
 
     def _negative(self, head: Head, a: Any) -> Any:
         """Return the negative: the negative of a negative is the number again."""
-        key = self._key((head.name, head.dtype.str)) & P
-        if are_single(a):
-            self.count += 1
-            return a ^ int(key)
-        word = _words(a)
-        result = (word ^ key).view(np.int64)
-        self.count += np.size(result)
-        return self._with_constants(head, [a], [word], result)
+        result = self._drawn(flipped, self._key((head.name, head.dtype.str)) & P, (a,))
+        return self._with_constants(head, (a,), result)
 
     # What flags allow
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relex.reference.domains.symbols import SUM
 from relex.reference.proof.refinement import Refinement
-from relex.reference.proof.terms import CHAINS, COMMUTATIVE, LEAVES, SUM, Terms
+from relex.reference.proof.terms import CHAINS, COMMUTATIVE, LEAVES, Terms
 
 LENGTH = 80
 """The number of characters of a term that is short enough for a message."""

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.proof.heads import head_of
-from relex.reference.proof.terms import CHAINS, Head, Terms
+from relex.reference.domains.symbols import Head, head_of
+from relex.reference.proof.terms import CHAINS, Terms
 
 FLOATS = """
 negf(negf(x)) = x

@@ -19,12 +19,12 @@ from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.program import Program
 from relex.reference.proof.field import Residues
 from relex.reference.proof.first_difference import first_difference, in_full, short_text
+from relex.reference.proof.float_order import ExtremeOfIntegers
 from relex.reference.proof.identities import identities
-from relex.reference.proof.numbers import RUNNING, SymbolicNumbers, Unproved, packed
-from relex.reference.proof.order import ExtremeOfIntegers
 from relex.reference.proof.refinement import Refinement
+from relex.reference.proof.subword import simplifications
+from relex.reference.proof.symbolic_numbers import RUNNING, SymbolicNumbers, Unproved, packed
 from relex.reference.proof.terms import CONSTANT, ELEMENT, Terms
-from relex.reference.proof.words import simplifications
 
 LIBRARY = frozenset(kind.name for kind in LIBRARY_FUNCTIONS)
 """Functions whose last digits are not specified."""
@@ -196,13 +196,13 @@ def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | No
     finally:
         RUNNING.reset(token)
     dtypes = [spec.dtype for spec in (*side.interface.outputs, *side.interface.written)]
-    results = [(numbers.terms_of(np.asarray(x), d).copy(), d) for x, d in zip(found, dtypes, strict=True)]
+    results = [(numbers.cells_of(np.asarray(x), d).copy(), d) for x, d in zip(found, dtypes, strict=True)]
     return Run(terms, results, frozenset(numbers.assumed))
 
 
 def _as_symbols(numbers: SymbolicNumbers, value: Any, dtype: np.dtype[Any]) -> Any:
     array = np.asarray(value)
-    return array if array.dtype.names else packed(numbers.terms_of(array, dtype), dtype)
+    return array if array.dtype.names else packed(numbers.cells_of(array, dtype), dtype)
 
 
 def _names(interface: Interface) -> list[str]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.utils import FastMathFlag
 
-from relex.reference.proof.terms import CHAINS, COMMUTATIVE, EXACT_PRODUCT, LEAVES, SUM, UNDEFINED, Head, Terms
+from relex.reference.domains.symbols import SUM, Head
+from relex.reference.proof.terms import CHAINS, COMMUTATIVE, EXACT_PRODUCT, LEAVES, UNDEFINED, Terms
 
 _ADDITIONS = ("arith.addf", "math.fma")
 

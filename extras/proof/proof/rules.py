@@ -9,20 +9,17 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-import numpy as np
-from xdsl.dialects import arith, llvm, math, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
-from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.table import Table
+from relex.reference.domains.symbols import SUM, Head, flags, head_of
 from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTIONS, UNSIGNED_FUNCTIONS, integer_function
 from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.interpreter.vector import COMBINING
-from relex.reference.interpreter.vector_forms import CASTS
-from relex.reference.proof.heads import flags, head_of
-from relex.reference.proof.terms import EXACT_PRODUCT, SUM, Head, Terms
+from relex.reference.proof.terms import EXACT_PRODUCT, Terms
 
 Make = Callable[..., int]
 """Maps the terms of an op's operands to the term of its result."""
@@ -33,40 +30,13 @@ Rule = Callable[[Any, Terms, Callable[..., Any]], Make]
 TERMS = Table[type[Operation], Rule]("proof terms")
 """The rules, by class of op."""
 
-CONTRACT, REASSOC, RECIPROCAL = FastMathFlag.ALLOW_CONTRACT, FastMathFlag.REASSOC, FastMathFlag.ALLOW_RECIP
-
-_OPEN = (CONTRACT, REASSOC, RECIPROCAL, FastMathFlag.NO_SIGNED_ZEROS, FastMathFlag.NO_NANS, FastMathFlag.NO_INFS)
-
-_PROPERTIES = frozenset({"fastmath", "overflowFlags", "operandSegmentSizes", "op_bundle_sizes"})
-"""Properties that do not change the result, or that rules read themselves."""
-
-_SAME_AS: dict[type[Operation], str] = {
-    **{kind: other.name for kind, other in CASTS.items()},
-    vector.FMAOp: math.FmaOp.name,
-}
-"""Ops that mean the same as one of another dialect."""
+REASSOC = FastMathFlag.REASSOC
 
 
 def make_term(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
     """Return the `Make` of an op with one result."""
-    return (TERMS.find(op) or make_application)(op, terms, function)
-
-
-def make_application(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Apply an op of which nothing more is known."""
-    return terms.make(head_for(op, function))
-
-
-def head_for(op: Operation, function: Callable[..., Any], name: str | None = None) -> Head:
-    """Return the head for an op: with the types of its operands, where they differ from the type of the result, and all
-    properties."""
-    name = name or _SAME_AS.get(type(op), op.name)
-    dtype = dtype_of(op, op.results[0].type)
-    operands = [dtype_of(op, v.type).name for v in op.operands]
-    parts = [] if all(d == dtype.name for d in operands) else [" ".join(operands)]
-    parts += [f"{key}={value}" for key, value in sorted(op.properties.items()) if key not in _PROPERTIES]
-    parts += [flags(op, *_OPEN)]
-    return Head(name, dtype, ", ".join(filter(None, parts)), function)
+    rule = TERMS.find(op)
+    return terms.make_op(op, function) if rule is None else rule(op, terms, function)
 
 
 @TERMS.rule(arith.AddfOp)
@@ -98,7 +68,7 @@ def make_fma(op: math.FmaOp | vector.FMAOp, terms: Terms, function: Callable[...
             return total(c, product(*terms.ordered(a, b)))
 
         return add
-    fused = terms.make(Head(math.FmaOp.name, dtype, flags(op, *_OPEN), function))
+    fused = terms.make(Head(math.FmaOp.name, dtype, flags(op), function))
 
     def make(a: int, b: int, c: int) -> int:
         return fused(*terms.ordered(a, b), c)
@@ -110,7 +80,7 @@ def _sum_head(op: Operation, dtype: Any) -> Head:
     """Return the head for an addition with the flags of an op."""
     if flags(op, REASSOC):
         return Head(SUM, dtype, "", head_of("arith.addf", dtype).function)
-    return head_of("arith.addf", dtype, flags(op, *_OPEN))
+    return head_of("arith.addf", dtype, flags(op))
 
 
 _EXTREMES: tuple[type[Operation], ...] = (arith.MaximumfOp, arith.MinimumfOp)
@@ -123,74 +93,6 @@ def make_exact_op(op: Operation, terms: Terms, function: Callable[..., Any]) -> 
     return terms.make(Head(op.name, dtype_of(op, op.results[0].type), "", function))
 
 
-_FLIPPED = {2: 4, 3: 5, 9: 11, 10: 12}
-"""Predicates of `arith.cmpf` that become others when operands are swapped: greater to less."""
-
-_FLIPPED_INTEGERS = {4: 2, 5: 3, 8: 6, 9: 7}
-_SYMMETRIC = (1, 6, 7, 8, 13, 14)
-_OF_SAME = {7: 1, 14: 13}
-"""Predicates that say the same as others about a number and itself: whether it is NaN."""
-_BOOL = np.dtype(np.bool_)
-
-
-@TERMS.rule(arith.CmpfOp, arith.CmpiOp, llvm.ICmpOp)
-def make_comparison(op: Any, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Compare: only by less, where one number is greater; the operands of symmetric comparisons are in order."""
-    predicate: int = op.predicate.value.data
-    return compare_terms(terms, dtype_of(op, op.lhs.type), predicate, function, flags(op, *_OPEN))
-
-
-def compare_terms(terms: Terms, dtype: Any, predicate: int, function: Callable[..., Any], properties: str = "") -> Make:
-    """Return the `Make` of a comparison of numbers of a type by a predicate of `arith.cmpf` or `arith.cmpi`."""
-    is_float = is_float_dtype(dtype)
-    flipped = (_FLIPPED if is_float else _FLIPPED_INTEGERS).get(predicate)
-    is_symmetric = predicate in (_SYMMETRIC if is_float else (0, 1))
-
-    def swapped(a: Any, b: Any) -> Any:
-        return function(b, a)
-
-    def head(number: int) -> Head:
-        name = f"{'arith.cmpf' if is_float else 'arith.cmpi'} {number}"
-        run = function if flipped is None else swapped
-        return Head(name, _BOOL, ", ".join(filter(None, (dtype.name, properties))), run)
-
-    usual = head(predicate if flipped is None else flipped)
-    of_same = head(_OF_SAME[predicate]) if is_float and predicate in _OF_SAME else usual
-
-    def make(a: int, b: int) -> int:
-        if is_symmetric:
-            a, b = terms.ordered(a, b)
-        elif flipped is not None:
-            a, b = b, a
-        return terms.compare(usual, of_same, a, b)
-
-    return make
-
-
-@TERMS.rule(arith.SelectOp)
-def make_select(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Choose between two terms."""
-    return choose_terms(dtype_of(op, op.results[0].type), terms)
-
-
-def choose_terms(dtype: Any, terms: Terms) -> Make:
-    """Return the `Make` of a choice."""
-    head = head_of("arith.select", dtype)
-
-    def make(condition: int, a: int, b: int, *_: int) -> int:
-        return terms.choose(head, condition, a, b)
-
-    return make
-
-
-@TERMS.rule(llvm.CallIntrinsicOp)
-def make_intrinsic(op: llvm.CallIntrinsicOp, terms: Terms, function: Callable[..., Any]) -> Make:
-    """Call an intrinsic; the intrinsic of a choice is one."""
-    if op.intrin.data.startswith("llvm.vp.select."):
-        return make_select(op, terms, function)
-    return make_application(op, terms, function)
-
-
 def reduction_term(op: vector.ReductionOp, terms: Terms, function: Callable[..., Any]) -> Callable[..., int]:
     """Return a function that reduces the terms of a vector, from the first to the last; the accumulator comes first."""
     element: Attribute = op.dest.type
@@ -200,7 +102,7 @@ def reduction_term(op: vector.ReductionOp, terms: Terms, function: Callable[...,
     if not isinstance(element, AnyFloat):
         step = terms.make(Head(kind.name, dtype, "", integer_function(op, kind, element)))
         return lambda *values: reduce(step, values)
-    properties = "" if kind in _EXTREMES else flags(op, *_OPEN)
+    properties = "" if kind in _EXTREMES else flags(op)
     step = terms.make(_sum_head(op, dtype) if kind is arith.AddfOp else head_of(kind.name, dtype, properties))
     neutral = 0 if kind is arith.AddfOp else 1 if kind is arith.MulfOp else None
     start = () if neutral is None or len(op.operands) > 1 else (terms.constant(dtype.type(neutral)),)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import accumulate, islice
 from math import prod
@@ -24,6 +24,8 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
+from relex.reference.domains.domain import Domain, Make
+from relex.reference.domains.symbols import SUM, Head, head_of
 from relex.reference.interpreter.budget import take
 
 UNDEFINED, TRUE, FALSE = 0, 1, 2
@@ -34,34 +36,8 @@ CONSTANT, ELEMENT = "constant", "element"
 LEAVES = (CONSTANT, ELEMENT)
 """The heads of terms without parts."""
 
-SUM = "sum"
-"""The head of float sums in any order."""
-
 EXACT_PRODUCT = "exact product"
 """The head of products inside sums that are not rounded."""
-
-
-@dataclass(frozen=True)
-class Head:
-    """The function that a term applies to its arguments: the name of an op, the dtype of its result, and properties
-    that matter."""
-
-    name: str
-    dtype: np.dtype[Any]
-    properties: str = ""
-    function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
-    """Computes the result for NumPy's numbers."""
-    _hash: int = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        # Each term that is looked up asks for it.
-        object.__setattr__(self, "_hash", hash((self.name, self.dtype, self.properties)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __str__(self) -> str:
-        return f"{self.name}{{{self.properties}}}" if self.properties else self.name
 
 
 @dataclass(frozen=True)
@@ -103,6 +79,15 @@ COMMUTATIVE = frozenset({"arith.addf", "arith.mulf", "arith.maxnumf", "arith.min
 """Further ops whose two arguments may be swapped. All NaNs are equal."""
 
 
+_FLIPPED = {2: 4, 3: 5, 9: 11, 10: 12}
+"""Predicates of `arith.cmpf` that become others when operands are swapped: greater to less."""
+
+_FLIPPED_INTEGERS = {4: 2, 5: 3, 8: 6, 9: 7}
+_SYMMETRIC = (1, 6, 7, 8, 13, 14)
+_OF_SAME = {7: 1, 14: 13}
+"""Predicates that say the same as others about a number and itself: whether it is NaN."""
+
+
 class Simplification(Protocol):
     """A rule for terms of one op."""
 
@@ -115,7 +100,7 @@ class Simplification(Protocol):
         """Return a simpler term; None if there is none."""
 
 
-class Terms:
+class Terms(Domain):
     """All terms of a proof."""
 
     def __init__(self, simplifications: Sequence[Simplification] = ()):
@@ -179,12 +164,12 @@ class Terms:
         value = self.value(self.settle(term))
         return None if value is None else int(value)
 
-    def values(self, terms: Array) -> Array | None:
-        """Return the numbers that terms are; None if one depends on arguments."""
-        found = [self.value(self.settle(term)) for term in terms.reshape(-1).tolist()]
+    def values(self, cells: Array) -> Array | None:
+        """Return the numbers that cells are; None if one depends on arguments."""
+        found = [self.value(self.settle(term)) for term in cells.reshape(-1).tolist()]
         if any(value is None for value in found):
             return None
-        return np.array(found, found[0].dtype if found else np.bool_).reshape(terms.shape)
+        return np.array(found, found[0].dtype if found else np.bool_).reshape(cells.shape)
 
     def are_of(self, terms: Array, dtype: np.dtype[Any]) -> Any:
         """Return which terms are of a dtype, as far as that is known."""
@@ -195,15 +180,14 @@ class Terms:
         """Return whether a term is of a dtype, as far as that is known."""
         return self.heads[abs(term)].dtype == dtype
 
-    def map(self, make: Callable[..., int], arrays: Sequence[Any]) -> Array:
-        """Apply a function of terms to arrays of them, elementwise."""
+    def map(self, make: Make, arrays: Sequence[Any]) -> Array:
         shape = np.broadcast_shapes(*(np.shape(t) for t in arrays))
         lists = [np.broadcast_to(t, shape).reshape(-1).tolist() for t in arrays]
         take(len(lists[0]) if lists else 1)
         return np.array(list(map(make, *lists)), np.int64).reshape(shape)
 
-    def fold(self, make: Callable[..., int], begin: Sequence[int], rows: Array) -> Array:
-        """Reduce terms along the last dimension, from those in `begin` on."""
+    def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
+        make, begin = self.make(head), [int(term) for term in begin]
         take(rows.size)
         if not rows.size:
             return np.full(rows.shape[:-1], reduce(make, begin) if prod(rows.shape[:-1]) else 0)
@@ -211,11 +195,10 @@ class Terms:
         return np.array(found, np.int64).reshape(rows.shape[:-1])
 
     def at_once(self, count: int, size: int) -> int:
-        """Return in which steps to compute a dimension of a size of `count` products."""
         return max(size, 1)
 
-    def scan(self, make: Callable[..., int], rows: Array) -> Array:
-        """Return the partial results along the last dimension."""
+    def scan(self, head: Head, rows: Array) -> Array:
+        make = self.make(head)
         found = [list(accumulate(row, make)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
         return np.array(found, np.int64).reshape(rows.shape)
 
@@ -228,6 +211,42 @@ class Terms:
         """Return the term of a comparison; of `of_same`, if a term is compared with itself."""
         a, b = self.settle(a), self.settle(b)
         return self.apply(of_same if a == b else usual, (a, b))
+
+    def comparison(
+        self, dtype: np.dtype[Any], predicate: int, function: Callable[..., Any], properties: str = ""
+    ) -> Callable[..., Any]:
+        """Compare only by less, where one number is greater; the operands of symmetric comparisons are in order."""
+        is_float = is_float_dtype(dtype)
+        flipped = (_FLIPPED if is_float else _FLIPPED_INTEGERS).get(predicate)
+        is_symmetric = predicate in (_SYMMETRIC if is_float else (0, 1))
+
+        def swapped(a: Any, b: Any) -> Any:
+            return function(b, a)
+
+        def head(number: int) -> Head:
+            name = f"{'arith.cmpf' if is_float else 'arith.cmpi'} {number}"
+            run = function if flipped is None else swapped
+            return Head(name, np.dtype(np.bool_), ", ".join(filter(None, (dtype.name, properties))), run)
+
+        usual = head(predicate if flipped is None else flipped)
+        of_same = head(_OF_SAME[predicate]) if is_float and predicate in _OF_SAME else usual
+
+        def make(a: int, b: int) -> int:
+            if is_symmetric:
+                a, b = self.ordered(a, b)
+            elif flipped is not None:
+                a, b = b, a
+            return self.compare(usual, of_same, a, b)
+
+        return make
+
+    def choice(self, dtype: np.dtype[Any]) -> Callable[..., Any]:
+        head = head_of("arith.select", dtype)
+
+        def choose(*operands: int) -> int:
+            return self.choose(head, *operands[:3])
+
+        return choose
 
     def choose(self, head: Head, condition: int, a: int, b: int) -> int:
         """Return the term of a choice."""

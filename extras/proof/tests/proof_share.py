@@ -39,8 +39,8 @@ from relex.reference import check_pass
 from relex.reference.equivalence import check
 from relex.reference.equivalence.verdicts import Kind
 from relex.reference.fuzzing.structures import random_program
-from relex.reference.proof.numbers import Unproved
 from relex.reference.proof.proof import prove
+from relex.reference.proof.symbolic_numbers import Unproved
 from relex.runtime.sources import read_program
 
 ROOT = Path(__file__).parents[3]

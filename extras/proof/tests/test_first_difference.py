@@ -15,10 +15,11 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects import parse_module
 from relex.passes import RelexPass
 from relex.reference import NotEquivalentError, check_pass
+from relex.reference.domains.symbols import SUM, Head
 from relex.reference.equivalence.differences import explain
 from relex.reference.proof.first_difference import LINES, first_difference, in_full
 from relex.reference.proof.refinement import Refinement
-from relex.reference.proof.terms import SUM, Head, Terms
+from relex.reference.proof.terms import Terms
 from relex.tools import relex_opt
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -14,14 +14,14 @@ from xdsl.dialects.arith import AddfOp, MaximumfOp, MulfOp, NegfOp
 from relex.dialects import parse_module
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.reference import check_pass
+from relex.reference.domains.symbols import SUM, Head, head_of
 from relex.reference.equivalence.differences import NotEquivalentError
 from relex.reference.equivalence.verdicts import Kind
 from relex.reference.proof import proof
 from relex.reference.proof.field import P, Residues
-from relex.reference.proof.heads import head_of
 from relex.reference.proof.identities import identities
 from relex.reference.proof.refinement import Refinement
-from relex.reference.proof.terms import EXACT_PRODUCT, SUM, Head, Terms
+from relex.reference.proof.terms import EXACT_PRODUCT, Terms
 
 F32 = np.dtype(np.float32)
 HEADS = [
@@ -137,9 +137,9 @@ def test_sums():
     """A total is the sum of its parts, in any order and modulo P."""
     residues = Residues(3)
     rows = residues.elements("x", (2, 5000), F32)
-    make = residues.make(Head(SUM, F32))
-    once = residues.fold(make, (), rows)
-    halves = [residues.fold(make, (), rows[:, part]) for part in (slice(1234, None), slice(1234))]
-    assert once.tolist() == make(*halves).tolist()
+    head = Head(SUM, F32)
+    once = residues.fold(head, (), rows)
+    halves = [residues.fold(head, (), rows[:, part]) for part in (slice(1234, None), slice(1234))]
+    assert once.tolist() == residues.make(head)(*halves).tolist()
     expected = [sum(row) % P for row in rows.tolist()]
     assert [term % (1 << 61) for term in once.tolist()] == expected

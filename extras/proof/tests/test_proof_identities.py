@@ -9,11 +9,11 @@ import pytest
 from rule_proofs import same, samples_of, values_of
 from xdsl.dialects.builtin import f16, i1, i8
 
-from relex.reference.proof.heads import head_of
+from relex.reference.domains.symbols import head_of
+from relex.reference.proof.float_order import Order
 from relex.reference.proof.identities import Application, Identity, Pattern, Variable, identities
-from relex.reference.proof.order import Order
+from relex.reference.proof.subword import simplifications, truncation
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE, ELEMENT, Terms
-from relex.reference.proof.words import simplifications, truncation
 
 Array = Any
 

@@ -87,7 +87,7 @@ def test_sums_of_sums():
 
 def test_signs_matter(monkeypatch: pytest.MonkeyPatch):
     """The loops of a signed maximum differ from the loops of an unsigned one."""
-    from relex.reference.proof import arrays
+    from relex.reference.domains import elements as arrays
 
     monkeypatch.setattr(arrays, "UNSIGNED", {})
     t = "tensor<3xui8>"

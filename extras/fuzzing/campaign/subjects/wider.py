@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from relex.reference import interpret
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.fuzzing.variants import main_of
-from relex.reference.wider.graphs import follow, judge, steps
+from relex.reference.intervals.graphs import follow, judge, steps
 from relex.runtime import build
 from relex.tools.campaign.calling import as_list, called, first_difference
 from relex.tools.campaign.comparing import skip_unused_sizes
@@ -26,8 +26,8 @@ Arrays = Mapping[SSAValue, "Array"]
 
 
 class WiderSubject(Subject):
-    """Random programs beside separate formulas in wider precision, whose numbers carry error bounds: each operator
-    as it is interpreted, from its own operands, and what compiled code makes of all of them."""
+    """Random programs compared with intervals in wider precision: each operator as it is interpreted, from its own
+    operands, and what compiled code makes of all of them."""
 
     name = "wider"
     weight = 2
@@ -59,7 +59,7 @@ def difference_of(main: FuncOp, arguments: Sequence[Array], arrays: Arrays, resu
             return f"'{op.name}' is interpreted in another way than in wider precision: {verdict.wrong}"
         count(op.name, verdict.decided, verdict.elements)
         total += verdict.decided
-    known = follow(main, arguments, {v: a.shape for v, a in arrays.items()})
+    known = follow(main, arguments)
     returned = main.body.block.last_op
     assert returned is not None
     for i, (value, array) in enumerate(zip(returned.operands, results, strict=True)):

@@ -17,8 +17,8 @@ from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.interpreter.api import Interpretation
 from relex.reference.interpreter.program import Program
-from relex.reference.wider.graphs import Verdict
-from relex.reference.wider.loops import HeldNumbers
+from relex.reference.intervals.graphs import Verdict
+from relex.reference.intervals.loops import HeldNumbers
 from relex.tools.campaign.calling import called, first_difference
 from relex.tools.campaign.comparing import skip_unused_sizes
 from relex.tools.campaign.subject import Case, Subject, count
@@ -28,8 +28,8 @@ OF_OPERATORS = 0.7
 
 
 class WiderLoopsSubject(Subject):
-    """Loop functions, random ones and the loops of operators, beside formulas of their ops in wider precision: each op
-    of `arith` and `math` as it is interpreted, on its own operands."""
+    """Loop functions, random ones and the loops of operators, compared with intervals in wider precision: each op of
+    `arith` and `math` as it is interpreted, on its own operands."""
 
     name = "wider-loops"
 
@@ -51,7 +51,7 @@ class WiderLoopsSubject(Subject):
 
 
 class Held:
-    """The agreement of the ops of a run with their formulas."""
+    """The agreement of the ops of a run with their functions of intervals."""
 
     def __init__(self) -> None:
         self.wrong: str | None = None
@@ -65,8 +65,7 @@ class Held:
 
 
 def interpreted_with(held: Held, module: ModuleOp) -> Any:
-    """Return the function @main of a program as loops, whose ops are checked against their formulas when it is
-    called."""
+    """Return the function @main of a program as loops, whose ops are compared with intervals when it is called."""
     module = module.clone()
     interface = signatures(module)
     apply_pass(LegalizeOpsPass(), make_context(), module)

@@ -9,7 +9,7 @@ from xdsl.dialects import math
 from relex.reference.interpreter.math import FUNCTIONS
 
 BINARY: dict[str, tuple[str, str, str]] = {
-    "add": ("arith.addf", "arith.addi", ""),
+    "add": ("arith.addf", "arith.addi", "arith.ori"),
     "multiply": ("arith.mulf", "arith.muli", "arith.andi"),
     "divide": ("arith.divf", "", ""),
     "fmod": ("arith.remf", "arith.remsi", ""),

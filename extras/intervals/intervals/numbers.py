@@ -160,6 +160,13 @@ class Integers:
         return Integers(self.t, self.value, self.known & condition)
 
 
+def stacked(*x: Reals) -> Reals:
+    """Return floats along a new last dimension."""
+    fields = zip(*((part.low, part.high, part.known) for part in x), strict=True)
+    low, high, known = (np.stack(np.broadcast_arrays(*field), axis=-1) for field in fields)
+    return Reals(x[0].fmt, low, high, known)
+
+
 Value = Reals | Integers
 """The elements of an array, as far as they are known."""
 

@@ -13,27 +13,23 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
 from struct import Struct
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import IndexType, TensorType, VectorType
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
 from relex.dialects.relex import Operator
-from relex.reference.equivalence.bounds import as_loops
+from relex.reference.domains.domain_numbers import DomainNumbers, is_index
 from relex.reference.equivalence.interface import NotComparable
 from relex.reference.interpreter.budget import take
-from relex.reference.interpreter.memory import Buffer, signless
-from relex.reference.interpreter.numbers import Numbers
-from relex.reference.interpreter.program import Function
+from relex.reference.interpreter.memory import signless
 from relex.reference.interpreter.scalars import dtype_of
-from relex.reference.proof.operators import evaluate
 from relex.reference.proof.rules import make_term, reduction_term
-from relex.reference.proof.terms import Head, Terms
-from relex.reference.proof.words import INT32, mixed_bytes, split
+from relex.reference.proof.subword import INT32, mixed_bytes, split
+from relex.reference.proof.terms import Terms
 
 
 class Unproved(NotComparable):
@@ -99,29 +95,15 @@ def _cells(count: int) -> Struct:
     return Struct(f"={count}q")
 
 
-def _is_index(t: Attribute) -> bool:
-    return isinstance(t.element_type if isa(t, VectorType) else t, IndexType)
-
-
-class SymbolicNumbers(Numbers):
+class SymbolicNumbers(DomainNumbers):
     """Terms in place of numbers. Indices stay numbers."""
 
     byte = CELL
 
     def __init__(self, terms: Terms):
-        super().__init__(checked=True)
+        super().__init__(terms)
         self.terms = terms
-        self.assumed: set[str] = set()
-        """The operators whose meaning was taken from the loops that `legalize-ops` makes of them."""
-        self._loops: dict[object, Function | None] = {}
         self._has_views = False
-
-    def constant(self, value: Any, element_type: Attribute) -> Any:
-        if _is_index(element_type):
-            return value
-        array = np.asarray(value)
-        array = array.view(signless(array.dtype))
-        return packed(self.terms.constants(array), array.dtype)
 
     def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
         if isinstance(element_type, IndexType):
@@ -135,16 +117,20 @@ class SymbolicNumbers(Numbers):
     def decided(self, value: Any) -> Any:
         if not value.dtype.names:
             return value
-        terms = np.asarray(value["term"])
-        values = self.terms.values(terms)
+        values = self.terms.values(np.asarray(value["term"]))
         if values is None:
-            raise Unproved("a mask, control flow or an index depends on an element")
+            raise self.undecided()
         return values[()]
 
-    def terms_of(self, number: Any, dtype: np.dtype[Any]) -> Array:
-        """Return the terms of numbers of a dtype, in their representation or NumPy's."""
+    def undecided(self) -> Exception:
+        return Unproved("a mask, control flow or an index depends on an element")
+
+    def number_of(self, cells: Any, dtype: np.dtype[Any]) -> Any:
+        return packed(cells, dtype)
+
+    def cells_of(self, number: Any, dtype: np.dtype[Any]) -> Array:
         if not number.dtype.names:
-            return self.terms.constants(np.asarray(number).astype(dtype, copy=False))
+            return self.terms.constants(np.asarray(number).astype(signless(dtype), copy=False))
         found: Array = np.asarray(number["term"])
         if not self._has_views:
             return found
@@ -154,7 +140,7 @@ class SymbolicNumbers(Numbers):
         return np.where(whole & self.terms.are_of(found, dtype), found, self.terms.undefined)
 
     def _term_of_one(self, number: Any, dtype: np.dtype[Any]) -> int:
-        """Return the term of a single number, as `terms_of`."""
+        """Return the term of a single number, as `cells_of`."""
         if not number.dtype.names:
             return int(self.terms.constants(np.asarray(number).astype(dtype, copy=False)))
         term, *rest = _cells(dtype.itemsize).unpack(number.tobytes())
@@ -165,14 +151,14 @@ class SymbolicNumbers(Numbers):
 
     def function(self, op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(op, Operator):
-            return lambda *arrays: self._run_operator(op, arrays)
+            return lambda *arrays: self.run_operator(op, arrays)
         if isinstance(op, vector.BroadcastOp | vector.ShuffleOp):
             element = [dtype_of(op, v.type) for v in op.operands]
             return lambda *values: function(*map(self._lifted, values, element))
-        if _is_index(op.results[0].type):
+        if is_index(op.results[0].type):
             return lambda *numbers: function(*map(self.decided, numbers))
         dtypes = [dtype_of(op, v.type) for v in op.operands]
-        makes = [self._make(op, function, i) for i in range(len(op.results))]
+        makes = [self.make_result(op, function, i) for i in range(len(op.results))]
         results = [dtype_of(op, r.type) for r in op.results]
         if isinstance(op, vector.ReductionOp):
             return self._reduction(reduction_term(op, self.terms, function), dtypes, results[0])
@@ -181,7 +167,7 @@ class SymbolicNumbers(Numbers):
         if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_OTHER_PRODUCTS):
             raise Unproved(f"it multiplies parts of words by {op.intrin.data}")
         if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_MIXED_BYTES):
-            return lambda *numbers: packed(mixed_bytes(self.terms, *map(self.terms_of, numbers, dtypes)), INT32)
+            return lambda *numbers: packed(mixed_bytes(self.terms, *map(self.cells_of, numbers, dtypes)), INT32)
 
         known: dict[tuple[int, ...], Any] = {}
 
@@ -192,7 +178,7 @@ class SymbolicNumbers(Numbers):
                     value = np.asarray(function(*numbers)).astype(results[0], copy=False)[()]
                     return packed_one(self.terms.constant(value), results[0])
                 return self._of_one(makes[0], numbers, dtypes, results[0], known)
-            terms = [self.terms_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
+            terms = [self.cells_of(number, dtype) for number, dtype in zip(numbers, dtypes, strict=True)]
             found = [packed(self.terms.map(make, terms), dtype) for make, dtype in zip(makes, results, strict=True)]
             return found[0] if len(found) == 1 else tuple(found)
 
@@ -216,26 +202,20 @@ class SymbolicNumbers(Numbers):
                 known[terms] = result
         return result
 
-    def _make(self, op: Operation, function: Callable[..., Any], number: int) -> Callable[..., int]:
+    def make_result(self, op: Operation, function: Callable[..., Any], number: int) -> Callable[..., int]:
         if len(op.results) == 1:
             return make_term(op, self.terms, function)
-        head = Head(
-            f"{op.name} {number}",
-            dtype_of(op, op.results[number].type),
-            str(op.operands[0].type),
-            lambda *values: function(*values)[number],
-        )
-        return lambda *args: self.terms.apply(head, args)
+        return super().make_result(op, function, number)
 
     def _lifted(self, value: Any, dtype: np.dtype[Any]) -> Any:
-        return value if value.dtype.names else packed(self.terms_of(value, dtype), dtype)
+        return value if value.dtype.names else packed(self.cells_of(value, dtype), dtype)
 
     def _split(self, source: np.dtype[Any], target: np.dtype[Any]) -> Callable[..., Any]:
         if source.itemsize < target.itemsize or not source.kind == target.kind == "i":
             raise Unproved("it splits the bits of floats, or joins the bits of elements")
 
         def run(number: Any) -> Any:
-            return packed(split(self.terms, self.terms_of(number, source), source, target), target)
+            return packed(split(self.terms, self.cells_of(number, source), source, target), target)
 
         return run
 
@@ -243,41 +223,15 @@ class SymbolicNumbers(Numbers):
         self, combine: Callable[..., int], dtypes: Sequence[np.dtype[Any]], dtype: np.dtype[Any]
     ) -> Callable[..., Any]:
         def run(values: Any, *accumulator: Any) -> Any:
-            start = [int(self.terms_of(a, dtype)) for a in accumulator]
-            return packed(combine(*start, *self.terms_of(values, dtypes[0]).tolist()), dtype)
+            start = [int(self.cells_of(a, dtype)) for a in accumulator]
+            return packed(combine(*start, *self.cells_of(values, dtypes[0]).tolist()), dtype)
 
         return run
 
     def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
         raise Unproved("it calls a library function")
 
-    def _run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
-        operands = [cast("TensorType[Attribute]", v.type) for v in op.operands]
-        dtypes = [signless(dtype_of(op, t.element_type)) for t in operands]
-        terms = [self.terms_of(a, d) for a, d in zip(arrays, dtypes, strict=True)]
-        outputs: tuple[Any, ...]
-        if (found := evaluate(op, self.terms, terms, dtypes)) is not None:
-            outputs = tuple(packed(array, dtype) for array, dtype in found)
-        else:
-            outputs = self._run_loops(op, operands, terms, dtypes)
-        return outputs[0] if len(outputs) == 1 else outputs
-
-    def _run_loops(
-        self, op: Operator, operands: Sequence[TensorType[Attribute]], terms: Sequence[Array], dtypes: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        types = [TensorType(t.element_type, a.shape) for t, a in zip(operands, terms, strict=True)]
-        key = (op, *types)
-        if key not in self._loops:
-            self._loops[key] = as_loops(op, types, self)
-        loops = self._loops[key]
-        if loops is None:
-            raise Unproved(f"{op.name} has no loops")
-        self.assumed.add(op.name)
-        inferred = op.types_of_results(types, op.properties)
-        outputs = tuple(
-            self.fresh_array(tuple(t.get_shape()), signless(dtype_of(op, t.element_type)), t.element_type)
-            for t in inferred
-        )
-        inputs = [packed(a, d) for a, d in zip(terms, dtypes, strict=True)]
-        loops(*map(Buffer.read_only, map(np.asarray, inputs)), *map(Buffer, outputs))
-        return outputs
+    def without_loops(
+        self, op: Operator, cells: Sequence[Array], results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
+    ) -> Sequence[tuple[Array, np.dtype[Any]]]:
+        raise Unproved(f"{op.name} has no loops")

@@ -1,9 +1,9 @@
 """
-Arrays of terms that NumPy's functions work on: what operators of graphs mean, without their loops.
+Arrays of a domain that NumPy's functions work on: what operators of graphs mean, without their loops.
 
-`evaluate` of an operator gets `Elements` in place of arrays. Functions that move elements move terms, and functions of
-numbers become the terms of the ops that compute them. Functions that are not in the tables of `numpy_functions` cannot
-be evaluated on symbols.
+`evaluate` of an operator gets `Elements` in place of arrays. Functions that move elements move cells, and functions of
+numbers become the functions of the ops that compute them. Functions that are not in the tables of `numpy_functions` can
+only be evaluated where all numbers are known.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from xdsl.dialects import arith
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.interpreter.memory import signless
-from relex.reference.proof.heads import head_of
-from relex.reference.proof.numpy_functions import (
+from relex.reference.domains.domain import Domain, Make
+from relex.reference.domains.numpy_functions import (
     BINARY,
     COMPARISONS,
     FLAGS,
@@ -33,8 +32,8 @@ from relex.reference.proof.numpy_functions import (
     UNARY,
     UNSIGNED,
 )
-from relex.reference.proof.rules import choose_terms, compare_terms
-from relex.reference.proof.terms import SUM, Head, Terms
+from relex.reference.domains.symbols import SUM, Head, head_of
+from relex.reference.interpreter.memory import signless
 
 
 class Unknown(Exception):
@@ -42,50 +41,63 @@ class Unknown(Exception):
 
 
 class Elements(NDArrayOperatorsMixin):
-    """An array of terms of a dtype."""
+    """An array of cells of a domain, which stand for numbers of a dtype. With `is_rounded`, results are only fixed up
+    to rounding: ops have the fast-math flags in `FLAGS`."""
 
-    def __init__(self, terms: Terms, ids: Any, dtype: np.dtype[Any], *, is_rounded: bool):
-        self.terms = terms
-        self.ids: Array = np.asarray(ids, np.int64)
+    def __init__(self, domain: Domain, cells: Any, dtype: np.dtype[Any], *, is_rounded: bool):
+        self.domain = domain
+        self.cells: Array = np.asarray(cells)
         self.dtype = dtype
         self.is_rounded = is_rounded
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         raise Unknown(f"an attribute '{name}'")
+
+    def known(self) -> Array:
+        """Return the numbers. Raises `Unknown` if one of them is not known."""
+        values = self.domain.values(self.cells)
+        if values is None:
+            raise Unknown("numbers that are not known")
+        return np.asarray(values, signless(self.dtype)).view(self.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self.known() if dtype is None else self.known().astype(dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """As of an array."""
-        return self.ids.shape
+        return self.cells.shape
 
     @property
     def ndim(self) -> int:
         """As of an array."""
-        return self.ids.ndim
+        return self.cells.ndim
 
     @property
     def size(self) -> int:
         """As of an array."""
-        return self.ids.size
+        return self.cells.size
 
     @property
     def T(self) -> Elements:
         """As of an array."""
-        return self.derived(self.ids.T)
+        return self.derived(self.cells.T)
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.cells)
 
     def __getitem__(self, index: Any) -> Elements:
-        return self.derived(self.ids[index])
+        return self.derived(self.cells[_known(index)])
 
     def reshape(self, *shape: Any) -> Elements:
         """As of an array."""
-        return self.derived(self.ids.reshape(*shape))
+        return self.derived(self.cells.reshape(*shape))
 
     def transpose(self, *axes: Any) -> Elements:
         """As of an array."""
-        return self.derived(self.ids.transpose(*axes))
+        return self.derived(self.cells.transpose(*axes))
 
     def sum(self, axis: Any = None, **options: Any) -> Elements:
         """As of an array."""
@@ -113,52 +125,50 @@ class Elements(NDArrayOperatorsMixin):
             return np.asarray(value).view(self.dtype).astype(dtype).view(signless(dtype))
 
         if {self.dtype.kind, dtype.kind} == {"i", "u"} and self.dtype.itemsize == dtype.itemsize:
-            return self.derived(self.ids, dtype)
+            return self.derived(self.cells, dtype)
         return self.converted(_cast(self.dtype, dtype), dtype, convert)
 
     def reinterpreted(self, dtype: np.dtype[Any]) -> Elements:
         """The numbers of another type that have the same bits."""
         target = signless(dtype)
         if signless(self.dtype) == target:
-            return self.derived(self.ids, dtype)
+            return self.derived(self.cells, dtype)
         return self.converted(arith.BitcastOp.name, dtype, lambda value: value.view(target))
 
     def converted(self, op: str, dtype: np.dtype[Any], convert: Callable[[Any], Any]) -> Elements:
         """Return what an op makes of each element: a number of another type."""
         head = Head(op, signless(dtype), signless(self.dtype).name, convert)
-        return self.derived(self.applied(head, [self]).ids, dtype)
+        return self.derived(self.applied(head, [self]).cells, dtype)
 
     def copy(self) -> Elements:
         """As of an array."""
-        return self.derived(self.ids.copy())
+        return self.derived(self.cells.copy())
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        parts: Sequence[object] = cast("tuple[object, ...]", index) if isinstance(index, tuple) else [index]
-        if Elements in map(type, parts):
-            raise Unknown("indices that are symbols")
-        self.ids[index] = self.lifted(value, self.dtype).ids
+        self.cells[_known(index)] = self.lifted(value, self.dtype).cells
 
-    def derived(self, ids: Any, dtype: np.dtype[Any] | None = None) -> Elements:
-        """Return an array of other terms."""
-        return Elements(self.terms, ids, dtype or self.dtype, is_rounded=self.is_rounded)
+    def derived(self, cells: Any, dtype: np.dtype[Any] | None = None) -> Elements:
+        """Return an array of other cells."""
+        return Elements(self.domain, cells, dtype or self.dtype, is_rounded=self.is_rounded)
 
     def lifted(self, value: Any, dtype: np.dtype[Any] | None = None) -> Elements:
-        """Return an operand next to this one as an array of terms."""
+        """Return an operand next to this one as an array of the domain."""
         if isinstance(value, Elements):
             return value
         # Python's numbers take the type of the other operand.
         array = np.asarray(value, self.dtype if isinstance(value, bool | int | float) else None)
         array = np.asarray(array, dtype)
-        return self.derived(self.terms.constants(array.view(signless(array.dtype))), array.dtype)
+        return self.derived(self.domain.constants(array.view(signless(array.dtype))), array.dtype)
 
     def applied(self, head: Head, operands: Sequence[Elements]) -> Elements:
         """Apply an op elementwise."""
         dtype = operands[0].dtype
-        return self._mapped(self.terms.make(head), operands, dtype if signless(dtype) == head.dtype else head.dtype)
+        return self._mapped(self.domain.make(head), operands, dtype if signless(dtype) == head.dtype else head.dtype)
 
-    def _mapped(self, make: Callable[..., int], operands: Sequence[Elements], dtype: np.dtype[Any]) -> Elements:
+    def _mapped(self, make: Make, operands: Sequence[Elements], dtype: np.dtype[Any]) -> Elements:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
-        return self.derived(self.terms.map(make, [np.broadcast_to(x.ids, shape) for x in operands]), dtype)
+        cells = [x.cells if x.shape == shape else np.broadcast_to(x.cells, shape) for x in operands]
+        return self.derived(self.domain.map(make, cells), dtype)
 
     def _head(self, name: str, dtype: np.dtype[Any]) -> Head:
         """Return the head for one of NumPy's functions of two numbers of a type."""
@@ -176,6 +186,8 @@ class Elements(NDArrayOperatorsMixin):
             (target,) = options["out"]
             target[...] = self.applied(target._addition(target.dtype), [target.lifted(x) for x in inputs])
             return target
+        if method == "at":
+            return inputs[0]._update(ufunc.__name__, *inputs[1:])
         if method != "__call__" or options.keys() - {"dtype", "casting"}:
             raise Unknown(f"{ufunc.__name__}.{method}")
         if ufunc is np.matmul:
@@ -214,9 +226,7 @@ class Elements(NDArrayOperatorsMixin):
             def compare(a: Any, b: Any) -> Any:
                 return getattr(np, name)(np.asarray(a).view(dtype), np.asarray(b).view(dtype))
 
-            return self._mapped(
-                compare_terms(self.terms, signless(dtype), predicate, compare), operands, np.dtype(bool)
-            )
+            return self._mapped(self.domain.comparison(signless(dtype), predicate, compare), operands, np.dtype(bool))
         if name in UNARY and len(operands) == 1 and is_float_dtype(dtype):
             return self.applied(head_of(UNARY[name], dtype), operands)
         return self.applied(self._head(name, dtype), operands)
@@ -228,25 +238,36 @@ class Elements(NDArrayOperatorsMixin):
         x = self if dtype is None else self.astype(dtype)
         axes = [int(a) % self.ndim for a in np.atleast_1d(np.arange(self.ndim) if axis is None else axis).tolist()]
         kept = [a for a in range(self.ndim) if a not in axes]
-        rows = x.ids.transpose(*kept, *axes).reshape(*(self.shape[a] for a in kept), prod(self.shape[a] for a in axes))
+        rows = x.cells.transpose(*kept, *axes).reshape(
+            *(self.shape[a] for a in kept), prod(self.shape[a] for a in axes)
+        )
         head = self._addition(x.dtype) if name == "add" else self._head(name, x.dtype)
         start = STARTS.get(name, initial)
-        begin = () if start is None else (int(self.lifted(np.asarray(start, x.dtype)).ids),)
-        found = self.terms.fold(self.terms.make(head), begin, rows)
+        begin = () if start is None else (self.lifted(np.asarray(start, x.dtype)).cells[()],)
+        found = self.domain.fold(head, begin, rows)
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
         return self.derived(found.reshape(shape), x.dtype)
 
+    def _update(self, name: str, index: Any, values: Any) -> None:
+        """Apply a function to elements at an index, one after the other, as `at` of a function of NumPy's."""
+        places = np.arange(self.size).reshape(self.shape)[_known(index)]
+        operands = np.broadcast_to(self.lifted(values, self.dtype).cells, places.shape)
+        make, cells = self.domain.make(self._head(name, self.dtype)), self.cells.reshape(-1)
+        for place, operand in zip(places.reshape(-1).tolist(), operands.reshape(-1), strict=True):
+            cells[place] = self.domain.map(make, [cells[place], operand])
+        self.cells = cells.reshape(self.shape)
+
     def _scan(self, name: str, axis: int = -1, dtype: Any = None) -> Elements:
         x = self if dtype is None else self.astype(dtype)
-        make = self.terms.make(replace(self._head(name, x.dtype), properties=""))
-        return x.derived(np.moveaxis(self.terms.scan(make, np.moveaxis(x.ids, axis, -1)), -1, axis))
+        head = replace(self._head(name, x.dtype), properties="")
+        return x.derived(np.moveaxis(self.domain.scan(head, np.moveaxis(x.cells, axis, -1)), -1, axis))
 
     def _products(self, a: Elements, b: Elements) -> Elements:
         """Return the sums of products along the last dimension."""
         head = self._head("multiply", a.dtype)
         head = head_of(head.name, head.dtype, "contract") if head.name == "arith.mulf" else head
         size = max(a.shape[-1], b.shape[-1])
-        step = self.terms.at_once(prod(np.broadcast_shapes(a.shape, b.shape)), size)
+        step = self.domain.at_once(prod(np.broadcast_shapes(a.shape, b.shape)), size)
         parts = [slice(i, i + step) for i in range(0, max(size, 1), step)]
         sums = [self.applied(head, [a._part(s), b._part(s)])._reduce("add", -1) for s in parts]
         return reduce(lambda x, y: self.applied(self._addition(x.dtype), [x, y]), sums)
@@ -263,7 +284,7 @@ class Elements(NDArrayOperatorsMixin):
         left = a[np.newaxis, :] if a.ndim == 1 else a
         right = b[:, np.newaxis] if b.ndim == 1 else b
         found = self._products(
-            left[..., :, np.newaxis, :], right.derived(np.swapaxes(right.ids, -1, -2))[..., np.newaxis, :, :]
+            left[..., :, np.newaxis, :], right.derived(np.swapaxes(right.cells, -1, -2))[..., np.newaxis, :, :]
         )
         found = found[..., 0, :] if a.ndim == 1 else found
         return found[..., 0] if b.ndim == 1 else found
@@ -273,7 +294,8 @@ class Elements(NDArrayOperatorsMixin):
         summed = [c for c in dict.fromkeys(left + right) if c not in out]
         aligned = [_aligned(x, labels, [*out, *summed]) for x, labels in ((a, left), (b, right))]
         shape = np.broadcast_shapes(*(x.shape for x in aligned))
-        flat = [x.derived(np.broadcast_to(x.ids, shape).reshape(*shape[: len(out)], -1)) for x in aligned]
+        self.domain.spend(prod(shape))
+        flat = [x.derived(np.broadcast_to(x.cells, shape).reshape(*shape[: len(out)], -1)) for x in aligned]
         return self._products(*flat)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
@@ -281,10 +303,8 @@ class Elements(NDArrayOperatorsMixin):
             first, *rest = args
             if isinstance(first, list | tuple):
                 return self._joined(function, args[0], *rest, **options)
-            others: list[object] = [*rest, *options.values()]
-            if Elements in map(type, others):
-                raise Unknown("indices that are symbols")
-            return first.derived(function(first.ids, *rest, **options))
+            rest, options = [_known(x) for x in rest], {name: _known(x) for name, x in options.items()}
+            return self.lifted(first).derived(function(self.lifted(first).cells, *rest, **options))
         if function in REDUCTIONS:
             x, *rest = args
             return x._reduce(REDUCTIONS[function], *rest, **options)
@@ -292,12 +312,12 @@ class Elements(NDArrayOperatorsMixin):
             return self._where(*args)
         if function is np.pad and set(options) <= {"constant_values"}:
             value = self.lifted(options.get("constant_values", 0), self.dtype)
-            return self.derived(np.pad(self.ids, args[1], constant_values=int(value.ids)))
+            return self.derived(_padded(self.cells, args[1], value.cells))
         if function in (np.full_like, np.zeros_like) and set(options) <= {"shape", "dtype"}:
             first, value = args[0], args[1] if function is np.full_like else 0
             dtype = np.dtype(options.get("dtype") or first.dtype)
             filled = first.lifted(np.asarray(value, dtype))
-            return filled.derived(np.full(options.get("shape", first.shape), filled.ids))
+            return filled.derived(np.full(options.get("shape", first.shape), filled.cells, filled.cells.dtype))
         if function in SCANS:
             return args[0]._scan(SCANS[function], *args[1:], **options)
         if function is np.round and len(args) == 1:
@@ -308,13 +328,14 @@ class Elements(NDArrayOperatorsMixin):
         if function is np.clip:
             x, low, high = args
             return np.minimum(np.maximum(x, low), high)
-        raise Unknown(f"numpy.{getattr(function, '__name__', function)}")
+        # Any other function is one of numbers.
+        return function(*map(_known, args), **{name: _known(x) for name, x in options.items()})
 
     def _joined(self, function: Any, arrays: Sequence[Any], *rest: Any, **options: Any) -> Elements:
         parts = [self.lifted(x) for x in arrays]
         if len({x.dtype for x in parts}) > 1:
             raise Unknown(f"{function.__name__} of several types")
-        return parts[0].derived(function([x.ids for x in parts], *rest, **options))
+        return parts[0].derived(function([x.cells for x in parts], *rest, **options))
 
     def _where(self, condition: Any, a: Any, b: Any) -> Elements:
         condition = self.lifted(condition)
@@ -323,15 +344,31 @@ class Elements(NDArrayOperatorsMixin):
             known = self.lifted(np.asarray(a))
         a, b = (known.lifted(x) for x in (a, b))
         dtype = np.result_type(a.dtype, b.dtype)
-        return self._mapped(
-            choose_terms(signless(dtype), self.terms), [condition, a.astype(dtype), b.astype(dtype)], dtype
-        )
+        choice = self.domain.choice(signless(dtype))
+        return self._mapped(choice, [condition, a.astype(dtype), b.astype(dtype)], dtype)
+
+
+def _known(value: Any) -> Any:
+    """Return an argument of a function, or several, with numbers in place of elements. Raises `Unknown` if these are
+    not known."""
+    if isinstance(value, list | tuple):
+        found = list(map(_known, cast("Sequence[Any]", value)))
+        return tuple(found) if isinstance(value, tuple) else found
+    return value.known() if isinstance(value, Elements) else value
+
+
+def _padded(cells: Array, widths: Any, value: Any) -> Array:
+    sides = np.broadcast_to(widths, (cells.ndim, 2)).tolist()
+    shape = [before + size + after for (before, after), size in zip(sides, cells.shape, strict=True)]
+    result = np.full(shape, value, cells.dtype)
+    result[tuple(slice(before, before + size) for (before, _), size in zip(sides, cells.shape, strict=True))] = cells
+    return result
 
 
 def _aligned(x: Elements, labels: str, order: Sequence[str]) -> Elements:
     """Return an operand of `einsum` with a dimension for each label, of size 1 where it has none."""
     axes = [labels.index(c) for c in order if c in labels]
-    moved = x.ids.transpose(axes)
+    moved = x.cells.transpose(axes)
     return x.derived(moved[tuple(slice(None) if c in labels else np.newaxis for c in order)])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.reference.equivalence.bounded import Format, quantum_of, where
 from relex.reference.equivalence.spread_rules import FUNCTION_ULPS
-from relex.reference.wider.numbers import Reals, all_known, enclose, wide_dtype
+from relex.reference.intervals.numbers import Reals, all_known, enclose
 
 ULPS = FUNCTION_ULPS / 2
 """The largest error of a function of a library, in units in the last place."""
@@ -23,11 +24,6 @@ def apply(function: Callable[..., Any], *operands: Reals, ulps: Any = 0.0) -> Re
     """Return a function of numbers that is monotonic in each of them."""
     found = [function(*corner) for corner in product(*(x.ends for x in operands))]
     return enclose(operands[0].fmt, found, all_known(operands), ulps)
-
-
-def number(like: Reals, value: float) -> Reals:
-    """Return a number as one of the format of others."""
-    return enclose(like.fmt, [np.asarray(value, wide_dtype(like.fmt))], np.True_)
 
 
 def add(a: Reals, b: Reals) -> Reals:
@@ -106,16 +102,6 @@ def erf(x: Reals) -> Reals:
     return library(error_function, x, ULPS + 2)
 
 
-def exp(x: Reals) -> Reals:
-    """Return the exponential function."""
-    return library(np.exp, x)
-
-
-def square_root(x: Reals) -> Reals:
-    """Return square roots, correctly rounded."""
-    return apply(np.sqrt, x)
-
-
 def larger(a: Reals, b: Reals) -> Reals:
     """Return maxima; NaN where there is one."""
     return _chosen(np.maximum, a, b)
@@ -155,21 +141,29 @@ def extreme(x: Reals, *, largest: bool) -> Reals:
     return _without_sign_of_zero(Reals(x.fmt, low, high, np.asarray(np.all(x.known, axis=-1))), (x,))
 
 
+def contracted(a: Reals, b: Reals) -> Reals:
+    """Return products, each rounded or not. Of products that overflow, nothing is known."""
+    rounded = multiply(a, b)
+    corners = [p * q for p, q in product(a.ends, b.ends)]
+    bits = np.finfo(corners[0].dtype).nmant + 1
+    # Wide products of f64 are rounded, too.
+    is_exact = a.is_point & b.is_point & (np.abs(corners[0]) <= quantum_of(a.low) * quantum_of(b.low) * 2.0**bits)
+    exact = is_exact | (2 * a.fmt.precision <= bits)
+    lows = [where(exact, c, np.nextafter(c, c.dtype.type(-np.inf))) for c in corners]
+    highs = [where(exact, c, np.nextafter(c, c.dtype.type(np.inf))) for c in corners]
+    low: Any = reduce(np.fmin, lows, rounded.low)
+    high: Any = reduce(np.fmax, highs, rounded.high)
+    is_exact_end = (rounded.low == rounded.high) & ((rounded.low == 0) | np.isinf(corners[0]))
+    low, high = (where(is_exact_end, r, x) for r, x in ((rounded.low, low), (rounded.high, high)))
+    fits = np.isnan(rounded.low) | (np.isfinite(rounded.low) == np.isfinite(corners[0]))
+    return Reals(a.fmt, low, high, rounded.known & fits)
+
+
 def total(x: Reals) -> Reals:
     """Return the sum along the last dimension, in any order."""
-    return _sum(x.fmt, x.ends, x.known, where(x.is_point, quantum_of(x.low), 0.0))
-
-
-def dot(a: Reals, b: Reals) -> Reals:
-    """Return the sum of products along the last dimension, in any order, with FMA or without."""
-    corners = np.broadcast_arrays(*(p * q for p, q in product(a.ends, b.ends)))
-    quanta = where(a.is_point & b.is_point, quantum_of(a.low) * quantum_of(b.low), 0.0)
-    quanta = where(np.isnan(quanta), 0.0, quanta)
-    some, every = (reduce([np.isnan(c) for c in corners], axis=0) for reduce in (np.any, np.all))
-    if len(corners) == 1:
-        return _sum(a.fmt, corners, a.known & b.known, quanta)
-    ends = np.min(corners, axis=0), np.max(corners, axis=0)
-    return _sum(a.fmt, ends, a.known & b.known & (every | ~some), quanta)
+    # Zeros of either sign change no sum.
+    is_exact = x.is_point | (x.known & (x.low == 0) & (x.high == 0))
+    return _sum(x.fmt, x.ends, x.known, where(is_exact, quantum_of(x.low), 0.0))
 
 
 def _sum(fmt: Format, ends: Sequence[Array], known: Any, quanta: Any) -> Reals:
@@ -210,8 +204,3 @@ def multiplied(x: Reals) -> Reals:
     is_exact = (whole & (bits < x.fmt.precision)) | (found == 0)
     is_safe = np.all(x.is_point, axis=-1) & (bits < -np.log2(x.fmt.tiny) - 2 * x.fmt.precision)
     return enclose(x.fmt, [found], is_safe, where(is_exact, 0.0, float(x.shape[-1])))
-
-
-def unknown_like(x: Reals, *_: Reals) -> Reals:
-    """Return numbers of which nothing is known, as many as given."""
-    return Reals.of(x.fmt, np.zeros(x.shape)).only(False)

@@ -17,8 +17,8 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
-from relex.reference.proof.heads import head_of
-from relex.reference.proof.terms import Head, Terms
+from relex.reference.domains.symbols import Head, head_of
+from relex.reference.proof.terms import Terms
 
 
 @dataclass(frozen=True)

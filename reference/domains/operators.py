@@ -1,4 +1,4 @@
-"""The meaning of graph operators on terms: the meaning of their NumPy functions."""
+"""The meaning of graph operators in a domain: the meaning of their NumPy functions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from relex.dialects.dtypes import SUB_BYTE, element_type_of, integer_limits, is_
 from relex.dialects.relex import Exactness, Operator
 from relex.dialects.relex.elementwise import Formula
 from relex.dialects.relex.operator import tensor_type
-from relex.reference.equivalence.bounded import where
+from relex.reference.domains.domain import Domain
+from relex.reference.domains.elements import Elements, Unknown
+from relex.reference.domains.symbols import head_of
 from relex.reference.interpreter.memory import signless
-from relex.reference.proof.arrays import Elements, Unknown
-from relex.reference.proof.heads import head_of
-from relex.reference.proof.terms import Terms
+
+_where: Any = np.where
 
 
 class _Functions:
@@ -45,7 +46,7 @@ class _Functions:
             return x.astype(dtype)
         small, large = integer_limits(element_type)
         low, end = float(small), float(large) + 1
-        inside: Any = where((x >= low) & (x < end), x, 0)
+        inside: Any = _where((x >= low) & (x < end), x, 0)
         op = arith.FPToUIOp if dtype.kind == "u" else arith.FPToSIOp
 
         def convert(value: Any) -> Any:
@@ -53,7 +54,7 @@ class _Functions:
 
         converted = inside.converted(op.name, dtype, convert)
         below, above = (x.lifted(np.asarray(n, dtype)) for n in (small, large))
-        return where(x < low, below, where(x >= end, above, converted))
+        return _where(x < low, below, _where(x >= end, above, converted))
 
     @staticmethod
     def bitcast(x: Elements, element_type: Attribute) -> Elements:
@@ -69,28 +70,32 @@ class _Functions:
         return getattr(np, name)
 
 
-def evaluate(
-    op: Operator, terms: Terms, operands: Sequence[Array], dtypes: Sequence[np.dtype[Any]]
-) -> tuple[tuple[Array, np.dtype[Any]], ...] | None:
-    """Return the terms and dtypes of an operator's results by its NumPy meaning; None if that cannot be evaluated on
-    symbols."""
+def evaluate(op: Operator, domain: Domain, operands: Sequence[Array]) -> tuple[tuple[Array, np.dtype[Any]], ...] | None:
+    """Return the cells and dtypes of an operator's results by its NumPy meaning, given the cells of its operands; None
+    if that cannot be evaluated in the domain."""
     rounded = op.EXACTNESS is Exactness.ROUNDED
     types = [value.type.element_type for value in (*op.operands, *op.results) if isa(value.type, TensorType)]
     if any(t in SUB_BYTE for t in types):
         return None
-    dtypes = [numpy_dtype(t) for t in types[: len(dtypes)]]
-    arrays: list[Any] = [Elements(terms, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
+    dtypes = [numpy_dtype(t) for t in types[: len(operands)]]
+    arrays: list[Any] = [Elements(domain, x, d, is_rounded=rounded) for x, d in zip(operands, dtypes, strict=True)]
     try:
-        constants = [found for x in operands if (found := terms.values(x)) is not None]
-        if len(constants) == len(operands):
-            plain = [np.asarray(x, signless(d)).view(d) for x, d in zip(constants, dtypes, strict=True)]
-            found = [x.view(signless(x.dtype)) for x in map(np.asarray, op.evaluate_results(*plain))]
-            return tuple((terms.constants(x), x.dtype) for x in found)
+        if (domain.folds or not arrays) and (numbers := _numbers(arrays)) is not None:
+            found = [x.view(signless(x.dtype)) for x in map(np.asarray, op.evaluate_results(*numbers))]
+            return tuple((domain.constants(x), x.dtype) for x in found)
         found = _formula(op, arrays) if isinstance(op, Formula) else op.evaluate_results(*arrays)
         results = [x if isinstance(x, Elements) else arrays[0].lifted(np.asarray(x)) for x in found]
     except (Unknown, TypeError, ValueError, IndexError, AttributeError, KeyError, OverflowError):
         return None
-    return tuple((x.ids, signless(x.dtype)) for x in results)
+    return tuple((x.cells, signless(x.dtype)) for x in results)
+
+
+def _numbers(arrays: Sequence[Elements]) -> list[Array] | None:
+    """Return the numbers of arrays, if all are known."""
+    try:
+        return [x.known() for x in arrays]
+    except Unknown:
+        return None
 
 
 def _formula(op: Formula, arrays: Sequence[Elements]) -> tuple[Any]:

@@ -3,11 +3,11 @@ long for one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from relex.reference.proof.terms import COMMUTATIVE, EXACT_PRODUCT, Head
+from relex.reference.domains.symbols import Head
+from relex.reference.proof.terms import COMMUTATIVE, EXACT_PRODUCT
 
 BITS = 61
 P = 2**BITS - 1
@@ -16,7 +16,7 @@ P = 2**BITS - 1
 FIRST, SECOND = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
 """Odd factors that mix bits, from MurmurHash3."""
 
-CONSTANT, SUM = 1 << 61, 1 << 62
+IS_NUMBER, IS_SUM = 1 << 61, 1 << 62
 """The bits of a term that say that it is a number, and a sum in any order."""
 
 _WORD = 2**64 - 1
@@ -25,12 +25,12 @@ _WORD = 2**64 - 1
 def are_single(*terms: object) -> bool:
     """Return whether all terms are single ones, and none is a number, for which more is known."""
     for term in terms:
-        if type(term) is not int or term & CONSTANT:
+        if type(term) is not int or term & IS_NUMBER:
             return False
     return True
 
 
-def applied(head: Head, key: Any, words: Sequence[Any]) -> Any:
+def hashed(head: Head, key: Any, *words: Any) -> Any:
     """Return the residue of an op without further laws."""
     if head.name in COMMUTATIVE or head.name == EXACT_PRODUCT:
         a, b = words
@@ -44,6 +44,11 @@ def applied(head: Head, key: Any, words: Sequence[Any]) -> Any:
 def chained(key: Any, a: Any, b: Any) -> Any:
     """Return what an associative and commutative op makes of two terms."""
     return permuted_back(reduced(permuted(a, key) + permuted(b, key)), key)
+
+
+def flipped(key: Any, word: Any) -> Any:
+    """Return another residue, of which this function returns the first one."""
+    return word ^ key
 
 
 def mixed(word: Any, key: Any) -> Any:

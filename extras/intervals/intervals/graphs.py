@@ -4,51 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from relex.dialects import relex
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import array_from_dense
+from relex.dialects.dtypes import array_from_dense, element_type_of, numpy_dtype
 from relex.dialects.relex import ConstantOp, Operator
 from relex.dialects.relex.operator import Exactness, tensor_type
-
-# Each of these enters the formulas of a family of operators.
-from relex.reference.wider import elementwise as elementwise
-from relex.reference.wider import movement as movement
-from relex.reference.wider import reductions as reductions
-from relex.reference.wider import windows as windows
-from relex.reference.wider import winograd as winograd
-from relex.reference.wider.formulas import FORMULAS
-from relex.reference.wider.numbers import Reals, Value, computed_in, format_of, value_of
-
-SHAPED = (relex.ReshapeOp, relex.ExpandDimsOp, relex.SqueezeOp, relex.BroadcastToOp, relex.IotaOp)
-"""Operators whose formulas are told the shape of the result."""
+from relex.reference.domains.operators import evaluate
+from relex.reference.interpreter.memory import signless
+from relex.reference.intervals.domain import Intervals, cells_of, known_of
+from relex.reference.intervals.numbers import Integers, Reals, Value, value_of, wrapped
 
 NARROW = 1 / 16
 """The width of what is known, relative to the number, below which an element is decided."""
 
 
-def known_results(
-    op: Operator, operands: Sequence[Value | None], shapes: Sequence[tuple[int, ...]]
-) -> list[Value | None]:
-    """Return what is known about the results of an operator, of these shapes; None for what has no formula."""
-    formula = FORMULAS.find(op)
-    if formula is None or any(x is None for x in operands):
-        return [None] * len(shapes)
-    types = [tensor_type(v.type).element_type for v in op.operands]
-    taken = [x.rounded_to(computed_in(t)) if isinstance(x, Reals) else x for x, t in zip(operands, types, strict=True)]
-    with np.errstate(all="ignore"):
-        found: Any = formula(op, *taken, shape=shapes[0]) if isinstance(op, SHAPED) else formula(op, *taken)
-        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
-        return [_rounded(x, v) for x, v in zip(results, op.results, strict=True)]
+def known_results(op: Operator, operands: Sequence[Value | None]) -> list[Value | None]:
+    """Return what is known about the results of an operator, by its own definition in place of numbers; None for what
+    has no meaning on intervals."""
+    found = None
+    if len(known := [x for x in operands if x is not None]) == len(operands):
+        cells = [_cells_of(x, v) for x, v in zip(known, op.operands, strict=True)]
+        with np.errstate(all="ignore"):
+            found = evaluate(op, Intervals(), cells)
+    if found is None:
+        return [None] * len(op.results)
+    return [_known_of(cells, v) for (cells, _), v in zip(found, op.results, strict=True)]
 
 
-def _rounded(x: Value | None, value: SSAValue) -> Value | None:
-    return x.rounded_to(format_of(tensor_type(value.type).element_type)) if isinstance(x, Reals) else x
+def _cells_of(x: Value, value: SSAValue) -> Array:
+    dtype = signless(numpy_dtype(tensor_type(value.type).element_type))
+    return cells_of(wrapped(element_type_of(dtype), x.value, x.known) if isinstance(x, Integers) else x, dtype)
+
+
+def _known_of(cells: Array, value: SSAValue) -> Value:
+    t = tensor_type(value.type).element_type
+    found = known_of(cells, signless(numpy_dtype(t)))
+    return wrapped(t, found.value, found.known) if isinstance(found, Integers) else found
 
 
 def known_array(value: SSAValue, array: Array) -> Value | None:
@@ -56,16 +52,14 @@ def known_array(value: SSAValue, array: Array) -> Value | None:
     return value_of(tensor_type(value.type).element_type, array)
 
 
-def follow(
-    function: FuncOp, arguments: Sequence[Array], shapes: Mapping[SSAValue, tuple[int, ...]]
-) -> dict[SSAValue, Value | None]:
+def follow(function: FuncOp, arguments: Sequence[Array]) -> dict[SSAValue, Value | None]:
     """Return what is known about each value of a graph."""
     known: dict[SSAValue, Value | None] = {v: known_array(v, a) for v, a in zip(function.args, arguments, strict=True)}
     for op in function.body.block.ops:
         if isinstance(op, ConstantOp):
             known[op.result] = known_array(op.result, array_from_dense(op.value))
         elif isinstance(op, Operator):
-            found = known_results(op, [known[v] for v in op.operands], [shapes[v] for v in op.results])
+            found = known_results(op, [known[v] for v in op.operands])
             known.update(zip(op.results, found, strict=True))
     return known
 
@@ -124,6 +118,6 @@ def steps(function: FuncOp, arrays: Mapping[SSAValue, Array]) -> Iterator[tuple[
     for op in function.body.block.ops:
         if isinstance(op, Operator):
             operands = [known_array(v, arrays[v]) for v in op.operands]
-            found = known_results(op, operands, [arrays[v].shape for v in op.results])
+            found = known_results(op, operands)
             for known, value in zip(found, op.results, strict=True):
                 yield op, judge(known, arrays[value], signs=op.EXACTNESS is not Exactness.ROUNDED)

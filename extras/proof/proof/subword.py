@@ -17,9 +17,9 @@ from xdsl.dialects import arith
 
 from relex.dialects.arrays import Array
 from relex.dialects.tir import Dot4Op
-from relex.reference.proof.heads import head_of
+from relex.reference.domains.symbols import Head, head_of
 from relex.reference.proof.rules import TERMS, Make
-from relex.reference.proof.terms import Head, Terms
+from relex.reference.proof.terms import Terms
 
 INT8, INT32 = np.dtype(np.int8), np.dtype(np.int32)
 
