@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f32, f64
 
 from relex.dialects.dtypes import INTEGERS, is_emulated
 from relex.frontend import op
+from relex.frontend.compositions.activations import gelu_by_tanh
 from relex.frontend.expressions import Operand
 from relex.frontend.importing.site import Site
 
@@ -28,3 +29,8 @@ def rounded_once(site: Site, function: Callable[..., Operand], x: Operand, *opti
     if not is_emulated(given):
         return function(x, *options)
     return op.astype(function(op.astype(x, f32), *options), given)
+
+
+def gelu(site: Site, x: Operand, approximate: str) -> Operand:
+    """Return the Gaussian error linear unit, exact or by a hyperbolic tangent."""
+    return rounded_once(site, gelu_by_tanh, x) if approximate == "tanh" else op.gelu(x)

@@ -37,13 +37,14 @@ def sizes_of(given: Iterable[Any]) -> list[Size]:
     return [size if isinstance(size, IndexExpr) else int(size) for size in given]
 
 
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the import of an operator that is a function of its operands alone."""
+def plain(node: object, function: Callable[..., Any], *operands: Any) -> Any:
+    """Apply a function to operands as they are: the rule for rows of importers' tables whose operators ask no more."""
+    return function(*operands)
 
-    def imported(node: object, *operands: Any) -> Any:
-        return function(*operands)
 
-    return imported
+def with_node(node: object, function: Callable[..., Any], *operands: Any) -> Any:
+    """Apply a function to the node and the operands: the rule for rows whose functions ask for sizes or types."""
+    return function(node, *operands)
 
 
 def refusal(reason: str) -> Callable[..., NoReturn]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from relex.dialects.arrays import Array
@@ -13,7 +14,7 @@ from relex.frontend.expressions import Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.site import Site
 from relex.frontend.onnx.standard import defaults
-from relex.frontend.onnx.values import AnyValue, Unsupported, refuse
+from relex.frontend.onnx.values import AnyValue, Known, Tensor, Unsupported, refuse
 
 if TYPE_CHECKING:
     RunGraph = Callable[[GraphProto, Sequence[AnyValue]], list[AnyValue]]
@@ -82,6 +83,11 @@ class Node(Site):
         """Return an attribute that is a tensor, None if it is not given."""
         value = self.attribute(name)
         return None if value is None else numpy_helper.to_array(value)
+
+    def given(self, x: Tensor | None, name: str) -> Tensor | None:
+        """Return an input that was an attribute in older versions of the operator, None if neither is given."""
+        value = self.attribute(name) if x is None else None
+        return x if value is None else Known(np.array(value))
 
     def graph(self, name: str) -> GraphProto:
         """Return an attribute that is a graph."""

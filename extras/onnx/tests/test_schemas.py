@@ -110,7 +110,9 @@ def _without_nan(rule: Rule, node: Any, x: Any, *others: Any) -> Any:
     return reduce(lambda y, z: op.where(op.greater(y, z), y, z), others, x)
 
 
-def _off_by_one(rule: Rule, node: Any, x: Any, pads: Any, *more: Any) -> Any:
+def _off_by_one(rule: Rule, node: Any, x: Any, pads: Any = None, *more: Any) -> Any:
+    if pads is None:
+        return rule(node, x)
     before, after = np.split(pads.array, 2)
     return rule(node, x, Known(np.concatenate([before + 1, after - 1])), *more)
 
@@ -124,7 +126,7 @@ MISTAKES: dict[str, tuple[str, int, Callable[..., Any]]] = {
     "swapped operands": ("Sub", 1, _swapped),
     "ignored dtype": ("Cast", 1, _without_type),
     "NaN lost": ("Max", 1, _without_nan),
-    "off-by-one padding": ("Pad", 11, _off_by_one),
+    "off-by-one padding": ("Pad", 1, _off_by_one),
 }
 """The operator, the first version that its rule is for, and what is made of the rule."""
 

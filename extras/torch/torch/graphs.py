@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any
 
 from relex.dialects.errors import Diagnostic
 from relex.frontend.expressions import Expr
 from relex.frontend.importing.graphs import GraphImporter, Missing
 from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.floats import expect_floats
-from relex.frontend.torch.library import torch
+from relex.frontend.torch.library import torch, tree
 from relex.frontend.torch.node import Node
 from relex.frontend.torch.places import diagnostic_at, place_of
 from relex.frontend.torch.table import find_import
@@ -35,7 +35,7 @@ class Importer(GraphImporter):
                 case "get_attr":
                     values[node] = self._attribute(module, node)
                 case "output":
-                    return _flat(_resolved(node.args[0], values))
+                    return tree.tree_leaves(_resolved(node.args[0], values))
                 case _:
                     values[node] = self._call(node, values)
         return []
@@ -53,7 +53,7 @@ class Importer(GraphImporter):
         self.builder.location = place_of(node, self.builder.file)
         value: Value = Missing()
         with self.importing(partial(self._problem, node)):
-            value = self._emitted(self._import(node, values))
+            value = tree.tree_map_only(Expr, self.builder.tensor, self._import(node, values))
         self.builder.location = outer
         return value
 
@@ -63,7 +63,7 @@ class Importer(GraphImporter):
             refuse("no import for the operator")
         expect_floats(node.target, _value_of(node.args[:1]))
         arguments = [_resolved(argument, values) for argument in _arguments(node)]
-        if any(isinstance(value, Missing) for value in _flat(arguments)):
+        if any(isinstance(value, Missing) for value in tree.tree_leaves(arguments)):
             return Missing()
         if function is None:
             # The graph is imported in place of the call.
@@ -77,11 +77,6 @@ class Importer(GraphImporter):
         for node in graph.nodes:
             with self.importing(partial(self._problem, node)):
                 expect_floats(node.target, _value_of(node.args[:1]))
-
-    def _emitted(self, result: Value) -> Value:
-        if isinstance(result, list | tuple):
-            return [self._emitted(part) for part in cast("list[Any]", result)]
-        return self.builder.tensor(result) if isinstance(result, Expr) else result
 
     def report(self, what: str, message: str) -> None:
         """Add a problem of an input or a result."""
@@ -111,19 +106,7 @@ def _arguments(node: Any) -> list[Any]:
 
 def _resolved(argument: Any, values: Mapping[Any, Value]) -> Any:
     """Return an argument with values in place of nodes."""
-    if isinstance(argument, torch.fx.Node):
-        return values[argument]
-    if isinstance(argument, list | tuple):
-        return [_resolved(part, values) for part in cast("list[Any]", argument)]
-    return argument
-
-
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, list | tuple):
-        return [leaf for part in cast("list[Any]", value) for leaf in _flat(part)]
-    if isinstance(value, dict):
-        return [leaf for part in cast("dict[Any, Any]", value).values() for leaf in _flat(part)]
-    return [value]
+    return tree.tree_map_only(torch.fx.Node, values.__getitem__, argument)
 
 
 def _value_of(arguments: Sequence[Any]) -> Any:

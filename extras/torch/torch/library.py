@@ -6,3 +6,5 @@ from importlib import import_module
 from typing import Any
 
 torch: Any = import_module("torch")
+tree: Any = import_module("torch.utils._pytree")
+"""Nested lists, tuples and dictionaries."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import DTYPES, is_emulated, numpy_dtype
@@ -108,7 +108,28 @@ class Node(Site):
         return axis % max(self.rank(x), 1)
 
 
-def numbers(given: int | Sequence[int], rank: int) -> list[int]:
+def in_result_type(node: Node, function: Callable[..., Operand], *operands: Value) -> Operand:
+    """Apply a function to operands that are converted to the type of the result."""
+    return function(*map(node.typed, operands))
+
+
+def in_common_type(node: Node, function: Callable[..., Operand], *operands: Value) -> Operand:
+    """Apply a function to operands that are converted to the type that has the numbers of all."""
+    return function(*(node.typed(x, node.common_type) for x in operands))
+
+
+def of_truth(node: Node, function: Callable[..., Operand], *operands: Value) -> Operand:
+    """Apply a function of conditions: numbers other than zero are true."""
+    return function(*(node.typed(x, i1) for x in operands))
+
+
+def in_steps(node: Node, function: Callable[..., Operand], *operands: Any) -> Operand:
+    """Apply a function of tensors and numbers that takes several steps: floats that are smaller than f32 are rounded
+    after the last one."""
+    return node.typed(function(*(node.widened(x) if isinstance(x, Expr | IndexExpr) else x for x in operands)))
+
+
+def numbers(given: int | Sequence[int], rank: int) -> tuple[int, ...]:
     """Return a number for each dimension, from one for all of them, or one for each."""
-    listed = [given] if isinstance(given, int) else list(given)
+    listed = (given,) if isinstance(given, int) else tuple(given)
     return listed * rank if len(listed) == 1 else listed

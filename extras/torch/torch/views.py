@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from relex.dialects.errors import RelexError
 from relex.dialects.sizes import IndexExpr, Size, evaluate
-from relex.frontend.torch.library import torch
+from relex.frontend.torch.library import torch, tree
 from relex.frontend.torch.program import size_of
 
 Sizes = Mapping[Any, Size]
@@ -28,12 +28,17 @@ class Step:
 
     def apply(self, value: Any, sizes: Mapping[str, int]) -> Any:
         """Return the view of a tensor."""
-        return self.target(value, *_evaluated(self.arguments, sizes), **self.options)
+
+        def at_call(size: IndexExpr) -> int:
+            return evaluate(size, sizes)
+
+        arguments = tree.tree_map_only(IndexExpr, at_call, self.arguments)
+        return self.target(value, *arguments, **self.options)
 
     @property
     def has_sizes(self) -> bool:
         """True if the arguments depend on sizes of the call."""
-        return any(isinstance(part, IndexExpr) for part in _leaves(self.arguments))
+        return any(isinstance(part, IndexExpr) for part in tree.tree_leaves(self.arguments))
 
 
 @dataclass(frozen=True)
@@ -139,33 +144,13 @@ def _is_tensor(node: object) -> bool:
 
 
 def _step(node: Any, names: Sizes) -> Step:
-    arguments = [_with_sizes(argument, names) for argument in node.args[1:]]
+    def size(argument: Any) -> Size:
+        return size_of(argument.meta["val"], names)
+
+    arguments = tree.tree_map_only(torch.fx.Node, size, node.args[1:])
     if any(isinstance(value, torch.fx.Node) for value in node.kwargs.values()):
         raise RelexError(f"a result is a view by '{node.target}' with sizes among its options")
     return Step(node.target, arguments, dict(node.kwargs))
-
-
-def _with_sizes(argument: Any, names: Sizes) -> Any:
-    """Return an argument with expressions of sizes in place of nodes."""
-    if isinstance(argument, torch.fx.Node):
-        return size_of(argument.meta["val"], names)
-    if isinstance(argument, list | tuple):
-        return [_with_sizes(part, names) for part in cast("list[Any]", argument)]
-    return argument
-
-
-def _evaluated(argument: Any, sizes: Mapping[str, int]) -> Any:
-    if isinstance(argument, list):
-        return [_evaluated(part, sizes) for part in cast("list[Any]", argument)]
-    return evaluate(argument, sizes) if isinstance(argument, IndexExpr) else argument
-
-
-def _leaves(argument: Any) -> Iterator[Any]:
-    if isinstance(argument, list):
-        for part in cast("list[Any]", argument):
-            yield from _leaves(part)
-    else:
-        yield argument
 
 
 def _expect_apart(bases: Sequence[Any]) -> None:

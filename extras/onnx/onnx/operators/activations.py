@@ -2,100 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from relex.frontend import op
 from relex.frontend.compositions import activations
-from relex.frontend.compositions.conversions import by_floats, rounded_once
+from relex.frontend.compositions.conversions import by_floats, gelu, rounded_once
+from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import Node, Operand, Tensor, imports
-from relex.frontend.onnx.table import IMPORTS
-
-IN_STEPS: dict[str, Callable[[Operand], Operand]] = {
-    "HardSwish": activations.hard_swish,
-    "Mish": activations.mish,
-    "Softplus": activations.softplus,
-    "Softsign": activations.softsign,
-}
-"""Functions of a tensor in several steps."""
+from relex.frontend.onnx.table import row
 
 
-def _in_steps(function: Callable[[Operand], Operand]) -> Callable[..., Operand]:
-    def imported(node: Node, x: Tensor) -> Operand:
-        return rounded_once(node, function, x)
-
-    return imported
+def hard_line(x: Operand, slope: float, offset: float) -> Operand:
+    """Return a line between 0 and 1."""
+    return op.clip(op.add(op.multiply(x, slope), offset), 0.0, 1.0)
 
 
-for _name, _function in IN_STEPS.items():
-    IMPORTS.add(_in_steps(_function), ("", _name, 1))
+def _shrunk(x: Operand, limit: float, bias: float) -> Operand:
+    """Return `x` moved towards zero by a bias, and 0 near zero."""
+    small = op.where(op.greater(x, limit), op.subtract(x, bias), 0.0)
+    return op.where(op.less(x, -limit), op.add(x, bias), small)
 
 
-@imports("LeakyRelu")
-def leaky_relu(node: Node, x: Tensor) -> Operand:
-    """A line with a knee at zero."""
-    return activations.leaky_relu(x, node.number("alpha"))
+def _above(x: Operand, limit: float) -> Operand:
+    """Return `x` above a limit, else 0."""
+    return op.where(op.greater(x, limit), x, 0)
 
 
-@imports("PRelu")
-def prelu(node: Node, x: Tensor, slope: Tensor) -> Operand:
-    """A line with a knee at zero, of a given slope."""
-    return activations.leaky_relu(x, slope)
-
-
-@imports("Elu")
-def elu(node: Node, x: Tensor) -> Operand:
-    """Exponential below zero."""
-    return rounded_once(node, activations.elu, x, node.number("alpha"))
-
-
-@imports("Celu")
-def celu(node: Node, x: Tensor) -> Operand:
-    """Exponential below zero, scaled."""
-    return rounded_once(node, activations.celu, x, node.number("alpha"))
-
-
-@imports("Selu")
-def selu(node: Node, x: Tensor) -> Operand:
-    """Exponential below zero, all of it scaled."""
-    alpha, gamma = node.number("alpha"), node.number("gamma")
-    return rounded_once(node, activations.elu, x, alpha, gamma)
-
-
-@imports("HardSigmoid")
-def hard_sigmoid(node: Node, x: Tensor) -> Operand:
-    """A line between 0 and 1."""
-    alpha, beta = node.number("alpha"), node.number("beta")
-
-    def line(x: Operand) -> Operand:
-        return op.clip(op.add(op.multiply(x, alpha), beta), 0.0, 1.0)
-
-    return rounded_once(node, line, x)
-
-
-@imports("ThresholdedRelu")
-def thresholded_relu(node: Node, x: Tensor) -> Operand:
-    """`x` above a threshold, else 0."""
-    return op.where(op.greater(x, node.number("alpha")), x, node.like(0, x))
-
-
-@imports("Shrink")
-def shrink(node: Node, x: Tensor) -> Operand:
-    """`x` moved towards zero by a bias, and 0 near zero."""
-    limit, bias = node.number("lambd"), node.number("bias")
-
-    def shrunk(x: Operand) -> Operand:
-        small = op.where(op.greater(x, node.like(limit, x)), op.subtract(x, node.like(bias, x)), node.like(0, x))
-        return op.where(op.less(x, node.like(-limit, x)), op.add(x, node.like(bias, x)), small)
-
-    return by_floats(node, shrunk, x)
-
-
-@imports("Gelu")
-def gelu(node: Node, x: Tensor) -> Operand:
-    """The Gaussian error linear unit, exact or by a hyperbolic tangent."""
-    if node.text("approximate") != "tanh":
-        return op.gelu(x)
-    return rounded_once(node, activations.gelu_by_tanh, x)
+row("Celu", activations.celu, rounded_once, alpha="alpha")
+row("Elu", activations.elu, rounded_once, alpha="alpha")
+row("Gelu", gelu, with_node, approximate="approximate")
+row("HardSigmoid", hard_line, rounded_once, slope="alpha", offset="beta")
+row("HardSwish", activations.hard_swish, rounded_once)
+row("LeakyRelu", activations.leaky_relu, slope="alpha")
+row("Mish", activations.mish, rounded_once)
+row("PRelu", activations.leaky_relu)
+row("Selu", activations.elu, rounded_once, alpha="alpha", scale="gamma")
+row("Shrink", _shrunk, by_floats, limit="lambd", bias="bias")
+row("Softplus", activations.softplus, rounded_once)
+row("Softsign", activations.softsign, rounded_once)
+row("ThresholdedRelu", _above, limit="alpha")
 
 
 @imports("Swish")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, cast
 
 import ml_dtypes
@@ -14,71 +14,80 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
-from relex.frontend.importing.values import plain
+from relex.frontend.compositions.functions import OF_NUMBERS, clamped, reciprocal
+from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import IMPORTS
+from relex.frontend.onnx.table import row
 from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import element_type_of
 
-Function = Callable[..., Operand]
+
+def _itself(x: Tensor) -> Tensor:
+    """Return the input, which may be a sequence."""
+    return x
 
 
-UNARY: dict[str, Callable[[Operand], Operand]] = {
-    "Abs": op.abs,
-    "Erf": op.erf,
-    "Exp": op.exp,
-    "Floor": op.floor,
-    "Log": op.log,
-    "Neg": op.negative,
-    "Relu": op.relu,
-    "Sigmoid": op.sigmoid,
-    "Sqrt": op.sqrt,
-    "Tanh": op.tanh,
-    "Acos": op.acos,
-    "Acosh": op.acosh,
-    "Asin": op.asin,
-    "Asinh": op.asinh,
-    "Atan": op.atan,
-    "Atanh": op.atanh,
-    "BitwiseNot": op.bitwise_not,
-    "Ceil": op.ceil,
-    "Cos": op.cos,
-    "Cosh": op.cosh,
-    "IsNaN": op.isnan,
-    "Not": op.logical_not,
-    "Round": op.round,
-    "Sign": op.sign,
-    "Sin": op.sin,
-    "Sinh": op.sinh,
-    "Tan": op.tan,
-    "Reciprocal": lambda x: op.divide(1.0, x),
-}
-
-BINARY: dict[str, Function] = {
+FUNCTIONS: dict[str, Callable[..., Operand]] = {
+    **{name.capitalize(): function for name, function in OF_NUMBERS.items()},
     "Add": op.add,
-    "Sub": op.subtract,
-    "Mul": op.multiply,
     "And": op.logical_and,
     "BitwiseAnd": op.bitwise_and,
+    "BitwiseNot": op.bitwise_not,
     "BitwiseOr": op.bitwise_or,
     "BitwiseXor": op.bitwise_xor,
-    "Or": op.logical_or,
-    "Xor": op.logical_xor,
-    "Less": op.less,
-    "LessOrEqual": op.less_equal,
     "Greater": op.greater,
     "GreaterOrEqual": op.greater_equal,
+    "Identity": _itself,
+    "IsNaN": op.isnan,
+    "Less": op.less,
+    "LessOrEqual": op.less_equal,
+    "Mul": op.multiply,
+    "Neg": op.negative,
+    "Not": op.logical_not,
+    "Or": op.logical_or,
+    "Reciprocal": reciprocal,
+    "Round": op.round,
+    "Sign": op.sign,
+    "Sub": op.subtract,
+    "Xor": op.logical_xor,
 }
 
+for _name, _function in FUNCTIONS.items():
+    row(_name, _function)
 
-for _name, _function in {**UNARY, **BINARY}.items():
-    IMPORTS.add(plain(_function), ("", _name, 1))
+
+def _combined(function: Callable[[Operand, Operand], Operand], *tensors: Operand) -> Operand:
+    """Apply a function of two tensors to all tensors, one after another."""
+    return reduce(function, tensors)
 
 
-@imports("Identity")
-def identity(node: Node, x: Tensor) -> Operand:
-    """Return the input itself, which may be a sequence."""
-    return x
+def _mean(node: Node, *tensors: Tensor) -> Operand:
+    """Return the mean of tensors."""
+    return op.divide(reduce(op.add, tensors), node.like(len(tensors), tensors[0]))
+
+
+def _shifted(x: Operand, y: Operand, direction: str) -> Operand:
+    """Shift the bits of integers."""
+    return op.left_shift(x, y) if direction == "LEFT" else op.right_shift(x, y)
+
+
+def _within_limits(x: Operand, low: float, high: float) -> Operand:
+    """Clamp between two numbers, of which the second one wins."""
+    return op.minimum(op.maximum(x, low), high)
+
+
+def _clamped(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Operand:
+    """Clamp between two tensors, of which the second one wins."""
+    return clamped(x, (low, high), [bound.array.item() if isinstance(bound, Known) else None for bound in (low, high)])
+
+
+row("BitShift", _shifted, direction="direction")
+row("Clip", _within_limits, since=6, low="min", high="max")
+row("Clip", _clamped, since=11)
+row("Max", partial(_combined, op.maximum))
+row("Mean", _mean, with_node)
+row("Min", partial(_combined, op.minimum))
+row("Sum", partial(_combined, op.add))
 
 
 @imports("Equal")
@@ -128,12 +137,6 @@ def remainder(node: Node, x: Tensor, y: Tensor) -> Operand:
     return op.mod(x, y) if node.integer("fmod") else op.floor_mod(x, y)
 
 
-@imports("BitShift")
-def shift(node: Node, x: Tensor, y: Tensor) -> Operand:
-    """Shift the bits of integers."""
-    return op.left_shift(x, y) if node.text("direction") == "LEFT" else op.right_shift(x, y)
-
-
 @imports("BitCast")
 def bitcast(node: Node, x: Tensor) -> Operand:
     """The numbers of another type with the same bits."""
@@ -162,18 +165,6 @@ def _are_equal(array: Array, dtype: np.dtype[Any]) -> bool:
     return bool((array.astype(dtype).astype(np.float64) == array.astype(np.float64)).all())
 
 
-@imports("Mean")
-def mean(node: Node, *tensors: Tensor) -> Operand:
-    """Return the mean of tensors."""
-    return op.divide(reduce(op.add, tensors), node.like(len(tensors), tensors[0]))
-
-
-@imports("Sum", "Max", "Min")
-def combined(node: Node, *tensors: Tensor) -> Operand:
-    """Add all tensors, or return the maximum or minimum of all."""
-    return reduce({"Sum": op.add, "Max": op.maximum, "Min": op.minimum}[node.proto.op_type], tensors)
-
-
 @imports("Where")
 def where(node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
     """Choose. Between dynamic sizes, the condition is known."""
@@ -188,24 +179,6 @@ def is_infinite(node: Node, x: Tensor) -> Operand:
     limits = {"detect_positive": np.inf, "detect_negative": -np.inf}
     found = [op.equal(x, limit) for name, limit in limits.items() if node.integer(name, 1)]
     return reduce(op.add, found) if found else op.not_equal(op.abs(x), op.abs(x)) * Known(False)
-
-
-@imports("Clip", since=6)
-def clip_by_attributes(node: Node, x: Tensor) -> Operand:
-    """Clamp between two attributes."""
-    return op.minimum(op.maximum(x, node.number("min")), node.number("max"))
-
-
-@imports("Clip", since=11)
-def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Operand:
-    """Clamp between two inputs, of which the second one wins."""
-    bounds = [bound.array.item() if isinstance(bound, Known) else None for bound in (low, high)]
-    if all(bound is None or number is not None for bound, number in zip((low, high), bounds, strict=True)):
-        known = [number for number in bounds if number is not None]
-        if known == sorted(known) and not any(number != number for number in known):
-            return op.clip(x, *bounds) if known else x
-    y = x if low is None else op.maximum(x, low)
-    return y if high is None else op.minimum(y, high)
 
 
 @imports("Cast", "CastLike")

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import (
-    along,
-    expect_in_range,
-    from_front,
-    part_at,
-    position,
-    sorted_along,
-)
+from relex.frontend.compositions.indexing import along, expect_in_range, from_front, part_at, position, sorted_along
 from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.table import row
 
 
 @imports("Slice")
-def slice_by_attributes(node: Node, x: Tensor) -> Operand:
-    """A part of a tensor, between attributes."""
-    starts, ends = node.integers("starts") or [], node.integers("ends") or []
-    axes = node.integers("axes") or list(range(len(starts)))
-    return op.strided_slice(x, axes, starts, ends)
-
-
-@imports("Slice", since=10)
-def slice_by_inputs(
-    node: Node, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
+def part(
+    node: Node,
+    x: Tensor,
+    starts: Tensor | None = None,
+    ends: Tensor | None = None,
+    axes: Tensor | None = None,
+    steps: Tensor | None = None,
 ) -> Operand:
     """A part of a tensor, between positions that are known."""
-    begin, end = (node.known_sizes(positions, "positions") for positions in (starts, ends))
+    begin, end = (
+        node.known_sizes(node.given(x, name), "positions") for x, name in ((starts, "starts"), (ends, "ends"))
+    )
     chosen = list(range(len(begin))) if axes is None else node.known_integers(axes, "axes")
-    strides = [1] * len(begin) if steps is None else node.known_integers(steps, "steps")
+    strides = None if steps is None else node.known_integers(steps, "steps")
     sizes = [node.shape(x)[axis] for axis in chosen]
     first, last = ([position(*pair) for pair in zip(places, sizes, strict=True)] for places in (begin, end))
     return op.strided_slice(x, chosen, first, last, strides)
@@ -72,24 +65,23 @@ def gather_nd(node: Node, x: Tensor, indices: Tensor) -> Operand:
     return op.gather_nd(x, indices, node.integer("batch_dims"))
 
 
-REDUCTIONS = {"none": "update"}
-"""The names of reductions in relex that differ from the standard's."""
+def _reduction(node: Node) -> str:
+    """Return what becomes of the elements that are there; `none` of them is left in an update."""
+    return node.text("reduction", "none").replace("none", "update")
 
 
 @imports("Scatter", "ScatterElements")
 def scatter_elements(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
     """The tensor with other elements at positions along one dimension."""
     expect_in_range(node, indices, node.shape(x)[node.axis(x)], from_end=True)
-    reduction = node.text("reduction", "none")
-    return op.scatter_elements(x, indices, updates, node.axis(x), REDUCTIONS.get(reduction, reduction))
+    return op.scatter_elements(x, indices, updates, node.axis(x), _reduction(node))
 
 
 @imports("ScatterND")
 def scatter_nd(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
     """The tensor with other parts at positions along its first dimensions."""
     _expect_lists(node, x, indices)
-    reduction = node.text("reduction", "none")
-    return op.scatter_nd(x, indices, updates, REDUCTIONS.get(reduction, reduction))
+    return op.scatter_nd(x, indices, updates, _reduction(node))
 
 
 @imports("TensorScatter")
@@ -110,24 +102,20 @@ def tensor_scatter(node: Node, cache: Tensor, update: Tensor, starts: Tensor | N
     return op.scatter_elements(cache, op.broadcast_to(op.reshape(place, batch), new), update, axis)
 
 
-@imports("CumSum", "CumProd")
-def cumulative(node: Node, x: Tensor, axis: Tensor) -> Operand:
-    """The sums or products of all elements up to each one."""
+def _cumulative(node: Node, function: Callable[..., Operand], x: Tensor, axis: Tensor) -> Operand:
+    """Return what a function makes of all elements up to each one."""
     (chosen,) = node.axes([int(node.known_number(axis, "an axis"))], x)
-    function = op.cumsum if node.proto.op_type == "CumSum" else op.cumprod
     return function(x, chosen, node.flag("exclusive"), node.flag("reverse"))
 
 
+row("CumProd", op.cumprod, _cumulative)
+row("CumSum", op.cumsum, _cumulative)
+
+
 @imports("TopK")
-def top_k_by_attribute(node: Node, x: Tensor) -> list[Operand]:
-    """The largest elements along a dimension, and their positions."""
-    return sorted_along(x, node.axis(x, default=-1), True, node.integer("k"))
-
-
-@imports("TopK", since=10)
-def top_k(node: Node, x: Tensor, k: Tensor) -> list[Operand]:
+def top_k(node: Node, x: Tensor, k: Tensor | None = None) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
-    count = int(node.known_number(k, "a number of elements"))
+    count = int(node.known_number(node.given(k, "k"), "a number of elements"))
     return sorted_along(x, node.axis(x, default=-1), bool(node.integer("largest", 1)), count)
 
 
@@ -145,20 +133,12 @@ def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Opera
     return op.where(hot, on, off)
 
 
-def _mode(node: Node) -> str:
-    return node.text("mode", "constant")
-
-
 @imports("Pad")
-def pad_by_attributes(node: Node, x: Tensor) -> Operand:
-    """A tensor surrounded by a number in an attribute."""
-    return padded(node, x, node.integers("pads") or [], _mode(node), node.number("value"))
-
-
-@imports("Pad", since=11)
-def pad(node: Node, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Operand:
+def pad(
+    node: Node, x: Tensor, pads: Tensor | None = None, value: Tensor | None = None, axes: Tensor | None = None
+) -> Operand:
     """A tensor surrounded by a number, or by its own elements."""
-    widths = node.known_sizes(pads, "pads")
+    widths, value = node.known_sizes(node.given(pads, "pads"), "pads"), node.given(value, "value")
     rank = node.rank(x)
     if axes is not None:
         chosen = node.axes(node.known_integers(axes, "axes"), x)
@@ -166,40 +146,36 @@ def pad(node: Node, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: 
         for i, axis in enumerate(chosen):
             complete[axis], complete[axis + rank] = widths[i], widths[i + len(chosen)]
         widths = complete
-    if any(isinstance(n, IndexExpr) for n in widths):
-        return _with_open_widths(node, x, widths, value)
-    return _with_widths(node, x, [n for n in widths if isinstance(n, int)], value)
+    mode = node.text("mode", "constant")
+    fixed = [0 if isinstance(n, IndexExpr) else n for n in widths]
+    y = padded(node, x, fixed, mode, value.array.item() if isinstance(value, Known) else 0)
+    if fixed != widths:
+        return _with_open_widths(node, node.tensor(y), widths, mode, value)
+    if value is None or isinstance(value, Known) or mode != "constant":
+        return y
+    return op.where(Known(np.pad(np.ones(node.static_shape(x), bool), positive_pairs(fixed))), y, value)
 
 
-def _with_open_widths(node: Node, x: Tensor, widths: Sequence[Size], value: Tensor | None) -> Operand:
+def _with_open_widths(node: Node, y: Tensor, widths: Sequence[Size], mode: str, value: Tensor | None) -> Operand:
     """Return a tensor between numbers, whose widths depend on sizes of the program and are 0 or more."""
-    if _mode(node) != "constant" or not (value is None or isinstance(value, Known)):
+    if mode != "constant" or not (value is None or isinstance(value, Known)):
         found = ", ".join(map(str, widths))
         refuse(
             f"expected a number that is known for pads of dynamic widths, found pads {found}; "
             "fix the sizes with `shapes=`"
         )
-    number = 0 if value is None else value.array.item()
-    y = node.tensor(_with_widths(node, x, [0 if isinstance(n, IndexExpr) else n for n in widths], value))
-    rank = node.rank(x)
-    for axis in range(rank):
+    number, rank = 0 if value is None else value.array.item(), node.rank(y)
+    for axis, pair in enumerate(zip(widths[:rank], widths[rank:], strict=True)):
+        shape = node.shape(y)
         before, after = (
-            [node.full([*node.shape(y)[:axis], n, *node.shape(y)[axis + 1 :]], number, x.element_type)]
+            [node.full([*shape[:axis], n, *shape[axis + 1 :]], number, y.element_type)]
             if isinstance(n, IndexExpr)
             else []
-            for n in (widths[axis], widths[axis + rank])
+            for n in pair
         )
         if before or after:
             y = node.tensor(op.concat(*before, y, *after, axis=axis))
     return y
-
-
-def _with_widths(node: Node, x: Tensor, widths: Sequence[int], value: Tensor | None) -> Operand:
-    y = padded(node, x, widths, _mode(node), value.array.item() if isinstance(value, Known) else 0)
-    if value is None or isinstance(value, Known) or _mode(node) != "constant":
-        return y
-    inside = np.pad(np.ones(node.static_shape(x), bool), positive_pairs(widths))
-    return op.where(Known(inside), y, value)
 
 
 @imports("ReverseSequence")

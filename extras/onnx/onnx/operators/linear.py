@@ -12,12 +12,9 @@ from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.einsum import einsum
 from relex.frontend.compositions.indexing import LAST, part_at
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.table import row
 
-
-@imports("MatMul")
-def matmul(node: Node, a: Tensor, b: Tensor) -> Operand:
-    """The matrix product of NumPy."""
-    return op.matmul(a, b)
+row("MatMul", op.matmul)
 
 
 @imports("Gemm")

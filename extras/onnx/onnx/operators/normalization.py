@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from xdsl.dialects.builtin import f32, f64
 
@@ -10,6 +12,7 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import along
 from relex.frontend.compositions.normalization import per_channel, standardized
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.table import row
 
 
 @imports("BatchNormalization")
@@ -112,42 +115,35 @@ def mean_variance(node: Node, x: Tensor) -> Operand:
     return op.divide(op.subtract(x, mean), op.sqrt(variance) + 1e-9)
 
 
-@imports("Softmax", "LogSoftmax")
-def softmax_from(node: Node, x: Tensor) -> Operand:
-    """Softmax along all dimensions from one on, or its logarithm."""
-    axis, is_log = node.axis(x, default=1), node.proto.op_type == "LogSoftmax"
-    if axis == node.rank(x) - 1:
-        return op.log_softmax(x, axis) if is_log else op.softmax(x, axis)
-    axes = list(range(axis, node.rank(x)))
+def _along(node: Node, function: Callable[[Operand, int], Operand], x: Tensor) -> Operand:
+    """Apply softmax or its logarithm along a dimension; in older versions, along all dimensions from one on."""
+    axis, rank = node.axis(x), node.rank(x)
+    if node.version >= 13 or axis == rank - 1:
+        return function(x, axis)
+    axes = list(range(axis, rank))
     shifted = op.subtract(x, op.max(x, axes, True))
-    total = op.sum(op.exp(shifted), axes, True)
-    return op.subtract(shifted, op.log(total)) if is_log else op.divide(op.exp(shifted), total)
+    exponentials = op.exp(shifted)
+    total = op.sum(exponentials, axes, True)
+    if node.proto.op_type == "LogSoftmax":
+        return op.subtract(shifted, op.log(total))
+    return op.divide(exponentials, total)
 
 
-@imports("Softmax", "LogSoftmax", since=13)
-def softmax(node: Node, x: Tensor) -> Operand:
-    """Softmax along a dimension, or its logarithm."""
-    function = op.log_softmax if node.proto.op_type == "LogSoftmax" else op.softmax
-    return function(x, node.axis(x, default=-1))
+row("LogSoftmax", op.log_softmax, _along)
+row("Softmax", op.softmax, _along)
 
 
 @imports("Hardmax")
-def hardmax_from(node: Node, x: Tensor) -> Operand:
-    """1 at the first maximum along all dimensions from one on, else 0."""
-    sizes, axis = node.shape(x), node.axis(x, default=1)
+def hardmax(node: Node, x: Tensor) -> Operand:
+    """1 at the first maximum along a dimension, else 0; in older versions, along all dimensions from one on."""
+    sizes, axis = node.shape(x), node.axis(x)
+    if node.version >= 13:
+        return _hardmax(node, x, axis)
     flat = node.tensor(node.reshape(x, [count(sizes[:axis]), count(sizes[axis:])]))
     return node.reshape(_hardmax(node, flat, 1), sizes)
 
 
-@imports("Hardmax", since=13)
-def hardmax(node: Node, x: Tensor) -> Operand:
-    """1 at the first maximum along a dimension, else 0."""
-    return _hardmax(node, x, node.axis(x, default=-1))
-
-
 def _hardmax(node: Node, x: Tensor, axis: int) -> Operand:
-    size = node.static_shape(x)[axis] if isinstance(node.shape(x)[axis], int) else None
-    if size is None:
-        refuse("a dynamic dimension; fix the size with `shapes=`")
+    size = node.closed(node.shape(x)[axis], "a dynamic dimension")
     places = Known(along(np.arange(size), axis, node.rank(x)))
     return op.astype(op.equal(places, op.argmax(x, axis, True)), x.element_type)

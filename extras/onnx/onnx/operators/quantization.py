@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import INTEGERS, SUB_BYTE, integer_limits, numpy_dtype
-from relex.dialects.sizes import Sizes
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.compositions.windows import by_rank
@@ -20,53 +19,69 @@ from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import element_type_of
 
 
-def _spread(node: Node, x: Operand, parameter: Operand, axis: int, block: int) -> Operand:
+def one_number(node: Node, parameter: Operand) -> Operand:
+    """Return a scale or a zero point that is the same for a whole tensor."""
+    if any(size != 1 for size in node.shape(parameter)):
+        refuse("expected one scale and one zero point for a tensor, found several")
+    return op.reshape(parameter, [])
+
+
+def placed(node: Node, parameter: Operand, others: Sequence[int]) -> Operand:
+    """Return a scale or a zero point in a shape that broadcasts: one number for all, or one for each position along a
+    dimension, with the `others` beside it."""
+    sizes = node.shape(parameter)
+    if len(sizes) == 1 and sizes[0] != 1:
+        return op.expand_dims(parameter, others) if others else parameter
+    return op.reshape(parameter, []) if len(sizes) == 1 else parameter
+
+
+def centred(node: Node, x: Tensor, zero: Tensor | None, others: Sequence[int] | None = None) -> Operand:
+    """Return integers of 32 bits without the zero point: one for the whole tensor, or one for each position along a
+    dimension, with the `others` beside it."""
+    wide = op.astype(x, i32)
+    if zero is None:
+        return wide
+    offset = op.astype(zero, i32)
+    return op.subtract(wide, one_number(node, offset) if others is None else placed(node, offset, others))
+
+
+def _along(node: Node, x: Operand, parameter: Operand) -> Operand:
     """Return a scale or a zero point in a shape that broadcasts with the data: one number, one for each position along
     a dimension, or one for each block along it."""
-    shape, rank = node.shape(parameter), node.rank(x)
-    if len(shape) == 0 or (len(shape) == 1 and shape[0] == 1 and not block):
-        return op.reshape(parameter, [])
-    if block:
+    rank, block = node.rank(x), node.integer("block_size")
+    axis = node.axis(x, default=1) if rank > 1 else 0
+    if block and node.rank(parameter):
         size = node.closed(node.shape(x)[axis], "blocks along a dynamic dimension", "block_size")
-        places = np.arange(size, dtype=np.int64) // block
-        return op.take(parameter, node.constant(places), axis)
-    if len(shape) != 1:
-        refuse(f"expected a scale of one dimension, found {len(shape)}")
-    return op.expand_dims(parameter, [d for d in range(rank) if d != axis]) if rank > 1 else parameter
+        return op.take(parameter, node.constant(np.arange(size, dtype=np.int64) // block), axis)
+    if node.rank(parameter) > 1:
+        refuse(f"expected a scale of one dimension, found {node.rank(parameter)}")
+    return placed(node, parameter, [d for d in range(rank) if d != axis])
+
+
+def _result_type(node: Node, default: Attribute) -> Attribute:
+    wanted = node.integer("output_dtype")
+    return element_type_of(dtype_of(wanted)) if wanted else default
 
 
 @imports("DequantizeLinear")
 def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
     """`(x - zero) * scale`."""
-    axis = node.axis(x, default=1) if node.rank(x) > 1 else 0
-    block = node.integer("block_size")
-    wanted = node.integer("output_dtype")
-    result = element_type_of(dtype_of(wanted)) if wanted else scale.element_type
-    centred: Operand = op.astype(x, f32)
+    wide: Operand = x
     if x.element_type in (*INTEGERS, *SUB_BYTE):
-        centred = op.astype(x, i32)
-        if zero is not None:
-            centred = op.subtract(centred, _spread(node, x, op.astype(zero, i32), axis, block))
-        centred = op.astype(centred, f32)
-    product = op.multiply(centred, _spread(node, x, op.astype(scale, f32), axis, block))
-    return op.astype(product, result)
+        wide = op.astype(x, i32)
+        wide = wide if zero is None else op.subtract(wide, _along(node, x, op.astype(zero, i32)))
+    product = op.multiply(op.astype(wide, f32), _along(node, x, op.astype(scale, f32)))
+    return op.astype(product, _result_type(node, scale.element_type))
 
 
 @imports("QuantizeLinear")
 def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
     """`round(x / scale) + zero`, as an integer, at the ends of whose range it saturates."""
-    axis = node.axis(x, default=1) if node.rank(x) > 1 else 0
-    block = node.integer("block_size")
-    wanted = node.integer("output_dtype")
-    if zero is not None:
-        result = zero.element_type
-    else:
-        result = element_type_of(dtype_of(wanted)) if wanted else element_type_of(np.dtype(np.uint8))
-    wide = op.divide(op.astype(x, f32), _spread(node, x, op.astype(scale, f32), axis, block))
+    result = _result_type(node, element_type_of(np.dtype(np.uint8))) if zero is None else zero.element_type
+    wide = op.divide(op.astype(x, f32), _along(node, x, op.astype(scale, f32)))
     if result not in (*INTEGERS, *SUB_BYTE):
         return converted(node.tensor(wide), numpy_dtype(result), bool(node.integer("saturate", 1)))
-    offset = None if zero is None else _spread(node, x, zero, axis, block)
-    return saturated(op.round(wide), offset, result)
+    return saturated(op.round(wide), None if zero is None else _along(node, x, zero), result)
 
 
 def saturated(x: Operand, zero: Operand | None, element_type: Attribute) -> Operand:
@@ -78,63 +93,29 @@ def saturated(x: Operand, zero: Operand | None, element_type: Attribute) -> Oper
     return op.astype(op.clip(shifted, max(low, -(2**31)), min(high, 2**31 - 1)), element_type)
 
 
+ROWS, COLUMNS = (1,), ()
+"""The dimensions beside a number for each row, or each column, of a matrix."""
+
+
 @imports("MatMulInteger")
 def matmul_integer(
     node: Node, a: Tensor, b: Tensor, zero_a: Tensor | None = None, zero_b: Tensor | None = None
 ) -> Operand:
     """The matrix product of integers without their zero points."""
-    return op.matmul(_centred(a, zero_a, -2), _centred(b, zero_b, -1))
-
-
-def _centred(x: Tensor, zero: Tensor | None, axis: int) -> Operand:
-    """Return integers of 32 bits without the zero point: one, or one for each row or column."""
-    wide = op.astype(x, i32)
-    return wide if zero is None else op.subtract(wide, _placed(op.astype(zero, i32), zero.sizes, axis))
-
-
-def _placed(parameter: Operand, sizes: Sizes, axis: int) -> Operand:
-    """Return a parameter of these sizes, one for all or one for each row (-2) or column (-1), as matrices take it."""
-    if len(sizes) != 1:
-        return parameter
-    return op.reshape(parameter, []) if sizes[0] == 1 else op.expand_dims(parameter, 1) if axis == -2 else parameter
-
-
-def _scale(scale: Tensor, axis: int) -> Operand:
-    return _placed(op.astype(scale, f32), scale.sizes, axis)
+    return op.matmul(centred(node, a, zero_a, ROWS), centred(node, b, zero_b, COLUMNS))
 
 
 @imports("QLinearMatMul")
 def quantized_matmul(node: Node, *inputs: Tensor) -> Operand:
     """The matrix product of quantized tensors, quantized."""
     a, scale_a, zero_a, b, scale_b, zero_b, scale_y, zero_y = inputs
-    product = op.astype(op.matmul(_centred(a, zero_a, -2), _centred(b, zero_b, -1)), f32)
-    scale = op.divide(op.multiply(_scale(scale_a, -2), _scale(scale_b, -1)), _scale(scale_y, -2))
-    return saturated(op.round(op.multiply(product, scale)), _placed(zero_y, zero_y.sizes, -2), zero_y.element_type)
-
-
-def _convolution(node: Node, x: Operand, weight: Tensor, kernel: Operand) -> Operand:
-    windows = read_windows(node, node.shape(x)[2:], list(node.static_shape(weight)[2:]))
-    function = by_rank((op.conv1d, op.conv2d, op.conv3d), node, x)
-    return function(x, kernel, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
-
-
-def _without_zero(x: Tensor, zero: Tensor | None) -> Operand:
-    """Return integers of 32 bits without the zero point of all of them."""
-    wide = op.astype(x, i32)
-    return wide if zero is None else op.subtract(wide, op.reshape(op.astype(zero, i32), []))
-
-
-def _per_output(node: Node, parameter: Operand, others: Sequence[int]) -> Operand:
-    """Return a number for all output channels, or one for each, in a shape with other dimensions."""
-    if node.rank(parameter) == 0 or node.shape(parameter)[0] == 1:
-        return op.reshape(parameter, [])
-    return op.expand_dims(parameter, others)
-
-
-def _kernel(node: Node, weight: Tensor, zero: Tensor | None) -> Operand:
-    wide = op.astype(weight, i32)
-    others = range(1, node.rank(weight))
-    return wide if zero is None else op.subtract(wide, _per_output(node, op.astype(zero, i32), others))
+    product = op.astype(matmul_integer(node, a, b, zero_a, zero_b), f32)
+    rows, columns, results = (
+        placed(node, op.astype(scale, f32), others)
+        for scale, others in ((scale_a, ROWS), (scale_b, COLUMNS), (scale_y, ROWS))
+    )
+    scaled = op.multiply(product, op.divide(op.multiply(rows, columns), results))
+    return saturated(op.round(scaled), placed(node, zero_y, ROWS), zero_y.element_type)
 
 
 @imports("ConvInteger")
@@ -142,7 +123,10 @@ def conv_integer(
     node: Node, x: Tensor, weight: Tensor, zero_x: Tensor | None = None, zero_w: Tensor | None = None
 ) -> Operand:
     """A convolution of integers without their zero points."""
-    return _convolution(node, _without_zero(x, zero_x), weight, _kernel(node, weight, zero_w))
+    windows = read_windows(node, node.shape(x)[2:], node.static_shape(weight)[2:])
+    function = by_rank((op.conv1d, op.conv2d, op.conv3d), node, x)
+    data, kernel = centred(node, x, zero_x), centred(node, weight, zero_w, range(1, node.rank(weight)))
+    return function(data, kernel, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
 
 
 @imports("QLinearConv")
@@ -150,10 +134,9 @@ def quantized_conv(node: Node, *inputs: Tensor) -> Operand:
     """A convolution of quantized tensors, quantized."""
     x, scale_x, zero_x, weight, scale_w, zero_w, scale_y, zero_y, *bias = inputs
     rank = node.rank(x)
-    total = _convolution(node, _without_zero(x, zero_x), weight, _kernel(node, weight, zero_w))
+    total = conv_integer(node, x, weight, zero_x, zero_w)
     if bias:
         total = op.add(total, per_channel(bias[0], rank))
-    ratio = op.divide(op.multiply(op.reshape(scale_x, []), scale_w), op.reshape(scale_y, []))
-    factor = _per_output(node, ratio, [0, *range(2, rank)])
-    scaled = op.round(op.multiply(op.astype(total, f32), factor))
-    return saturated(scaled, op.reshape(zero_y, []), zero_y.element_type)
+    ratio = op.divide(op.multiply(one_number(node, scale_x), scale_w), one_number(node, scale_y))
+    scaled = op.round(op.multiply(op.astype(total, f32), placed(node, ratio, [0, *range(2, rank)])))
+    return saturated(scaled, one_number(node, zero_y), zero_y.element_type)

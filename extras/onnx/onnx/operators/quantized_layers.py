@@ -6,15 +6,24 @@ Each is computed with floats, whose result is quantized; `QGemm` multiplies inte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import leaky_relu
-from relex.frontend.importing.values import plain
 from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.operators.quantization import dequantize, quantize, saturated
+from relex.frontend.onnx.operators.quantization import (
+    COLUMNS,
+    ROWS,
+    centred,
+    dequantize,
+    one_number,
+    placed,
+    quantize,
+    saturated,
+)
 from relex.frontend.onnx.operators.windows import average_pool
 
 MICROSOFT = "com.microsoft"
@@ -24,41 +33,29 @@ imports("DequantizeLinear", domain=MICROSOFT)(dequantize)
 imports("QuantizeLinear", domain=MICROSOFT)(quantize)
 
 
-def _number(node: Node, parameter: Operand) -> Operand:
-    """Return a scale or a zero point that is the same for a whole tensor."""
-    if any(size != 1 for size in node.shape(parameter)):
-        refuse("expected one scale and one zero point for a tensor, found several")
-    return op.reshape(parameter, [])
-
-
-def _centred(node: Node, x: Tensor, zero: Tensor | None) -> Operand:
-    wide = op.astype(x, i32)
-    return wide if zero is None else op.subtract(wide, op.astype(_number(node, zero), i32))
-
-
 def _floats(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
     """Return what a quantized tensor stands for."""
-    return op.multiply(op.astype(_centred(node, x, zero), f32), _number(node, scale))
+    return op.multiply(op.astype(centred(node, x, zero), f32), one_number(node, scale))
 
 
 def _quantized(node: Node, y: Operand, scale: Tensor, zero: Tensor | None, element_type: Attribute) -> Operand:
     """Return floats as integers of a type, at the ends of whose range they saturate."""
-    offset = None if zero is None else _number(node, zero)
-    return saturated(op.round(op.divide(y, _number(node, scale))), offset, element_type)
+    offset = None if zero is None else one_number(node, zero)
+    return saturated(op.round(op.divide(y, one_number(node, scale))), offset, element_type)
 
 
-def _last(inputs: Sequence[Tensor | None], number: int) -> Tensor | None:
-    """Return an input that may be left out, with those after it."""
-    return inputs[number] if number < len(inputs) else None
+def _complete(inputs: Sequence[Tensor | None], number: int) -> list[Any]:
+    """Return inputs with None for those at the end that are not given."""
+    return [*inputs, *[None] * (number - len(inputs))]
 
 
 @imports("QLinearAdd", "QLinearMul", domain=MICROSOFT)
 def quantized_arithmetic(node: Node, *inputs: Tensor) -> Operand:
     """The sum or the product of quantized tensors."""
-    a, scale_a, zero_a, b, scale_b, zero_b, scale_y = inputs[:7]
+    a, scale_a, zero_a, b, scale_b, zero_b, scale_y, zero_y = _complete(inputs, 8)
     function = op.add if node.proto.op_type == "QLinearAdd" else op.multiply
     y = function(_floats(node, a, scale_a, zero_a), _floats(node, b, scale_b, zero_b))
-    return _quantized(node, y, scale_y, _last(inputs, 7), a.element_type)
+    return _quantized(node, y, scale_y, zero_y, a.element_type)
 
 
 def _softmax(node: Node, x: Tensor) -> Operand:
@@ -81,7 +78,7 @@ def _average_pool(node: Node, x: Tensor) -> Operand:
 
 
 FUNCTIONS: dict[str, Callable[[Node, Tensor], Operand]] = {
-    "QLinearSigmoid": plain(op.sigmoid),
+    "QLinearSigmoid": lambda node, x: op.sigmoid(x),
     "QLinearLeakyRelu": lambda node, x: leaky_relu(x, node.number("alpha", 0.01)),
     "QLinearSoftmax": _softmax,
     "QLinearGlobalAveragePool": _global_average_pool,
@@ -92,9 +89,9 @@ FUNCTIONS: dict[str, Callable[[Node, Tensor], Operand]] = {
 @imports(*FUNCTIONS, domain=MICROSOFT)
 def quantized_function(node: Node, *inputs: Tensor) -> Operand:
     """An activation or a pool of a quantized tensor."""
-    x, scale_x, zero_x, scale_y = inputs[:4]
+    x, scale_x, zero_x, scale_y, zero_y = _complete(inputs, 5)
     y = FUNCTIONS[node.proto.op_type](node, node.tensor(_floats(node, x, scale_x, zero_x)))
-    return _quantized(node, y, scale_y, _last(inputs, 4), x.element_type)
+    return _quantized(node, y, scale_y, zero_y, x.element_type)
 
 
 @imports("QLinearConcat", domain=MICROSOFT)
@@ -118,28 +115,13 @@ def quantized_where(node: Node, condition: Tensor, *inputs: Tensor) -> Operand:
 @imports("QGemm", domain=MICROSOFT)
 def quantized_gemm(node: Node, *inputs: Tensor) -> Operand:
     """A dense layer of quantized tensors, quantized unless there is no scale for the result."""
-    a, scale_a, zero_a, b, scale_b, zero_b = inputs[:6]
-    bias, scale_y, zero_y = (_last(inputs, number) for number in (6, 7, 8))
-    left, right = _centred(node, a, zero_a), _by_column(node, b, zero_b)
+    a, scale_a, zero_a, b, scale_b, zero_b, bias, scale_y, zero_y = _complete(inputs, 9)
+    is_per_row = zero_b is not None and node.rank(zero_b) == 1 and node.flag("transB")
+    left, right = centred(node, a, zero_a), centred(node, b, zero_b, ROWS if is_per_row else COLUMNS)
     left = op.permute_dims(left, [1, 0]) if node.flag("transA") else left
     right = op.permute_dims(right, [1, 0]) if node.flag("transB") else right
     total: Operand = op.matmul(left, right)
     total = total if bias is None else op.add(total, bias)
-    scale = op.multiply(op.multiply(_number(node, scale_a), _single(node, scale_b)), node.number("alpha", 1.0))
-    y = op.multiply(op.astype(total, f32), scale)
+    scale = op.multiply(one_number(node, scale_a), placed(node, scale_b, COLUMNS))
+    y = op.multiply(op.astype(total, f32), op.multiply(scale, node.number("alpha", 1.0)))
     return y if scale_y is None else _quantized(node, y, scale_y, zero_y, a.element_type)
-
-
-def _single(node: Node, parameter: Operand) -> Operand:
-    """Return a number for all columns of a result, or one for each."""
-    return op.reshape(parameter, []) if all(size == 1 for size in node.shape(parameter)) else parameter
-
-
-def _by_column(node: Node, b: Tensor, zero: Tensor | None) -> Operand:
-    """Return the integers of a weight without their zero point: one, or one for each column of the result."""
-    wide = op.astype(b, i32)
-    if zero is None:
-        return wide
-    offset = _single(node, op.astype(zero, i32))
-    is_per_row = node.rank(offset) == 1 and node.flag("transB")
-    return op.subtract(wide, op.expand_dims(offset, 1) if is_per_row else offset)

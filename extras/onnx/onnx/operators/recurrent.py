@@ -9,7 +9,9 @@ from functools import partial
 from relex.frontend import op
 from relex.frontend.compositions import activations
 from relex.frontend.compositions.indexing import part_at, pieces, stacked
-from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
+from relex.frontend.importing.values import with_node
+from relex.frontend.onnx import Node, Operand, Tensor, refuse
+from relex.frontend.onnx.table import row
 
 Function = Callable[[Operand], Operand]
 Step = Callable[[Operand, list[Operand]], list[Operand]]
@@ -46,18 +48,8 @@ _BETA = {"hardsigmoid": 0.5, "scaledtanh": 1.0}
 
 
 @dataclass
-class _Direction:
-    """The parameters of one direction: weights of the inputs and of the state, biases of both, other weights."""
-
-    weight: Operand
-    recurrence: Operand
-    bias: list[Operand] | None
-    more: Operand | None
-
-
-@dataclass
 class _Inputs:
-    """The inputs of a network; those that LSTM alone has are the last ones."""
+    """The inputs of a network, or the parameters of one direction; those that LSTM alone has are the last ones."""
 
     x: Tensor
     weight: Tensor
@@ -69,42 +61,65 @@ class _Inputs:
     peepholes: Tensor | None = None
 
 
-def _run(node: Node, inputs: _Inputs, gates: int, step: Callable[[_Direction, int], Step]) -> list[Operand]:
+@dataclass
+class _Direction:
+    """What is the same in all steps of one direction."""
+
+    node: Node
+    number: int
+    size: int
+    recurrence: Operand
+    biases: list[Operand] | None
+    """Of the inputs, and of the state."""
+    peepholes: Operand | None
+
+    def activations(self, *defaults: str) -> list[Function]:
+        """Return the activation functions, which attributes list for one direction after another."""
+        return [_activation(self.node, len(defaults) * self.number + i, name) for i, name in enumerate(defaults)]
+
+    def clipped(self, x: Operand) -> Operand:
+        """Return the argument of an activation function, which an attribute may limit."""
+        limit = self.node.attribute("clip")
+        return x if limit is None else op.clip(x, -float(limit), float(limit))
+
+    def parts(self, x: Operand, count: int) -> list[Operand]:
+        """Return the parts of a row for each gate."""
+        return pieces(x, [self.size] * count, -1)
+
+    def total(self, projected: Operand, old: Operand) -> Operand:
+        """Return the sum of the projected input, the projected state and both biases."""
+        x = op.add(projected, op.dense(old, self.recurrence))
+        return x if self.biases is None else op.add(x, op.add(*self.biases))
+
+
+def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: Node, *given: Tensor) -> list[Operand]:
     """Run a network in each direction. Return the outputs of all steps, and the parts of the last states."""
-    batch_first = bool(node.integer("layout"))
-    x, bias, more = inputs.x, inputs.bias, inputs.peepholes
-    initial = [inputs.initial, inputs.initial_cell][: 2 if node.proto.op_type == "LSTM" else 1]
-    data: Operand = op.permute_dims(x, [1, 0, 2]) if batch_first else x
+    inputs, batch_first = _Inputs(*given), node.flag("layout")
+
+    def moved(x: Operand) -> Operand:
+        return op.permute_dims(x, [1, 0, 2]) if batch_first else x
+
+    data = moved(inputs.x)
     length, batch, _ = node.shape(data)
     steps = node.closed(length, "sequences of dynamic length")
     directions, _, size = node.static_shape(inputs.recurrence)
-    text = node.text("direction", "forward")
     outputs: list[Operand] = []
     finals: list[list[Operand]] = []
     for d in range(directions):
-        places = range(steps)[::-1] if text == "reverse" or d == 1 else range(steps)
-        biases = None if bias is None else pieces(part_at(bias, 0, d), [gates * size] * 2, 0)
-        direction = _Direction(
-            part_at(inputs.weight, 0, d),
-            part_at(inputs.recurrence, 0, d),
-            biases,
-            None if more is None else part_at(more, 0, d),
-        )
+        is_reverse = d == 1 or node.text("direction", "forward") == "reverse"
+        bias, peepholes = (None if x is None else part_at(x, 0, d) for x in (inputs.bias, inputs.peepholes))
+        biases = None if bias is None else pieces(bias, [gates * size] * 2, 0)
+        step = start(_Direction(node, d, size, part_at(inputs.recurrence, 0, d), biases, peepholes))
         state = [
-            node.full([batch, size], 0.0, x.element_type)
-            if start is None
-            else part_at(op.permute_dims(start, [1, 0, 2]) if batch_first else start, 0, d)
-            for start in initial
+            node.full([batch, size], 0.0, inputs.x.element_type) if x is None else part_at(moved(x), 0, d)
+            for x in (inputs.initial, inputs.initial_cell)[:states]
         ]
-        projected = op.dense(data, direction.weight)
-        columns, final = _steps(node, projected, places, inputs.lengths, step(direction, d), state)
+        projected, places = op.dense(data, part_at(inputs.weight, 0, d)), range(steps)
+        columns, final = _steps(node, projected, places[::-1] if is_reverse else places, inputs.lengths, step, state)
         outputs.append(stacked(columns, 0))
         finals.append(final)
-    joined = stacked(outputs, 1)
-    last = [stacked(parts, 0) for parts in zip(*finals, strict=True)]
-    if batch_first:
-        return [op.permute_dims(joined, [2, 0, 1, 3]), *(op.permute_dims(state, [1, 0, 2]) for state in last)]
-    return [joined, *last]
+    joined, last = stacked(outputs, 1), [stacked(parts, 0) for parts in zip(*finals, strict=True)]
+    return [op.permute_dims(joined, [2, 0, 1, 3]) if batch_first else joined, *map(moved, last)]
 
 
 def _steps(
@@ -125,88 +140,64 @@ def _steps(
     return columns, state
 
 
-def _clipped(node: Node, x: Operand) -> Operand:
-    limit = node.attribute("clip")
-    return x if limit is None else op.clip(x, -float(limit), float(limit))
+def _rnn(direction: _Direction) -> Step:
+    """Return the step of a simple recurrent network."""
+    (function,) = direction.activations("Tanh")
+
+    def run(projected: Operand, state: list[Operand]) -> list[Operand]:
+        return [function(direction.clipped(direction.total(projected, state[0])))]
+
+    return run
 
 
-def _with_bias(x: Operand, direction: _Direction) -> Operand:
-    return x if direction.bias is None else op.add(x, op.add(*direction.bias))
+def _gru(direction: _Direction) -> Step:
+    """Return the step of gated recurrent units: an update gate, a reset gate and the hidden state."""
+    node, size, clipped = direction.node, direction.size, direction.clipped
+    gate, hidden = direction.activations("Sigmoid", "Tanh")
+    outer, inner = pieces(direction.recurrence, [2 * size, size], 0)
+    biases = None if direction.biases is None else [direction.parts(part, 3) for part in direction.biases]
+
+    def run(projected: Operand, state: list[Operand]) -> list[Operand]:
+        old = state[0]
+        z, r, h = direction.parts(projected, 3)
+        recurrent_z, recurrent_r = direction.parts(op.dense(old, outer), 2)
+        z, r = op.add(z, recurrent_z), op.add(r, recurrent_r)
+        if biases is not None:
+            z, r = op.add(z, op.add(biases[0][0], biases[1][0])), op.add(r, op.add(biases[0][1], biases[1][1]))
+            h = op.add(h, biases[0][2])
+        update, reset = gate(clipped(z)), node.tensor(gate(clipped(r)))
+        if node.integer("linear_before_reset"):
+            linear: Operand = op.dense(old, inner)
+            h = op.add(h, op.multiply(reset, linear if biases is None else op.add(linear, biases[1][2])))
+        else:
+            h = op.add(h, op.dense(op.multiply(reset, old), inner))
+            h = h if biases is None else op.add(h, biases[1][2])
+        kept = node.tensor(update)
+        return [op.add(op.multiply(1.0 - kept, hidden(clipped(h))), op.multiply(kept, old))]
+
+    return run
 
 
-@imports("RNN")
-def rnn(node: Node, *inputs: Tensor) -> list[Operand]:
-    """A simple recurrent network."""
+def _lstm(direction: _Direction) -> Step:
+    """Return the step of long short-term memory: an input, an output and a forget gate, and a cell."""
+    node, clipped = direction.node, direction.clipped
+    gate, cell, hidden = direction.activations("Sigmoid", "Tanh", "Tanh")
+    peep = None if direction.peepholes is None else direction.parts(direction.peepholes, 3)
 
-    def step(direction: _Direction, number: int) -> Step:
-        function = _activation(node, number, "Tanh")
+    def run(projected: Operand, state: list[Operand]) -> list[Operand]:
+        old, old_cell = state
+        i, o, f, c = direction.parts(direction.total(projected, old), 4)
+        if peep is not None:
+            i, f = op.add(i, op.multiply(peep[0], old_cell)), op.add(f, op.multiply(peep[2], old_cell))
+        entry = node.tensor(gate(clipped(i)))
+        kept = op.subtract(1.0, entry) if node.integer("input_forget") else gate(clipped(f))
+        new_cell = op.add(op.multiply(kept, old_cell), op.multiply(entry, cell(clipped(c))))
+        o = o if peep is None else op.add(o, op.multiply(peep[1], new_cell))
+        return [op.multiply(gate(clipped(o)), hidden(new_cell)), new_cell]
 
-        def run(projected: Operand, state: list[Operand]) -> list[Operand]:
-            total = op.add(projected, op.dense(state[0], direction.recurrence))
-            return [function(_clipped(node, _with_bias(total, direction)))]
-
-        return run
-
-    return _run(node, _Inputs(*inputs), 1, step)
-
-
-@imports("GRU")
-def gru(node: Node, *inputs: Tensor) -> list[Operand]:
-    """Gated recurrent units: an update gate, a reset gate and the hidden state."""
-    size = node.static_shape(inputs[2])[2]
-
-    def step(direction: _Direction, number: int) -> Step:
-        gate, hidden = _activation(node, 2 * number, "Sigmoid"), _activation(node, 2 * number + 1, "Tanh")
-        outer, inner = pieces(direction.recurrence, [2 * size, size], 0)
-        biases = [pieces(part, [size] * 3, -1) for part in direction.bias] if direction.bias is not None else None
-
-        def run(projected: Operand, state: list[Operand]) -> list[Operand]:
-            (old,) = state
-            z, r, h = pieces(projected, [size] * 3, -1)
-            recurrent_z, recurrent_r = pieces(op.dense(old, outer), [size] * 2, -1)
-            z, r = op.add(z, recurrent_z), op.add(r, recurrent_r)
-            if biases is not None:
-                z, r = op.add(z, op.add(biases[0][0], biases[1][0])), op.add(r, op.add(biases[0][1], biases[1][1]))
-                h = op.add(h, biases[0][2])
-            update, reset = gate(_clipped(node, z)), node.tensor(gate(_clipped(node, r)))
-            if node.integer("linear_before_reset"):
-                linear: Operand = op.dense(old, inner)
-                h = op.add(h, op.multiply(reset, linear if biases is None else op.add(linear, biases[1][2])))
-            else:
-                h = op.add(h, op.dense(op.multiply(reset, old), inner))
-                h = h if biases is None else op.add(h, biases[1][2])
-            kept = node.tensor(update)
-            new = op.add(op.multiply(1.0 - kept, hidden(_clipped(node, h))), op.multiply(kept, old))
-            return [new]
-
-        return run
-
-    return _run(node, _Inputs(*inputs), 3, step)
+    return run
 
 
-@imports("LSTM")
-def lstm(node: Node, *inputs: Tensor) -> list[Operand]:
-    """Long short-term memory: an input, an output and a forget gate, and a cell."""
-    size = node.static_shape(inputs[2])[2]
-
-    def step(direction: _Direction, number: int) -> Step:
-        gate, cell, hidden = (
-            _activation(node, 3 * number + i, name) for i, name in enumerate(("Sigmoid", "Tanh", "Tanh"))
-        )
-        peep = None if direction.more is None else pieces(direction.more, [size] * 3, -1)
-
-        def run(projected: Operand, state: list[Operand]) -> list[Operand]:
-            old, old_cell = state
-            total = op.add(projected, op.dense(old, direction.recurrence))
-            i, o, f, c = pieces(_with_bias(total, direction), [size] * 4, -1)
-            if peep is not None:
-                i, f = op.add(i, op.multiply(peep[0], old_cell)), op.add(f, op.multiply(peep[2], old_cell))
-            entry = node.tensor(gate(_clipped(node, i)))
-            kept = op.subtract(1.0, entry) if node.integer("input_forget") else gate(_clipped(node, f))
-            new_cell = op.add(op.multiply(kept, old_cell), op.multiply(entry, cell(_clipped(node, c))))
-            o = o if peep is None else op.add(o, op.multiply(peep[1], new_cell))
-            return [op.multiply(gate(_clipped(node, o)), hidden(new_cell)), new_cell]
-
-        return run
-
-    return _run(node, _Inputs(*inputs), 4, step)
+row("RNN", partial(_run, 1, 1, _rnn), with_node)
+row("GRU", partial(_run, 3, 1, _gru), with_node)
+row("LSTM", partial(_run, 4, 2, _lstm), with_node)

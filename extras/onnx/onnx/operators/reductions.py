@@ -12,8 +12,8 @@ from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.normalization import log_sum_exp
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import IMPORTS
+from relex.frontend.onnx import Known, Node, Operand, Tensor, refuse
+from relex.frontend.onnx.table import IMPORTS, row
 
 Reduce = Callable[[Operand, list[int], bool], Operand]
 
@@ -62,9 +62,10 @@ _UNCHANGED = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 
 def _axes(node: Node, x: Tensor, axes: Tensor | None) -> list[int] | None:
     """Return the dimensions to reduce, None for none."""
-    given = node.known_integers(axes, "axes") if axes is not None else node.integers("axes")
-    if given:
-        return list(node.axes(given, x))
+    given = node.given(axes, "axes")
+    chosen = [] if given is None else node.known_integers(given, "axes")
+    if chosen:
+        return list(node.axes(chosen, x))
     return None if node.integer("noop_with_empty_axes") else list(range(node.rank(x)))
 
 
@@ -90,8 +91,10 @@ for _name, _reduce in REDUCTIONS.items():
     IMPORTS.add(_by(_name, _reduce), ("", _name, 1))
 
 
-@imports("ArgMax", "ArgMin")
-def index_of_extreme(node: Node, x: Tensor) -> Operand:
-    """The index of the first maximum or minimum, or of the last one."""
-    search = op.argmax if node.proto.op_type == "ArgMax" else op.argmin
+def _index_of(node: Node, search: Callable[..., Operand], x: Tensor) -> Operand:
+    """Return the index of the first extreme element along a dimension, or of the last one."""
     return search(x, node.axis(x), node.flag("keepdims"), node.flag("select_last_index"))
+
+
+row("ArgMax", op.argmax, _index_of)
+row("ArgMin", op.argmin, _index_of)

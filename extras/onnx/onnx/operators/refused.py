@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relex.frontend.importing.values import refusal
-from relex.frontend.onnx.table import IMPORTS
+from relex.frontend.onnx.table import row
 
 REFUSED = {
     "random numbers": "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike",
@@ -13,9 +13,7 @@ REFUSED = {
 }
 """Names of operators by the reason."""
 
-TRAINING = "Adagrad Adam Gradient Momentum"
-
 
 for _reason, _names in REFUSED.items():
-    IMPORTS.add(refusal(_reason), *(("", name, 1) for name in _names.split()))
-IMPORTS.add(refusal("training"), *(("ai.onnx.preview.training", name, 1) for name in TRAINING.split()))
+    row(_names, refusal(_reason))
+row("Adagrad Adam Gradient Momentum", refusal("training"), domain="ai.onnx.preview.training")

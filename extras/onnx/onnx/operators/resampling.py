@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import floor
 
 import numpy as np
@@ -12,23 +11,13 @@ from relex.frontend.compositions.resampling import BEFORE_OR_AFTER, Settings, re
 from relex.frontend.onnx import Node, Operand, Tensor, imports
 
 
-@imports("Upsample")
-def upsample_by_attributes(node: Node, x: Tensor) -> Operand:
-    """The data, larger."""
-    return _upsampled(node, x, node.numbers("scales") or [])
-
-
-@imports("Upsample", since=9)
-@imports("Resize")
-def upsample(node: Node, x: Tensor, scales: Tensor) -> Operand:
+@imports("Upsample", "Resize")
+def upsample(node: Node, x: Tensor, scales: Tensor | None = None) -> Operand:
     """The data, larger; of the first version of `Resize`, larger or smaller."""
-    return _upsampled(node, x, [float(scale) for scale in node.known(scales, "scales")])
-
-
-def _upsampled(node: Node, x: Tensor, scales: Sequence[float]) -> Operand:
-    sizes = [_scaled(size, scale) for size, scale in zip(node.shape(x), scales, strict=True)]
+    factors = [float(scale) for scale in node.known(node.given(scales, "scales"), "scales")]
+    sizes = [_scaled(size, factor) for size, factor in zip(node.shape(x), factors, strict=True)]
     settings = Settings(node.text("mode", "nearest"), "asymmetric", BEFORE_OR_AFTER)
-    return resized(node, x, list(range(len(sizes))), sizes, scales, settings)
+    return resized(node, x, list(range(len(sizes))), sizes, factors, settings)
 
 
 def _scaled(size: Size, factor: float) -> Size:

@@ -139,19 +139,10 @@ def _steps(length: int, aligned: bool) -> Array:
 
 
 @imports("RoiAlign")
-def align_by_corners(node: Node, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
-    """The mean, or the maximum, of samples in each cell of regions. Positions are positions of corners."""
-    return _aligned(node, x, regions, batch, offset=0.0)
-
-
-@imports("RoiAlign", since=16)
 def align(node: Node, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
-    """The mean, or the maximum, of samples in each cell of regions."""
-    half = node.text("coordinate_transformation_mode", "half_pixel") == "half_pixel"
-    return _aligned(node, x, regions, batch, offset=0.5 if half else 0.0)
-
-
-def _aligned(node: Node, x: Tensor, regions: Tensor, batch: Tensor, offset: float) -> Operand:
+    """The mean, or the maximum, of samples in each cell of regions. In older versions, positions are corners."""
+    is_half = node.text("coordinate_transformation_mode", "output_half_pixel") == "half_pixel"
+    offset = 0.5 if is_half else 0.0
     n, c, *_ = node.shape(x)
     sizes = node.static_shape(x, first=2)
     height, width = sizes

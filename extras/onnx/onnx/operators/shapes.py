@@ -11,6 +11,7 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import diagonal_mask, pieces
 from relex.frontend.compositions.shapes import is_number, without_minus_one
 from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.table import row
 from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import Empty, element_type_of
 
@@ -49,29 +50,29 @@ def flatten(node: Node, x: Tensor) -> Operand:
     return node.reshape(x, [count(sizes[:axis]), count(sizes[axis:])])
 
 
-@imports("Transpose")
-def transpose(node: Node, x: Tensor) -> Operand:
-    """The dimensions in another order."""
-    return op.permute_dims(x, node.integers("perm"))
+row("Transpose", op.permute_dims, axes="perm")
+row("Concat", op.concat, since=4, axis="axis")
 
 
 @imports("Squeeze")
 def squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
     """The tensor without dimensions of size 1."""
-    chosen = node.known_integers(axes, "axes") if axes is not None else node.integers("axes")
-    if chosen is None:
+    axes = node.given(axes, "axes")
+    if axes is None:
         sizes = node.shape(x)
         for size in dict.fromkeys(size for size in sizes if isinstance(size, IndexExpr)):
             # A dimension of size 1 would have to go, but how many there are is not for the program to decide.
             node.expect(op.not_equal(Known(size), 1), f"expected {size} not to be 1, as no axes are given to squeeze")
         chosen = [axis for axis, size in enumerate(sizes) if is_number(size, 1)]
+    else:
+        chosen = node.known_integers(axes, "axes")
     return op.squeeze(x, chosen) if chosen else x
 
 
 @imports("Unsqueeze")
 def unsqueeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
     """The tensor with new dimensions of size 1."""
-    chosen = node.known_integers(axes, "axes") if axes is not None else node.integers("axes") or []
+    chosen = node.known_integers(node.given(axes, "axes"), "axes")
     return op.expand_dims(x, chosen) if chosen else x
 
 
@@ -92,24 +93,17 @@ def tile(node: Node, x: Tensor, repeats: Tensor) -> Operand:
     return node.reshape(node.broadcast_to(parts, repeated), joined)
 
 
-@imports("Concat", since=4)
-def concat(node: Node, *tensors: Tensor) -> Operand:
-    """The tensors one after another."""
-    return op.concat(*tensors, axis=node.integer("axis"))
-
-
 @imports("Split")
 def split(node: Node, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
     """Parts of a tensor along a dimension."""
     axis = node.axis(x)
-    lengths = node.known_integers(sizes, "sizes") if sizes is not None else node.integers("split")
-    if lengths is None:
-        expected = "expected a dimension to split whose size is known at import, found {}"
-        whole = node.closed(node.shape(x)[axis], expected)
-        parts = node.integer("num_outputs") or len(node.proto.output)
-        length = -(-whole // parts)
-        lengths = [min(length, whole - i * length) for i in range(parts)]
-    return pieces(x, lengths, axis)
+    lengths = node.given(sizes, "split")
+    if lengths is not None:
+        return pieces(x, node.known_integers(lengths, "sizes"), axis)
+    whole = node.closed(node.shape(x)[axis], "expected a dimension to split whose size is known at import, found {}")
+    parts = node.integer("num_outputs") or len(node.proto.output)
+    length = -(-whole // parts)
+    return pieces(x, [min(length, whole - i * length) for i in range(parts)], axis)
 
 
 @imports("ConstantOfShape")
@@ -123,14 +117,10 @@ def constant_of_shape(node: Node, shape: Tensor) -> Operand:
 @imports("Constant")
 def constant(node: Node) -> Operand:
     """An array in an attribute."""
-    for name, dtype in (
-        ("value_int", np.int64),
-        ("value_ints", np.int64),
-        ("value_float", np.float32),
-        ("value_floats", np.float32),
-    ):
-        if node.has(name):
-            return Known(np.array(node.attribute(name), dtype))
+    for kind, dtype in (("int", np.int64), ("float", np.float32)):
+        for name in (f"value_{kind}", f"value_{kind}s"):
+            if node.has(name):
+                return Known(np.array(node.attribute(name), dtype))
     if not node.has("value"):
         refuse("a constant that is a string or a sparse tensor")
     return Known(array_of(node.attribute("value"), None), node.proto.output[0])
@@ -139,9 +129,8 @@ def constant(node: Node) -> Operand:
 @imports("Range")
 def numbers(node: Node, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
     """Numbers with equal distances."""
-    first, end, step = (
-        node.known_size(x, what) for x, what in ((start, "a start"), (limit, "a limit"), (delta, "a step"))
-    )
+    given = ((start, "a start"), (limit, "a limit"), (delta, "a step"))
+    first, end, step = (node.known_size(x, what) for x, what in given)
     if any(isinstance(number, IndexExpr) for number in (first, end, step)):
         return _open_range(first, end, step)
     if step == 0 or abs((end - first) / step) > MOST:
@@ -179,14 +168,20 @@ def triangle(node: Node, x: Tensor, k: Tensor | None = None) -> Operand:
     return op.where(mask, x, 0)
 
 
+def _is_depth_first(node: Node) -> bool:
+    """Return whether the rows and columns of a block are counted before the channels: `DCR`."""
+    return node.text("mode", "DCR") == "DCR"
+
+
 @imports("DepthToSpace")
 def depth_to_space(node: Node, x: Tensor) -> Operand:
     """Blocks of channels become blocks of pixels."""
     n, c, h, w = node.shape(x)
     b = node.integer("blocksize")
-    first = node.text("mode", "DCR") == "DCR"
-    parts = node.reshape(x, [n, b, b, c // (b * b), h, w] if first else [n, c // (b * b), b, b, h, w])
-    moved = op.permute_dims(parts, [0, 3, 4, 1, 5, 2] if first else [0, 1, 4, 2, 5, 3])
+    blocks, order = [b, b, c // (b * b)], [0, 3, 4, 1, 5, 2]
+    if not _is_depth_first(node):
+        blocks, order = [c // (b * b), b, b], [0, 1, 4, 2, 5, 3]
+    moved = op.permute_dims(node.reshape(x, [n, *blocks, h, w]), order)
     return node.reshape(moved, [n, c // (b * b), h * b, w * b])
 
 
@@ -196,7 +191,7 @@ def space_to_depth(node: Node, x: Tensor) -> Operand:
     n, c, h, w = node.shape(x)
     b = node.integer("blocksize")
     parts = node.reshape(x, [n, c, h // b, b, w // b, b])
-    order = [0, 3, 5, 1, 2, 4] if node.text("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    order = [0, 3, 5, 1, 2, 4] if _is_depth_first(node) else [0, 1, 3, 5, 2, 4]
     return node.reshape(op.permute_dims(parts, order), [n, c * b * b, h // b, w // b])
 
 

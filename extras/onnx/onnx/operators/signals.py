@@ -15,16 +15,11 @@ from relex.frontend.onnx.tensors import dtype_of
 
 
 @imports("DFT")
-def transform_by_attribute(node: Node, x: Tensor, length: Tensor | None = None) -> Operand:
-    """The discrete Fourier transform along a dimension."""
-    return _along(node, x, length, node.axis(x, default=1))
-
-
-@imports("DFT", since=20)
 def transform(node: Node, x: Tensor, length: Tensor | None = None, axis: Tensor | None = None) -> Operand:
     """The discrete Fourier transform along a dimension."""
-    chosen = -2 if axis is None else int(node.known_number(axis, "an axis"))
-    return _along(node, x, length, node.axes([chosen], x)[0])
+    place = node.given(axis, "axis")
+    (axis_from_front,) = node.axes([-2 if place is None else int(node.known_number(place, "an axis"))], x)
+    return _along(node, x, length, axis_from_front)
 
 
 def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:

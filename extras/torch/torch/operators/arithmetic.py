@@ -12,76 +12,52 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
+from relex.frontend.compositions.functions import clamped
 from relex.frontend.compositions.special_functions import floor_quotient, hypot
 from relex.frontend.compositions.truth import all_of
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
-from relex.frontend.torch.node import Value
-from relex.frontend.torch.table import IMPORTS
+from relex.frontend.torch.node import Value, in_common_type, in_result_type, in_steps, of_truth
+from relex.frontend.torch.table import IMPORTS, row
 from relex.frontend.torch.tensors import element_type_for
 
-Function = Callable[..., Operand]
-
 IN_RESULT_TYPE: dict[str, Callable[[Operand, Operand], Operand]] = {
-    "aten.mul": op.multiply,
-    "aten.maximum": op.maximum,
-    "aten.max.other": op.maximum,
-    "aten.clamp_min": op.maximum,
-    "aten.minimum": op.minimum,
-    "aten.min.other": op.minimum,
-    "aten.clamp_max": op.minimum,
-    "aten.bitwise_and": op.bitwise_and,
-    "aten.bitwise_or": op.bitwise_or,
-    "aten.bitwise_xor": op.bitwise_xor,
-    "aten.bitwise_left_shift": op.left_shift,
-    "aten.bitwise_right_shift": op.right_shift,
-    "aten.__lshift__": op.left_shift,
-    "aten.__rshift__": op.right_shift,
+    "bitwise_and": op.bitwise_and,
+    "bitwise_left_shift __lshift__": op.left_shift,
+    "bitwise_or": op.bitwise_or,
+    "bitwise_right_shift __rshift__": op.right_shift,
+    "bitwise_xor": op.bitwise_xor,
+    "clamp_max minimum min.other": op.minimum,
+    "clamp_min maximum max.other": op.maximum,
+    "mul": op.multiply,
 }
 """Functions of operands that are converted to the type of the result first."""
 
-IN_COMMON_TYPE: dict[str, Function] = {
-    "aten.eq": op.equal,
-    "aten.ne": op.not_equal,
-    "aten.lt": op.less,
-    "aten.le": op.less_equal,
-    "aten.gt": op.greater,
-    "aten.ge": op.greater_equal,
+IN_COMMON_TYPE = {
+    "eq": op.equal,
+    "ne": op.not_equal,
+    "lt": op.less,
+    "le": op.less_equal,
+    "gt": op.greater,
+    "ge": op.greater_equal,
 }
 """Comparisons."""
 
-OF_TRUTH: dict[str, Function] = {
-    "aten.logical_and": op.logical_and,
-    "aten.logical_or": op.logical_or,
-    "aten.logical_xor": op.logical_xor,
-    "aten.logical_not": op.logical_not,
+OF_TRUTH: dict[str, Callable[..., Operand]] = {
+    "logical_and": op.logical_and,
+    "logical_or": op.logical_or,
+    "logical_xor": op.logical_xor,
+    "logical_not": op.logical_not,
 }
-"""Functions of truth values: numbers other than zero are true."""
+"""Functions of truth values."""
 
-
-def _typed_by(function: Function, typed: Callable[[Node, Value], Operand]) -> Function:
-    def imported(node: Node, *operands: Value) -> Operand:
-        return function(*(typed(node, x) for x in operands))
-
-    return imported
-
-
-for _name, _function in IN_RESULT_TYPE.items():
-    IMPORTS.add(_typed_by(_function, lambda node, x: node.typed(x)), _name)
-for _name, _function in IN_COMMON_TYPE.items():
-    IMPORTS.add(_typed_by(_function, lambda node, x: node.typed(x, node.common_type)), _name)
-for _name, _function in OF_TRUTH.items():
-    IMPORTS.add(_typed_by(_function, lambda node, x: truth(node, x)), _name)
-
-
-def truth(node: Node, x: Value) -> Operand:
-    """Return whether elements are other than zero."""
-    return node.typed(x, i1)
+for _rule, _functions in ((in_result_type, IN_RESULT_TYPE), (in_common_type, IN_COMMON_TYPE), (of_truth, OF_TRUTH)):
+    for _names, _function in _functions.items():
+        row(_names, _function, _rule)
 
 
 def _scaled(x: Operand, factor: Any) -> Operand:
-    one = isinstance(factor, int | float) and factor == 1
-    known_one = isinstance(factor, Known) and factor.array.size == 1 and factor.array.item() == 1
-    return x if one or known_one else op.multiply(x, factor)
+    number = factor.array.item() if isinstance(factor, Known) and factor.array.size == 1 else factor
+    return x if number == 1 else op.multiply(x, factor)
 
 
 @imports("aten.add")
@@ -92,16 +68,11 @@ def add(node: Node, x: Value, y: Value, alpha: float = 1) -> Operand:
     return op.add(node.typed(x), _scaled(node.typed(y), alpha))
 
 
-@imports("aten.sub")
+@imports("aten.sub", "aten.rsub")
 def subtract(node: Node, x: Value, y: Value, alpha: float = 1) -> Operand:
-    """The difference."""
-    return op.subtract(node.typed(x), _scaled(node.typed(y), alpha))
-
-
-@imports("aten.rsub")
-def subtract_from(node: Node, x: Value, y: Value, alpha: float = 1) -> Operand:
-    """The difference, the other way around."""
-    return op.subtract(node.typed(y), _scaled(node.typed(x), alpha))
+    """The difference; of `rsub`, the other way around."""
+    a, b = (y, x) if node.name == "rsub" else (x, y)
+    return op.subtract(node.typed(a), _scaled(node.typed(b), alpha))
 
 
 @imports("aten.div")
@@ -112,7 +83,7 @@ def divide(node: Node, x: Value, y: Value, rounding_mode: str | None = None) -> 
         return op.divide(a, b)
     _expect_no_zeros(node, b)
     if rounding_mode == "floor":
-        return _floor_quotient(node, a, b)
+        return in_steps(node, floor_quotient, a, b) if node.is_float(a) else op.floor_divide(a, b)
     return op.trunc(op.divide(a, b)) if node.is_float(a) else op.trunc_divide(a, b)
 
 
@@ -133,13 +104,6 @@ def _expect_no_zeros(node: Node, divisors: Tensor) -> None:
         node.expect(all_of(node, op.not_equal(divisors, 0)), "ZeroDivisionError: expected divisors other than 0")
 
 
-def _floor_quotient(node: Node, a: Operand, b: Operand) -> Operand:
-    """Return a quotient rounded down."""
-    if not node.is_float(a):
-        return op.floor_divide(a, b)
-    return node.typed(floor_quotient(node.widened(a), node.widened(b)))
-
-
 @imports("aten.addcmul", "aten.addcdiv")
 def product_added(node: Node, x: Value, y: Value, z: Value, value: float = 1) -> Operand:
     """A tensor and the product or quotient of two others."""
@@ -147,10 +111,7 @@ def product_added(node: Node, x: Value, y: Value, z: Value, value: float = 1) ->
     return op.add(node.typed(x), function(_scaled(node.typed(y), value), node.typed(z)))
 
 
-@imports("aten.hypot")
-def hypotenuse(node: Node, x: Value, y: Value) -> Operand:
-    """The length of a vector of two numbers."""
-    return node.typed(hypot(node.widened(x), node.widened(y)))
+row("hypot", hypot, in_steps)
 
 
 @imports("aten.lerp")
@@ -176,10 +137,10 @@ def power(node: Node, x: Value, y: Value) -> Operand:
     return op.power(node.typed(x), node.typed(y))
 
 
-@imports("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
+@imports("aten.where.self")
 def where(node: Node, condition: Tensor, x: Value, y: Value) -> Operand:
     """The elements of one tensor or of another."""
-    return op.where(truth(node, condition), node.typed(x), node.typed(y))
+    return op.where(node.typed(condition, i1), node.typed(x), node.typed(y))
 
 
 @imports("aten.masked_fill")
@@ -188,16 +149,11 @@ def masked_fill(node: Node, x: Tensor, mask: Tensor, value: Value) -> Operand:
     return op.where(mask, node.typed(value), x)
 
 
-@imports("aten.clamp", "aten.hardtanh", "aten.clip")
+@imports("aten.clamp", "aten.hardtanh")
 def clamp(node: Node, x: Value, low: Value | None = None, high: Value | None = None) -> Operand:
     """The elements between two limits, of which the second wins."""
-    y = node.typed(x)
-    limits = [bound if isinstance(bound, int | float) else None for bound in (low, high)]
-    known = [limit for limit in limits if limit is not None]
-    if len(known) == sum(bound is not None for bound in (low, high)) and known == sorted(known):
-        return op.clip(y, *limits)
-    y = y if low is None else op.maximum(y, node.typed(low))
-    return y if high is None else op.minimum(y, node.typed(high))
+    y, bounds = node.typed(x), [None if bound is None else node.typed(bound) for bound in (low, high)]
+    return clamped(y, bounds, [bound if isinstance(bound, int | float) else None for bound in (low, high)])
 
 
 @imports("aten.isfinite", "aten.isinf", "aten.isnan")
@@ -226,14 +182,13 @@ def reinterpreted(node: Node, x: Tensor, dtype: Any) -> Operand:
     return op.bitcast(x, element_type)
 
 
-COPIES = "clone contiguous detach detach_ alias lift_fresh_copy lift_fresh positive resolve_conj resolve_neg"
-DROPOUTS = "dropout feature_dropout alpha_dropout"
-
-
-@imports("prims.device_put", *(f"aten.{name}" for name in f"{COPIES} {DROPOUTS}".split()))
-def unchanged(node: Node, x: Tensor, *options: Any) -> Operand:
-    """The tensor itself."""
+def _itself(x: Tensor, *options: object) -> Operand:
+    """Return the tensor."""
     return x
+
+
+row("clone detach detach_ alias lift_fresh_copy lift_fresh", _itself)
+row("device_put", _itself, package="prims")
 
 
 @imports("aten.copy")

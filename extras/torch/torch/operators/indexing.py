@@ -27,12 +27,6 @@ def part(node: Node, x: Tensor, axis: int = 0, start: Any = None, end: Any = Non
     return x if (first, last, step) == (0, LAST, 1) else op.strided_slice(x, [axis], [first], [last], [step])
 
 
-@imports("aten.narrow")
-def narrow(node: Node, x: Tensor, axis: int, start: Any, length: Any) -> Operand:
-    """A part of a given length along a dimension."""
-    return part(node, x, axis, start, start + length)
-
-
 @imports("aten.select.int", "aten.select_copy")
 def select(node: Node, x: Tensor, axis: int, place: Any) -> Operand:
     """The part at a position along a dimension, without it."""

@@ -10,11 +10,11 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.sizes import IndexExpr
+from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel, standardized
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
-from relex.frontend.torch.table import IMPORTS
+from relex.frontend.torch.table import row
 
 
 def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:
@@ -39,13 +39,6 @@ def _by_channel(
     defaults = zip(parameters, (1.0, 0.0, 0.0, 1.0), strict=True)
     vectors = [_vector(node, given, size, x.element_type, default) for given, default in defaults]
     return op.batch_norm(x, *vectors, axis=1, epsilon=epsilon)
-
-
-@imports("aten.batch_norm")
-def batch_norm(node: Node, x: Tensor, *arguments: Any) -> Operand:
-    """Normalization by given means and variances, or by the batch's own if there are none."""
-    *parameters, training, _, epsilon, _ = arguments
-    return _by_channel(node, x, parameters, epsilon, training)
 
 
 @imports("aten._native_batch_norm_legit_no_training")
@@ -104,36 +97,25 @@ def layer_norm(
     return node.typed_results(y, mean, inverse) if node.name.startswith("native") else node.typed(y)
 
 
-@imports("aten.group_norm")
+@imports("aten.native_group_norm")
 def group_norm(
     node: Node,
     x: Tensor,
-    groups: int,
     scale: Tensor | None,
     bias: Tensor | None,
+    n: Size,
+    channels: int,
+    pixels: Size,
+    groups: int,
     epsilon: float,
-    cudnn_enabled: bool = False,
-) -> Operand:
-    """Normalization of each group of channels."""
-    return node.typed(_by_group(node, x, groups, scale, bias, epsilon)[0])
-
-
-@imports("aten.native_group_norm")
-def native_group_norm(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
+) -> list[Operand]:
     """Normalization of each group of channels, with the means and the reciprocals of the deviations."""
-    scale, bias, _, _, _, groups, epsilon = arguments
-    return node.typed_results(*_by_group(node, x, groups, scale, bias, epsilon))
-
-
-def _by_group(
-    node: Node, x: Tensor, groups: int, scale: Tensor | None, bias: Tensor | None, epsilon: float
-) -> Sequence[Operand]:
-    n, c, *pixels = node.shape(x)
-    parts = node.reshape(node.widened(x), [n, groups, c // groups, *pixels])
-    axes = list(range(2, len(pixels) + 3))
+    shape = node.shape(x)
+    parts = node.reshape(node.widened(x), [n, groups, channels // groups, *shape[2:]])
+    axes = list(range(2, len(shape) + 1))
     normal, *statistics = standardized(parts, axes, epsilon)
-    y = _scaled(node, node.reshape(normal, [n, c, *pixels]), scale, bias)
-    return [y, *(op.squeeze(value, axes) for value in statistics)]
+    y = _scaled(node, node.reshape(normal, shape), scale, bias)
+    return node.typed_results(y, *(op.squeeze(value, axes) for value in statistics))
 
 
 @imports("aten.rms_norm")
@@ -146,23 +128,12 @@ def rms_norm(node: Node, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, 
     return node.typed(y if scale is None else op.multiply(y, node.widened(scale)))
 
 
-_SOFTMAX: dict[str, Callable[[Operand, int], Operand]] = {
-    "aten.softmax.int": op.softmax,
-    "aten._softmax": op.softmax,
-    "aten._safe_softmax": partial(op.softmax, safe=True),
-    "aten.log_softmax.int": op.log_softmax,
-    "aten._log_softmax": op.log_softmax,
-}
-"""Softmax along a dimension, and its logarithm; the one called safe is 0 where all elements are minus infinity."""
+def _along(node: Node, function: Callable[..., Operand], x: Tensor, axis: int, *options: Any) -> Operand:
+    """Apply a function along a dimension; a number is a tensor of one element."""
+    y = node.typed(x)
+    return function(y, axis) if node.rank(x) else op.squeeze(function(op.expand_dims(y, 0), 0), 0)
 
 
-def _softmax(function: Callable[[Operand, int], Operand]) -> Callable[..., Operand]:
-    def imported(node: Node, x: Tensor, axis: int, *options: Any) -> Operand:
-        y = node.typed(x)
-        return function(y, axis) if node.rank(x) else op.squeeze(function(op.expand_dims(y, 0), 0), 0)
-
-    return imported
-
-
-for _name, _function in _SOFTMAX.items():
-    IMPORTS.add(_softmax(_function), _name)
+row("_softmax", op.softmax, _along)
+row("_safe_softmax", partial(op.softmax, safe=True), _along)
+row("_log_softmax", op.log_softmax, _along)

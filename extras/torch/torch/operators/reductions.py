@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
@@ -15,32 +15,30 @@ from relex.frontend.compositions.indexing import sorted_along
 from relex.frontend.compositions.normalization import log_sum_exp
 from relex.frontend.compositions.truth import all_of, any_of
 from relex.frontend.torch import Node, Operand, Tensor, imports
+from relex.frontend.torch.table import row
 
 Axes = int | Sequence[int] | None
 
 
-def _reduced(node: Node, reduce: Callable[..., Operand], x: Operand, axes: Axes, keepdim: bool) -> Operand:
+def _reduced(
+    node: Node, reduce: Callable[..., Operand], x: Operand, axes: Axes = None, keepdim: bool = False
+) -> Operand:
     chosen = node.dimensions(axes, x)
     return reduce(x, chosen, keepdim) if chosen else x
 
 
-@imports("aten.sum", "aten.mean", "aten.prod")
-def total(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False, dtype: Any = None) -> Operand:
-    """The sum, mean or product. Without dimensions, the type of the result is the second argument."""
-    if not isinstance(axes, int | list | tuple):
-        axes, keepdim = None, False
-    reduce = {"sum": op.sum, "mean": op.mean, "prod": op.prod}[node.name]
-    return _reduced(node, reduce, node.typed(x), axes, keepdim)
+def _typed(node: Node, reduce: Callable[..., Operand], x: Tensor, axes: Any = None, *options: Any) -> Operand:
+    """Reduce numbers of the type of the result. Without dimensions, this type is the second argument."""
+    chosen = cast(Axes, axes) if isinstance(axes, int | list | tuple) else None
+    return _reduced(node, reduce, node.typed(x), chosen, *options[:1])
 
 
-@imports("aten.amax", "aten.amin", "aten.max.default", "aten.min.default")
-def extremes(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
-    """The maximum or minimum."""
-    return _reduced(node, _extreme(node), x, axes, keepdim)
-
-
-def _extreme(node: Node) -> Callable[..., Operand]:
-    return op.max if "max" in node.fx.target.__name__ else op.min
+row("amax max.default", op.max, _typed)
+row("amin min.default", op.min, _typed)
+row("logsumexp", log_sum_exp, _typed)
+row("mean", op.mean, _typed)
+row("prod", op.prod, _typed)
+row("sum", op.sum, _typed)
 
 
 @imports("aten.max.dim", "aten.min.dim")
@@ -48,14 +46,14 @@ def extreme_and_place(node: Node, x: Tensor, axis: int, keepdim: bool = False) -
     """The maximum or minimum along a dimension, and its position."""
     if node.rank(x) == 0:
         return [x, node.full([], 0, i64)]
-    place = op.argmax if "max" in node.fx.target.__name__ else op.argmin
-    return [_extreme(node)(x, axis, keepdim), place(x, axis, keepdim)]
+    largest, place = (op.max, op.argmax) if node.name == "max" else (op.min, op.argmin)
+    return [largest(x, axis, keepdim), place(x, axis, keepdim)]
 
 
 @imports("aten.argmax", "aten.argmin")
 def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False) -> Operand:
     """The position of the maximum or minimum."""
-    function = op.argmax if "max" in node.fx.target.__name__ else op.argmin
+    function = getattr(op, node.name)
     if node.rank(x) == 0:
         return node.full([], 0, i64)
     if axis is None:
@@ -67,7 +65,7 @@ def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False
 @imports("aten.any", "aten.all")
 def any_or_all(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
     """Whether any element is nonzero, or all are."""
-    reduce = any_of if "any" in node.fx.target.__name__ else all_of
+    reduce = any_of if node.name == "any" else all_of
     return _reduced(node, partial(reduce, node), node.typed(x, i1), axes, keepdim)
 
 
@@ -84,12 +82,6 @@ def variance(
     found = op.divide(op.sum(op.multiply(centred, centred), chosen, keepdim), float(degrees))
     spread = op.sqrt(found) if node.name.startswith("std") else found
     return [spread, mean if keepdim else op.squeeze(mean, chosen)] if node.name.endswith("_mean") else spread
-
-
-@imports("aten.logsumexp")
-def logsumexp(node: Node, x: Tensor, axes: Axes, keepdim: bool = False) -> Operand:
-    """The logarithm of the sum of exponentials."""
-    return _reduced(node, log_sum_exp, node.typed(x), axes, keepdim)
 
 
 @imports("aten.linalg_vector_norm")
@@ -127,8 +119,7 @@ def _norm(node: Node, y: Operand, order: float, axes: Axes, keepdim: bool) -> Op
 @imports("aten.cumsum", "aten.cumprod")
 def cumulative(node: Node, x: Tensor, axis: int, dtype: Any = None) -> Operand:
     """The sums or products of all elements up to each one."""
-    function = op.cumsum if "sum" in node.fx.target.__name__ else op.cumprod
-    return function(node.typed(x), axis) if node.rank(x) else node.typed(x)
+    return getattr(op, node.name)(node.typed(x), axis) if node.rank(x) else node.typed(x)
 
 
 @imports("aten.sort", "aten.sort.stable")
@@ -137,12 +128,6 @@ def sort(node: Node, x: Tensor, *options: Any) -> list[Operand]:
     given = [option for option in options if not isinstance(option, bool) and option is not None]
     descending = options[-1] is True
     return sorted_along(x, node.dimension(given[0] if given else -1, x), descending)
-
-
-@imports("aten.argsort")
-def argsort(node: Node, x: Tensor, *options: Any) -> Operand:
-    """The positions of the elements along a dimension in order."""
-    return sort(node, x, *options)[1]
 
 
 @imports("aten.topk")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relex.frontend.importing.values import refusal
-from relex.frontend.torch.table import IMPORTS
+from relex.frontend.torch.table import row
 
 REFUSED = {
     "random numbers": "rand randn randint randperm rand_like randn_like randint_like bernoulli exponential multinomial "
@@ -16,4 +16,4 @@ REFUSED = {
 """Names of operators by the reason."""
 
 for _reason, _names in REFUSED.items():
-    IMPORTS.add(refusal(_reason), *(f"aten.{name}" for name in _names.split()))
+    row(_names, refusal(_reason))

@@ -12,29 +12,14 @@ from relex.frontend.compositions.indexing import LAST, part_at, pieces, stacked
 from relex.frontend.compositions.shapes import is_number, without_minus_one
 from relex.frontend.importing.values import sizes_of
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports
+from relex.frontend.torch.table import row
 
 
-@imports("aten.view", "aten.reshape", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
+@imports("aten.view", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
 def reshape(node: Node, x: Tensor, shape: Sequence[Size]) -> Operand:
     """Another shape, in which -1 stands for what is left."""
     new = without_minus_one(node.shape(x), sizes_of(shape))
     return x if list(node.shape(x)) == new else node.reshape(x, new)
-
-
-@imports("aten.flatten.using_ints")
-def flatten(node: Node, x: Tensor, start: int, end: int) -> Operand:
-    """Neighbouring dimensions joined."""
-    shape = node.shape(x) or (1,)
-    first, last = start % len(shape), end % len(shape)
-    return node.reshape(x, [*shape[:first], count(shape[first : last + 1]), *shape[last + 1 :]])
-
-
-@imports("aten.unflatten.int")
-def unflatten(node: Node, x: Tensor, axis: int, sizes: Sequence[Size]) -> Operand:
-    """A dimension split into several."""
-    axis, shape = node.dimension(axis, x), node.shape(x)
-    parts = without_minus_one([shape[axis]], sizes_of(sizes))
-    return node.reshape(x, [*shape[:axis], *parts, *shape[axis + 1 :]])
 
 
 @imports("aten.permute")
@@ -43,7 +28,7 @@ def permute(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
     return op.permute_dims(x, node.dimensions(axes, x))
 
 
-@imports("aten.transpose.int", "aten.swapaxes")
+@imports("aten.transpose.int")
 def transpose(node: Node, x: Tensor, first: int, second: int) -> Operand:
     """Two dimensions exchanged."""
     axes = list(range(node.rank(x)))
@@ -53,16 +38,8 @@ def transpose(node: Node, x: Tensor, first: int, second: int) -> Operand:
     return op.permute_dims(x, axes)
 
 
-@imports("aten.t", "aten.numpy_T")
-def transposed_matrix(node: Node, x: Tensor) -> Operand:
-    """The dimensions in reverse order."""
-    return op.permute_dims(x)
-
-
-@imports("aten.unsqueeze")
-def unsqueeze(node: Node, x: Tensor, axis: int) -> Operand:
-    """A new dimension of size 1."""
-    return op.expand_dims(x, axis)
+row("t", op.permute_dims)
+row("unsqueeze", op.expand_dims)
 
 
 @imports("aten.squeeze")
@@ -81,12 +58,6 @@ def expand(node: Node, x: Tensor, sizes: Sequence[Size], implicit: bool = False)
     kept = [*([1] * (len(wanted) - len(old))), *old]
     new = [found if is_number(size, -1) else size for size, found in zip(wanted, kept, strict=True)]
     return x if list(old) == new else node.broadcast_to(x, new)
-
-
-@imports("aten.expand_as")
-def expand_as(node: Node, x: Tensor, like: Tensor) -> Operand:
-    """The tensor repeated to the shape of another."""
-    return node.broadcast_to(x, node.shape(like))
 
 
 @imports("aten.repeat")
@@ -121,7 +92,7 @@ def _known_size(node: Node, x: Tensor, axis: int) -> int:
     return node.closed(node.shape(x)[axis], "parts of a dynamic dimension: {}")
 
 
-@imports("aten.split_with_sizes", "aten.split.sizes")
+@imports("aten.split_with_sizes")
 def split_with_sizes(node: Node, x: Tensor, lengths: Sequence[int], axis: int = 0) -> list[Operand]:
     """Parts of given lengths along a dimension."""
     return pieces(x, lengths, node.dimension(axis, x))
@@ -133,13 +104,6 @@ def split(node: Node, x: Tensor, length: int, axis: int = 0) -> list[Operand]:
     axis = node.dimension(axis, x)
     whole = _known_size(node, x, axis)
     return pieces(x, [min(length, whole - start) for start in range(0, max(whole, 1), length)], axis)
-
-
-@imports("aten.chunk")
-def chunk(node: Node, x: Tensor, parts: int, axis: int = 0) -> list[Operand]:
-    """A number of parts along a dimension."""
-    axis = node.dimension(axis, x)
-    return split(node, x, -(-_known_size(node, x, axis) // parts) or 1, axis)
 
 
 @imports("aten.unbind")

@@ -11,41 +11,29 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
 from relex.frontend.importing.conditions import CONDITIONS
-from relex.frontend.importing.values import plain
 from relex.frontend.torch import Node, Tensor, imports, refuse
 from relex.frontend.torch.library import torch
-from relex.frontend.torch.table import IMPORTS
-
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "operator.add": operator.add,
-    "operator.sub": operator.sub,
-    "operator.mul": operator.mul,
-    "torch.sym_max": larger,
-    "torch.sym_min": smaller,
-}
+from relex.frontend.torch.table import row
 
 
-for _name, _function in ARITHMETIC.items():
-    IMPORTS.add(plain(_function), _name)
-IMPORTS.add(plain(operator.neg), "operator.neg")
-IMPORTS.add(plain(sum), "torch.sym_sum")
+def _compared(node: Node, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Compare sizes, or combine conditions on them."""
+    if not isinstance(x, IndexExpr) and not isinstance(y, IndexExpr):
+        return node.fx.target(x, y)
+    if isinstance(x, float) or isinstance(y, float):
+        refuse("a comparison of a float with a dynamic size; fix the size with `shapes=`")
+    if node.name in ("and_", "or_") and not isinstance(node.results[0], torch.SymBool):
+        refuse("bits of a dynamic size; fix the size with `shapes=`")
+    return function(x, y)
 
 
-def _condition(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def imported(node: Node, x: Any, y: Any) -> Any:
-        if not isinstance(x, IndexExpr) and not isinstance(y, IndexExpr):
-            return node.fx.target(x, y)
-        if isinstance(x, float) or isinstance(y, float):
-            refuse("a comparison of a float with a dynamic size; fix the size with `shapes=`")
-        if node.name in ("and_", "or_") and not isinstance(node.results[0], torch.SymBool):
-            refuse("bits of a dynamic size; fix the size with `shapes=`")
-        return function(x, y)
-
-    return imported
-
-
+for _function in (operator.add, operator.sub, operator.mul, operator.neg):
+    row(_function.__name__, _function, package="operator")
 for _name, _function in CONDITIONS.items():
-    IMPORTS.add(_condition(_function), f"operator.{_name}")
+    row(_name, _function, _compared, package="operator")
+row("sym_max", larger, package="torch")
+row("sym_min", smaller, package="torch")
+row("sym_sum", sum, package="torch")
 
 
 @imports("torch.sym_not", "operator.not_")
@@ -96,7 +84,7 @@ def elements(node: Node, x: Tensor) -> Size:
     return count(node.shape(x))
 
 
-def _nothing(node: Node, *arguments: Any) -> None:
+def _nothing(*arguments: object) -> None:
     """Return nothing: torch has checked it, or the program checks its sizes itself."""
 
 
@@ -112,7 +100,5 @@ def require(node: Node, condition: Size, message: str = "") -> None:
     node.builder.require(condition, message)
 
 
-CHECKS = "_assert_tensor_metadata sym_constrain_range sym_constrain_range_for_size"
-
-IMPORTS.add(_nothing, "torch._check")
-IMPORTS.add(_nothing, *(f"aten.{name}" for name in CHECKS.split()))
+row("_check", _nothing, package="torch")
+row("_assert_tensor_metadata sym_constrain_range sym_constrain_range_for_size", _nothing)

@@ -3,86 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import Any
-
-import numpy as np
+from operator import getitem
+from typing import Any, cast
 
 from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import expect_in_range
 from relex.frontend.compositions.padding import padded
-from relex.frontend.compositions.windows import Windows, averages, convolution, maxima, maxima_and_places, spread
+from relex.frontend.compositions.windows import (
+    Windows,
+    averages,
+    convolution,
+    maxima,
+    maxima_and_places,
+    means,
+    places,
+    spread,
+    unpooled,
+)
+from relex.frontend.expressions import Expr
+from relex.frontend.importing.values import with_node
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import numbers
-from relex.frontend.torch.table import IMPORTS
+from relex.frontend.torch.table import row
 
 Numbers = int | Sequence[int]
 
 
-def _windows(size: list[int], stride: Numbers, padding: Numbers, dilation: Numbers) -> Windows:
-    rank = len(size)
-    around = numbers(padding, rank)
-    return Windows(size, numbers(stride, rank) or size, numbers(dilation, rank), around, around)
+def _windows(
+    size: Numbers, rank: int, stride: Numbers, padding: Numbers, dilation: Numbers = 1, ceil_mode: bool = False
+) -> Windows:
+    """Return windows over `rank` dimensions, which by default begin where others end."""
+    kernel, around = numbers(size, rank), numbers(padding, rank)
+    return Windows(kernel, numbers(stride, rank) or kernel, around * 2, numbers(dilation, rank), ceil_mode)
 
 
-def _batched(node: Node, x: Tensor, rank: int) -> Tensor:
-    """Return the data with a dimension for the batch, which torch lets be left out."""
-    return x if node.rank(x) == rank + 2 else node.tensor(op.expand_dims(x, 0))
-
-
-def _as_given(node: Node, y: Operand, x: Tensor, rank: int) -> Operand:
-    return y if node.rank(x) == rank + 2 else op.squeeze(y, 0)
-
-
-@imports("aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default")
-def conv(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Numbers,
-    padding: Numbers,
-    dilation: Numbers,
-    groups: int,
-) -> Operand:
-    """A convolution."""
-    size = list(node.static_shape(weight, "sizes of the kernel")[2:])
-    windows = _windows(size, stride, padding, dilation)
-    y = convolution(node, _batched(node, x, len(size)), weight, bias, windows, groups)
-    return _as_given(node, y, x, len(size))
-
-
-@imports("aten.conv_transpose1d", "aten.conv_transpose2d", "aten.conv_transpose3d")
-def conv_transpose(
-    node: Node,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Numbers,
-    padding: Numbers,
-    output_padding: Numbers,
-    groups: int,
-    dilation: Numbers,
-) -> Operand:
-    """A transposed convolution."""
-    rank = node.rank(weight) - 2
-    before, more = numbers(padding, rank), numbers(output_padding, rank)
-    data = _batched(node, x, rank)
-    size = list(node.static_shape(weight, first=2))
-    after = [n - extra for n, extra in zip(before, more, strict=True)]
-    windows = Windows(size, numbers(stride, rank), numbers(dilation, rank), before, after)
-    return _as_given(node, spread(node, data, weight, bias, windows, groups), x, rank)
+def _over(node: Node, rank: int, pool: Callable[..., Any], x: Tensor, *options: Any) -> Any:
+    """Apply a function of data with a dimension for the batch, which torch lets be left out."""
+    if node.rank(x) == rank + 2:
+        return pool(node, x, *options)
+    y = pool(node, node.tensor(op.expand_dims(x, 0)), *options)
+    return op.squeeze(y, 0) if isinstance(y, Expr) else [op.squeeze(part, 0) for part in y]
 
 
 @imports("aten.convolution", "aten._convolution")
-def convolution_of_either_kind(node: Node, x: Tensor, *arguments: Any) -> Operand:
+def convolution_of_either_kind(
+    node: Node,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Numbers,
+    padding: Numbers,
+    dilation: Numbers,
+    transposed: bool,
+    output_padding: Numbers,
+    groups: int,
+    *options: bool,
+) -> Operand:
     """A convolution, or a transposed one."""
-    weight, bias, stride, padding, dilation, transposed, output_padding, groups, *_ = arguments
-    if transposed:
-        return conv_transpose(node, x, weight, bias, stride, padding, output_padding, groups, dilation)
-    return conv(node, x, weight, bias, stride, padding, dilation, groups)
+    size = node.static_shape(weight, "sizes of the kernel", first=2)
+    rank = len(size)
+    windows = _windows(size, rank, stride, padding, dilation)
+    if not transposed:
+        return _over(node, rank, convolution, x, weight, bias, windows, groups)
+    after = [n - more for n, more in zip(windows.after, numbers(output_padding, rank), strict=True)]
+    windows = replace(windows, padding=(*windows.before, *after))
+    return _over(node, rank, spread, x, weight, bias, windows, groups)
 
 
 @imports(*(f"aten.max_pool{rank}d{places}" for rank in (1, 2, 3) for places in ("", "_with_indices")))
@@ -91,25 +80,18 @@ def max_pool(
 ) -> Operand | list[Operand]:
     """The maximum of each window, and where it is if that is asked for."""
     rank = _rank(node)
-    windows = _windows(numbers(size, rank), stride, padding, dilation)
-    windows = windows.with_ceiling(node.static_shape(x, first=-rank)) if ceil_mode else windows
-    data = _batched(node, x, rank)
-    if not node.name.endswith("_with_indices"):
-        return _as_given(node, maxima(node, data, windows), x, rank)
-    found = maxima_and_places(node, data, windows) if _is_used(node, 1) else [maxima(node, data, windows)]
-    return [_as_given(node, y, x, rank) for y in found]
+    windows = _windows(size, rank, stride, padding, dilation, ceil_mode)
+    if _is_used(node, 1):
+        return _over(node, rank, maxima_and_places, x, windows)
+    y = _over(node, rank, maxima, x, windows)
+    return [y] if node.name.endswith("_with_indices") else y
 
 
 @imports("aten.max_unpool2d", "aten.max_unpool3d")
 def max_unpool(node: Node, x: Tensor, places: Tensor, sizes: Sequence[Any], *windows: Any) -> Operand:
     """Zeros, but for elements at given places in the pixels of their channel."""
-    rank = len(sizes)
-    outer, total = [*node.shape(x)[:-rank]], count(sizes)
-    expect_in_range(node, places, total, from_end=False)
-    given = [*outer, count(node.shape(x)[-rank:])]
-    zeros = node.full([*outer, total], 0, x.element_type)
-    stored = op.scatter_elements(zeros, node.reshape(places, given), node.reshape(x, given), -1)
-    return node.reshape(stored, [*outer, *sizes])
+    expect_in_range(node, places, count(sizes), from_end=False)
+    return unpooled(node, x, places, node.shape(x)[: -len(sizes)], sizes)
 
 
 def _rank(node: Node) -> int:
@@ -118,7 +100,7 @@ def _rank(node: Node) -> int:
 
 
 def _is_used(node: Node, result: int) -> bool:
-    return any(user.args[1] == result and user.users for user in node.fx.users)
+    return any(user.target is getitem and user.args[1] == result and user.users for user in node.fx.users)
 
 
 @imports("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
@@ -134,41 +116,35 @@ def average_pool(
 ) -> Operand:
     """The mean of each window."""
     rank = _rank(node)
-    windows = _windows(numbers(size, rank), stride, padding, 1)
-    data = _batched(node, x, rank)
+    windows = _windows(size, rank, stride, padding, 1, ceil_mode)
     if divisor is None:
-        return _as_given(node, averages(node, data, windows, count_include_pad, ceil_mode), x, rank)
-    if ceil_mode:
-        windows = windows.with_ceiling(node.static_shape(x, first=-rank))
-    y = op.multiply(averages(node, data, windows, True), prod(windows.size) / divisor)
-    return _as_given(node, y, x, rank)
+        return _over(node, rank, averages, x, windows, count_include_pad)
+    return op.multiply(_over(node, rank, means, x, windows), prod(numbers(size, rank)) / divisor)
 
 
-def _adaptive(reduce: Callable[..., Operand], pool: Callable[..., Operand]) -> Callable[..., Operand]:
-    """Return the import of a pool with a given number of windows, whose sizes may differ by one."""
-
-    def imported(node: Node, x: Tensor, wanted: Sequence[int]) -> Operand:
-        rank = len(wanted)
-        if all(count == 1 for count in wanted):
-            return reduce(x, list(range(-rank, 0)), True)
-        sizes = node.static_shape(x, first=-rank)
-        if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
-            size = [size // count for size, count in zip(sizes, wanted, strict=True)]
-            return _as_given(node, pool(node, _batched(node, x, rank), _windows(size, size, 0, 1)), x, rank)
-        y: Operand = x
-        for axis, (size, number) in enumerate(zip(sizes, wanted, strict=True), node.rank(x) - rank):
-            ends = [(i * size // number, -(-(i + 1) * size // number)) for i in range(number)]
-            parts = [reduce(op.strided_slice(y, [axis], [start], [end]), axis, True) for start, end in ends]
-            y = op.concat(*parts, axis=axis)
-        return y
-
-    return imported
+def _adaptive(
+    reduce: Callable[..., Operand], pool: Callable[..., Operand], node: Node, x: Tensor, wanted: Sequence[int]
+) -> Operand:
+    """Return a pool with a given number of windows, whose sizes may differ by one."""
+    rank = len(wanted)
+    if all(count == 1 for count in wanted):
+        return reduce(x, list(range(-rank, 0)), True)
+    sizes = node.static_shape(x, first=-rank)
+    if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
+        size = [size // count for size, count in zip(sizes, wanted, strict=True)]
+        return _over(node, rank, pool, x, _windows(size, rank, size, 0))
+    y: Operand = x
+    for axis, (size, number) in enumerate(zip(sizes, wanted, strict=True), node.rank(x) - rank):
+        ends = [(i * size // number, -(-(i + 1) * size // number)) for i in range(number)]
+        parts = [reduce(op.strided_slice(y, [axis], [start], [end]), axis, True) for start, end in ends]
+        y = op.concat(*parts, axis=axis)
+    return y
 
 
 def _adaptive_max(node: Node, x: Tensor, wanted: Sequence[int]) -> list[Operand]:
     if _is_used(node, 1):
         refuse("indices of the maxima")
-    return [_adaptive(op.max, maxima)(node, x, wanted)]
+    return [_adaptive(op.max, maxima, node, x, wanted)]
 
 
 @imports("aten.constant_pad_nd")
@@ -194,10 +170,10 @@ def pad(node: Node, x: Tensor, pads: Sequence[Any], mode: str = "constant", valu
 
 for _number in (1, 2, 3):
     _pool = f"adaptive_avg_pool{_number}d"
-    IMPORTS.add(_adaptive(op.mean, partial(averages, included=True)), f"aten.{_pool}", f"aten._{_pool}")
-    IMPORTS.add(_adaptive_max, f"aten.adaptive_max_pool{_number}d")
-    IMPORTS.add(partial(pad, mode="reflect"), f"aten.reflection_pad{_number}d")
-    IMPORTS.add(partial(pad, mode="replicate"), f"aten.replication_pad{_number}d")
+    row(f"adaptive_avg_pool{_number}d _adaptive_avg_pool{_number}d", partial(_adaptive, op.mean, means), with_node)
+    row(f"adaptive_max_pool{_number}d", _adaptive_max, with_node)
+    row(f"reflection_pad{_number}d", partial(pad, mode="reflect"), with_node)
+    row(f"replication_pad{_number}d", partial(pad, mode="replicate"), with_node)
 
 
 @imports("aten.im2col")
@@ -207,13 +183,9 @@ def image_to_columns(
     """All windows of an image, each as a column."""
     n, c, *pixels = node.shape(x)
     data = op.pad(x, [0, 0, 0, 0, padding[0], padding[0], padding[1], padding[1]])
-    places: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
-    for i, pixel in enumerate(pixels):
-        whole = node.closed(pixel, "an image of dynamic size") + 2 * padding[i]
-        count = (whole - dilation[i] * (size[i] - 1) - 1) // stride[i] + 1
-        places.append(np.add.outer(np.arange(size[i]) * dilation[i], np.arange(count) * stride[i]))
-    rows = op.take(data, Known(places[0]), 2)
-    windows = op.take(rows, Known(places[1]), 4)
-    ordered = op.permute_dims(windows, [0, 1, 2, 4, 3, 5])
-    counts = [place.shape[1] for place in places]
-    return node.reshape(ordered, [n, c * prod(size), prod(counts)])
+    windows = _windows(size, 2, stride, padding, dilation)
+    counts = windows.counts([node.closed(pixel, "an image of dynamic size") for pixel in pixels])
+    rows, columns = (Known(places(windows, d, cast(int, number))) for d, number in enumerate(counts))
+    taken = op.take(op.take(data, rows, 2), columns, 4)
+    ordered = op.permute_dims(taken, [0, 1, 2, 4, 3, 5])
+    return node.reshape(ordered, [n, c * prod(size), count(counts)])
