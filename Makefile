@@ -47,7 +47,7 @@ demo: $(STAMPS)/relex ## compile and run the digits classifiers
 test: lit unit test-extras ## run all tests: of the core, then of extras
 
 test-core: lit $(STAMPS)/relex $(STAMPS)/test ## run lit, and a part of the pytest tests of the core, in 5 CPU-minutes
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --few $(NOT_CORE:%=--ignore=tests/unit/test_%.py) $(CORE)
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --few $(foreach name,$(NOT_CORE),--ignore=$(wildcard tests/unit/*/test_$(name).py)) $(CORE)
 
 test-extras: $(STAMPS)/relex $(STAMPS)/test ## run the tests of extras
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal extras
@@ -58,7 +58,7 @@ test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinat
 quick: lint $(STAMPS)/test quick-tests ## check style and run a few fast tests, in less than a minute
 
 quick-tests: $(STAMPS)/relex $(STAMPS)/quick
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(QUICK_UNIT:%=tests/unit/test_%.py) $(QUICK_EXTRAS:%=extras/%.py)
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal $(foreach name,$(QUICK_UNIT),$(wildcard tests/unit/*/test_$(name).py)) $(QUICK_EXTRAS:%=extras/%.py)
 	$(BIN)/lit --succinct $(QUICK_LIT:%=tests/lit/%.mlir)
 
 # These two run the fast tests in separate environments, which have only the packages that those tests need.
@@ -98,8 +98,8 @@ unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests of the core
 
 # Which functions: `make accuracy FUNCTIONS="exp power"`; else all, and docs/operators.md is written anew.
 accuracy: $(STAMPS)/relex $(STAMPS)/test ## measure how exact functions of floats are, in some minutes
-	$(BIN)/python tests/unit/accuracy.py $(FUNCTIONS)
-	$(BIN)/python tests/unit/operator_reference.py
+	$(BIN)/python tests/unit/support/accuracy.py $(FUNCTIONS)
+	$(BIN)/python tests/unit/support/operator_reference.py
 
 # How long, and how: `make fuzz MINUTES=60 FUZZ="--seed 7"`.
 MINUTES ?= 5
@@ -122,7 +122,7 @@ torch-samples: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/torch ## compare PyTorch
 lint: $(STAMPS)/dev ## check style, format and words
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/python tests/unit/plain_words.py .
+	$(BIN)/python tests/unit/support/plain_words.py .
 
 typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
 	$(BIN)/python tests/typing/check.py
@@ -181,7 +181,7 @@ $(STAMPS)/pyodide: | $(STAMPS)/venv
 # less time than all of them.
 MACHINES :=
 $(STAMPS)/zig: $(STAMPS)/relex $(STAMPS)/targets
-	$(BIN)/python tests/unit/machines.py $(MACHINES)
+	$(BIN)/python tests/unit/support/machines.py $(MACHINES)
 	@touch $@
 
 # The packages of one extra, without building relex itself once more.

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from relex.tools.version import VersionAction
+from relex.tools.shell.version import VersionAction
 
 COMMANDS = {
-    "opt": "relex.tools.relex_opt",
-    "run": "relex.tools.relex_run",
-    "examples": "relex.tools.copy_examples",
+    "opt": "relex.tools.opt.relex_opt",
+    "run": "relex.tools.run.relex_run",
+    "examples": "relex.tools.shell.copy_examples",
 }
 
 DESCRIPTION = """\

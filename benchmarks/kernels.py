@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits  # pyright: ignore[reportMissingType
 
 from relex.runtime import build
 from relex.runtime.executable import CompiledFunction
-from relex.tools.limits import FmaPeak
+from relex.tools.run.roofline import FmaPeak
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shape = tuple[int, ...]

@@ -1,10 +1,11 @@
 """Compile time of each operator where one axis of its operands has 16, 256 and 4096 elements.
 
-The operators and their axes come from the tests, `tests/unit/operator_sizes.py`. For each size the columns are the
-operations of the core level, counted once for each copy that LLVM is told to make by unrolling loops; the kilobytes of
-object code; and the processor time in milliseconds from the module to object code. None of them should grow with large
-sizes; operators for which one does are marked `grows`. `--operators` selects some by a pattern, `--sizes` sets other
-sizes, `--element` another dtype than f32, and `--cpu` and `--features` another x86-64 processor than this machine's.
+The operators and their axes come from the tests, `tests/unit/support/operator_sizes.py`. For each size the columns are
+the operations of the core level, counted once for each copy that LLVM is told to make by unrolling loops; the kilobytes
+of object code; and the processor time in milliseconds from the module to object code. None of them should grow with
+large sizes; operators for which one does are marked `grows`. `--operators` selects some by a pattern, `--sizes` sets
+other sizes, `--element` another dtype than f32, and `--cpu` and `--features` another x86-64 processor than this
+machine's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from relex.dialects.dtypes import element_type_of
-from relex.dialects.machine import Target
+from relex.dialects.target.machine import Target
 from relex.lowering.llvm.object_code import compile_module
 from relex.runtime.compilation import lower_program
 

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.arrays import Array
 from benchmarks.contenders.in_numpy import NumPyOperators
 from benchmarks.rows import Row
-from relex.tools.limits import FmaPeak, Stream, seconds_of
+from relex.tools.run.roofline import FmaPeak, Stream, seconds_of
 
 
 class CountingOperators(NumPyOperators):

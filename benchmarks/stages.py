@@ -154,9 +154,9 @@ def bytes_of_constants(module: ModuleOp | Path) -> int:
 
 def measure(name: str) -> Row:
     """Build a program."""
-    from relex.passes.activity import doing, watched_by
+    from relex.passes.driver.activity import doing, watched_by
     from relex.runtime import build
-    from relex.tools.instrumentation import imports_apart
+    from relex.tools.options.instrumentation import imports_apart
 
     make, row = program(name), Row(name)
     # Models of ONNX are made with more memory than what is left of them.

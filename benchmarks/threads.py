@@ -16,7 +16,7 @@ from relex.dialects import parse_module
 from relex.dialects.tir import ForOp, LoopKind, LoopKindAttr
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.runtime import CompiledFunction, build, get_threads, set_threads
-from relex.tools.limits import seconds_of
+from relex.tools.run.roofline import seconds_of
 
 N = 1024
 PRODUCT = f"""

@@ -23,7 +23,7 @@ from relex.dialects.walks import ancestors
 from relex.frontend.block_builder import BlockBuilder
 from relex.frontend.expressions import Tensor
 from relex.frontend.function_body import FunctionBody
-from relex.passes.base import Level, RelexPass
+from relex.passes.driver.base import Level, RelexPass
 
 
 class CallRewriter(RelexPass, ABC):

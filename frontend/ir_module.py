@@ -56,7 +56,7 @@ class IRModule(ModuleOp):
     def show(self) -> None:
         """Print the module for reading: as TVMScript, or as MLIR text if scripts cannot express it. `relex.show` always
         prints MLIR."""
-        from relex.tools.display import show, show_script
+        from relex.tools.shell.display import show, show_script
 
         try:
             show_script(self.script())

@@ -11,7 +11,7 @@ from xdsl.traits import SymbolTable
 from relex.dialects.functions import SIGNATURE_ATTR
 from relex.dialects.sizes.attributes import state_requirements
 from relex.lowering.support.signatures import signatures, state_signature
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class AnnotateSignaturesPass(RelexPass):

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.sizes import names_in
 from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.support.signatures import expect_signature, state_signature, stated_signature
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class AnnotateTemporariesPass(RelexPass):

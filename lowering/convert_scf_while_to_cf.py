@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION
 from relex.dialects.walks import walk
 from relex.lowering.support.branches import PATTERNS, lower_to_branches
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class ConvertScfWhileToCfPass(RelexPass):

@@ -48,8 +48,8 @@ from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, o
 from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
 from relex.lowering.support.prefetches import LOCALITY, prefetched
 from relex.lowering.support.unrolling import loop_attributes
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.driver.base import RelexPass
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -14,14 +14,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
-from relex.dialects.features import has_feature, module_target
-from relex.dialects.processors import architecture_of
-from relex.dialects.target import Target
+from relex.dialects.target.features import has_feature, module_target
+from relex.dialects.target.processors import architecture_of
+from relex.dialects.target.target_attribute import Target
 from relex.dialects.tir import Dot4Op
 from relex.dialects.walks import walk
 from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.te.scalars import build_constant
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class ExpandDot4Pass(RelexPass):

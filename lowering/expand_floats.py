@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.dtypes import is_emulated, record_of
-from relex.dialects.features import module_target, provides
-from relex.dialects.processors import baseline_of
+from relex.dialects.target.features import module_target, provides
+from relex.dialects.target.processors import baseline_of
 from relex.dialects.walks import walk
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.conversions import decode, encode, loaded, round_to_odd, stored

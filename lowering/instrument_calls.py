@@ -27,7 +27,7 @@ from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.dialects.names import Names
 from relex.dialects.tir import CallOp, PrimFuncOp
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 CLOCK = "relex.clock"
 """A runtime function that returns the time in nanoseconds."""

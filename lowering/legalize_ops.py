@@ -26,7 +26,7 @@ from relex.lowering.legalizations.overrides import Override, read_overrides
 from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 from relex.passes.graph.infer_sizes import infer_sizes
 
 

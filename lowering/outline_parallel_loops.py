@@ -29,7 +29,7 @@ from relex.dialects.names import Names
 from relex.dialects.symbols import lookup
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.support.aliasing import NOALIAS, has_own_memory
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 Range: TypeAlias = tuple[SSAValue, SSAValue]
 """The first number, and that after the last one."""

@@ -26,8 +26,8 @@ from relex.lowering.memory.needs import BufferSizes
 from relex.lowering.memory.offsets import Interval, below, compact, meetings, place
 from relex.lowering.support.signatures import states_memory
 from relex.lowering.support.size_values import SizeValues
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.driver.base import RelexPass
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,9 @@ from relex.passes import (
     SplitWindowsPass,
     TrimWindowsPass,
 )
-from relex.passes.base import Level as Level
-from relex.passes.base import RelexPass, apply_pass
-from relex.passes.extension import AnyExtension, extend
+from relex.passes.driver.base import Level as Level
+from relex.passes.driver.base import RelexPass, apply_pass
+from relex.passes.driver.extension import AnyExtension, extend
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from relex.dialects.symbols import erase_unused
 from relex.dialects.walks import reachable, walk
 from relex.lowering.memory.live_buffers import live_buffers
 from relex.lowering.support.signatures import state_signature, stated_signature
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 OpT = TypeVar("OpT", bound=Operation)
 

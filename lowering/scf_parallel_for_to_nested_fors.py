@@ -11,7 +11,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class ScfParallelForToNestedForsPass(RelexPass):

@@ -9,15 +9,15 @@ from xdsl.ir import Operation
 
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
-from relex.dialects.processors import Processor
-from relex.dialects.target import processor_in
+from relex.dialects.target.processors import Processor
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.walks import walk
 from relex.lowering.vectors import VECTORIZED_ATTR
 from relex.lowering.vectors.forms import can_widen
 from relex.lowering.vectors.transposes import transpose
 from relex.lowering.vectors.widen import widen
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.driver.base import RelexPass
 
 
 class VectorizeLoopsPass(RelexPass):

@@ -9,12 +9,12 @@ from relex.lazy import lazy_exports, lazy_passes
 
 if TYPE_CHECKING:
     from relex.passes import analysis as analysis
+    from relex.passes import rewriting as rewriting
     from relex.passes import schedule as schedule
-    from relex.passes import support as support
-    from relex.passes.base import RelexPass as RelexPass
-    from relex.passes.base import run_pass as run_pass
-    from relex.passes.extension import extends_pipeline as extends_pipeline
-    from relex.passes.extension import placed as placed
+    from relex.passes.driver.base import RelexPass as RelexPass
+    from relex.passes.driver.base import run_pass as run_pass
+    from relex.passes.driver.extension import extends_pipeline as extends_pipeline
+    from relex.passes.driver.extension import placed as placed
     from relex.passes.graph.apply_pdl import ApplyPdlPass as ApplyPdlPass
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
     from relex.passes.graph.block_channels import BlockChannelsPass as BlockChannelsPass
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass
     from relex.passes.loops.share_loops import ShareLoopsPass as ShareLoopsPass
     from relex.passes.loops.split_reductions import SplitReductionsPass as SplitReductionsPass
-    from relex.passes.numerics import approximate as approximate
-    from relex.passes.numerics import exact as exact
-    from relex.passes.numerics import reassociates as reassociates
-    from relex.passes.numerics import relaxes as relaxes
+    from relex.passes.rewriting.numerics import approximate as approximate
+    from relex.passes.rewriting.numerics import exact as exact
+    from relex.passes.rewriting.numerics import reassociates as reassociates
+    from relex.passes.rewriting.numerics import relaxes as relaxes
     from relex.passes.tracing import observe as observe
     from relex.passes.tracing import refuse as refuse
     from relex.passes.tracing import remark as remark

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from relex.dialects.context import make_context as make_context
     from relex.dialects.errors import CompileError as CompileError
     from relex.dialects.exceptions import RelexError as RelexError
-    from relex.dialects.machine import Target as Target
     from relex.dialects.parser import parse_module as parse_module
     from relex.dialects.parser import verify_module as verify_module
+    from relex.dialects.target.machine import Target as Target
 else:
     # Lazy: the runtime imports modules of this package, but no xDSL.
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -10,7 +10,6 @@ import numpy as np
 
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.exceptions import AssertionFailedError, IndexRangeError, RelexError, ShapeError, UnknownNameError
-from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.sizes import (
     MAX_ARGUMENT_SIZE,
     IndexExpr,
@@ -21,6 +20,7 @@ from relex.dialects.sizes import (
     names_in,
     sources,
 )
+from relex.dialects.target.machine import PACKED_PREFIX
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import ctypes
 import weakref
 from collections.abc import Callable, Mapping
 
-from relex.dialects.machine import ALLOC, FREE
+from relex.dialects.target.machine import ALLOC, FREE
 from relex.runtime.linking import link_ir, read_ir
 
 MAX_IDLE = 10

@@ -13,12 +13,12 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
-from relex.dialects.features import as_target
 from relex.dialects.parser import verify_module
 from relex.dialects.schedule import SequenceOp
 from relex.dialects.signature import Signature
 from relex.dialects.table import entered_by_others, is_own
-from relex.dialects.target import Target, set_target
+from relex.dialects.target.features import as_target
+from relex.dialects.target.target_attribute import Target, set_target
 from relex.extras import find_part
 from relex.lowering.kernels.loop_kernels import NotKnownError
 from relex.lowering.llvm.interface import entry_signatures
@@ -27,10 +27,10 @@ from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
-from relex.passes.activity import doing
-from relex.passes.base import Level, apply_pass, verify_each
-from relex.passes.extension import AnyExtension
-from relex.passes.progress import showing_progress
+from relex.passes.driver.activity import doing
+from relex.passes.driver.base import Level, apply_pass, verify_each
+from relex.passes.driver.extension import AnyExtension
+from relex.passes.driver.progress_line import showing_progress
 from relex.passes.tracing import current_trace
 from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse

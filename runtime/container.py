@@ -18,7 +18,7 @@ from weakref import finalize
 
 from relex.dialects.exceptions import RelexError, expect_kind
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
-from relex.dialects.machine import CONSTANT_ALIGNMENT
+from relex.dialects.target.machine import CONSTANT_ALIGNMENT
 
 MAGIC = b"\x89relex\r\n"
 """Starts with a byte that no text starts with, and contains a line break that text-mode transfers change."""

@@ -15,14 +15,14 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.exceptions import RelexError
-from relex.dialects.features import module_target
-from relex.dialects.machine import ObjectCode
+from relex.dialects.target.features import module_target
+from relex.dialects.target.machine import ObjectCode
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
 from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels, recipe_of
 from relex.lowering.kernels.sketches import Outline, Sketches
 from relex.lowering.llvm.parts import compile_each
-from relex.passes.support.remembered import remembering
+from relex.passes.rewriting.memoize import remembering
 from relex.runtime.compile_cache import CompileCache
 from relex.runtime.container import pack, unpack
 

@@ -10,7 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from relex.dialects.exceptions import RelexError, UnknownNameError
-from relex.dialects.llvm_binding import llvm
+from relex.dialects.target.llvm_binding import llvm
 from relex.runtime.own_code import initialize, machine_code
 
 if TYPE_CHECKING:

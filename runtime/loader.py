@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
-from relex.dialects.llvm_binding import llvm
-from relex.dialects.machine import ALLOC, CONSTANT_ALIGNMENT, FREE, PARALLEL_ENTRY, ObjectCode, Target
+from relex.dialects.target.llvm_binding import llvm
+from relex.dialects.target.machine import ALLOC, CONSTANT_ALIGNMENT, FREE, PARALLEL_ENTRY, ObjectCode, Target
 from relex.runtime.arenas import Arenas
 from relex.runtime.linking import LoadedCode, link
 from relex.runtime.once import once
@@ -62,7 +62,7 @@ def check_runs_here(code: ObjectCode) -> None:
     target, host = code.target, Target.host()
     if target == host:
         return
-    from relex.dialects.processors import baseline_of
+    from relex.dialects.target.processors import baseline_of
 
     if _platform(target) != _platform(host):
         raise RelexError(f"code for '{target.triple}' cannot run on '{host.triple}'")

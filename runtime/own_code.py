@@ -7,8 +7,8 @@ from functools import partial
 from hashlib import sha256
 
 from relex.dialects.exceptions import RelexError
-from relex.dialects.llvm_binding import llvm
-from relex.dialects.machine import Target
+from relex.dialects.target.llvm_binding import llvm
+from relex.dialects.target.machine import Target
 from relex.runtime.compile_cache import usable_cache
 from relex.runtime.container import pack, unpack
 
@@ -38,11 +38,12 @@ def machine_code(text: str) -> bytes:
 def compiled(text: str, target: Target | None = None) -> bytes:
     """Compile LLVM IR to an object file, for a target or for any processor of this kind."""
     # Most processes find the code in the cache.
-    from relex.dialects.code_generator import Source, optimize, parsed_ir
+    from relex.dialects.target.code_generators import optimize, parsed_ir
+    from relex.lowering.llvm.code_generator.compile_ir import CompileJob
 
     initialize()
     with parsed_ir(text) as module:
-        machine = _machine() if target is None else Source(text, target, LEVEL).machine()
+        machine = _machine() if target is None else CompileJob(text, target, LEVEL).machine()
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         optimize(module, machine, 0)

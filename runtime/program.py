@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from relex.dialects.json_codec import Buffer
-from relex.dialects.machine import ObjectCode
 from relex.dialects.signature import Signature
+from relex.dialects.target.machine import ObjectCode
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.container import pack, unpack
 

@@ -13,10 +13,10 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from relex.dialects.array_files.array_files import load_arrays
 from relex.dialects.errors import CompileError, DTypeError, RelexError, add_source, expect_kind, wrong_kind
 from relex.dialects.parser import parse_module, verify_module
 from relex.dialects.readers import BINARY_READERS, bytes_of, find_binary_reader, known_suffixes, read_text, split_path
-from relex.passes.files.array_files import load_arrays
 
 AnyProgram = ModuleOp | str | PathLike[str]
 """A module, text, or the path of a file."""

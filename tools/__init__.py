@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from relex.tools.display import show as show
+    from relex.tools.shell.display import show as show
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

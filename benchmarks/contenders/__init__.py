@@ -76,7 +76,7 @@ AVX2 = "avx2"
 AVX2_CPU = "haswell"
 """LLVM's name of the processor that programs are compiled for without AVX-512."""
 CPU_VARIABLE = "RELEX_CPU"
-"""`relex.dialects.features.VARIABLE`, without importing relex in the processes of others."""
+"""`relex.dialects.target.features.VARIABLE`, without importing relex in the processes of others."""
 
 NUMPY_CUT = {
     # NumPy's own loops, by their names in its versions, and the products of OpenBLAS.

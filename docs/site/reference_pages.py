@@ -18,9 +18,10 @@ from xdsl.passes import ModulePass
 from relex import lowering, passes
 from relex.passes.schedule import Schedule
 from relex.passes.schedule.table import PRIMITIVES
-from relex.tools import relex_opt, relex_run
 from relex.tools.campaign import relex_fuzz
-from relex.tools.pass_help import GROUPS, option_rows, package_of
+from relex.tools.opt import relex_opt
+from relex.tools.opt.pass_help import GROUPS, option_rows, package_of
+from relex.tools.run import relex_run
 from relex.tools.tuning import relex_tune
 
 PASSES: Mapping[str, Callable[[], type[ModulePass]]] = {**passes.PASSES, **lowering.PASSES}
@@ -39,7 +40,7 @@ API = (
     "relex.passes",
     "relex.passes.analysis",
     "relex.passes.schedule",
-    "relex.passes.support",
+    "relex.passes.rewriting",
     "relex.lowering",
     "relex.lowering.te",
     "relex.lowering.legalizations",

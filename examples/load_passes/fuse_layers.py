@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from relex.dialects.relex import AddOp, DenseOp, ReluOp
-from relex.passes.support.outline import OutliningPass
-from relex.passes.support.patterns import op, wildcard
+from relex.passes.rewriting.outline import OutliningPass
+from relex.passes.rewriting.patterns import op, wildcard
 
 
 @dataclass(frozen=True)

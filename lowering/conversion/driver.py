@@ -33,7 +33,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.symbols import symbol_of
 from relex.dialects.table import Table, find
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 from relex.passes.tracing import current_trace
 from relex.passes.tracing.trace import Trace
 

@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from relex.dialects.features import module_target
 from relex.dialects.fingerprint import fingerprint
 from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used
+from relex.dialects.target.features import module_target
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors
@@ -34,12 +34,12 @@ from relex.lowering.plan_memory import PlanMemoryPass
 from relex.passes.analysis.constant_inputs import known_calls
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.graph.fuse_tir import FuseTirPass
-from relex.passes.layouts.reorderings import reorderings
+from relex.passes.graph.layout.reorderings import reorderings
 from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass
 from relex.passes.loops.inline_blocks import InlineBlocksPass
 from relex.passes.loops.merge_loops import MergeLoopsPass
 from relex.passes.loops.rewrite_layout import RewriteLayoutPass
-from relex.passes.support.remembered import function_text, parsed_function
+from relex.passes.rewriting.memoize import function_text, parsed_function
 
 
 @dataclass(frozen=True)

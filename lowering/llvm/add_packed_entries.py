@@ -14,12 +14,12 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.functions import SIGNATURE_ATTR
-from relex.dialects.machine import PACKED_PREFIX
+from relex.dialects.target.machine import PACKED_PREFIX
 from relex.lowering.llvm.c_interface import call, extract, new_function
 from relex.lowering.llvm.interface import SEAL_ATTR, entry_of, expect_sealed
 from relex.lowering.llvm.types import PTR
 from relex.lowering.support.signatures import stated_signature
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class AddPackedEntriesPass(RelexPass):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from relex.dialects.machine import INTERNAL_PREFIX
+from relex.dialects.target.machine import INTERNAL_PREFIX
 
 _LABEL = re.compile(r'^("?)([\w.$-]+)\1:')
 _DIRECTIVE = re.compile(r"\s*\.(?!L)(?:p2align|cfi_|type|size|globl|section|text|file|ident|addrsig|weak|hidden)")

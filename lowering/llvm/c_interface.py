@@ -27,7 +27,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.functions import C_INTERFACE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, LIBRARY_ATTR, OUTPUTS_ATTR
-from relex.dialects.machine import ALLOCATOR_ATTR
+from relex.dialects.target.machine import ALLOCATOR_ATTR
 from relex.lowering.llvm.descriptor import field_type, positions
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, convert_type
 

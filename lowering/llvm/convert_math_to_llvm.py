@@ -8,8 +8,8 @@ from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import Float16Type, f32, i1, i64
 from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.features import module_target, provides
-from relex.dialects.processors import baseline_of
+from relex.dialects.target.features import module_target, provides
+from relex.dialects.target.processors import baseline_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.elementwise import add_counterparts, resize_float, resize_integer, scalar_rule

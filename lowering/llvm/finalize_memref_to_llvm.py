@@ -32,10 +32,10 @@ from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.code_generator import pointer_bits
 from relex.dialects.errors import fail
-from relex.dialects.features import module_target
-from relex.dialects.machine import ALLOC, FREE
+from relex.dialects.target.code_generators import pointer_bits
+from relex.dialects.target.features import module_target
+from relex.dialects.target.machine import ALLOC, FREE
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.buffers import Buffer, Number, as_value, buffer_type, load, product, store

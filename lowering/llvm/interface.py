@@ -12,8 +12,8 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail
 from relex.dialects.functions import SIGNATURE_ATTR
-from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.signature import Signature, TensorSpec
+from relex.dialects.target.machine import PACKED_PREFIX
 from relex.lowering.llvm.descriptor import field_type, positions
 from relex.lowering.llvm.types import LLVM_TYPES
 from relex.lowering.support.signatures import SCALARS, stated_signature

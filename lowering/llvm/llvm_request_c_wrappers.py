@@ -7,7 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from relex.dialects.functions import C_INTERFACE_ATTR
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class LlvmRequestCWrappersPass(RelexPass):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.code_generator import Emitted, Source, emit, optimize, parsed_ir
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
-from relex.dialects.features import check_target, module_target, used_features
-from relex.dialects.llvm_binding import llvm
-from relex.dialects.machine import ObjectCode, Target
+from relex.dialects.target.code_generators import optimize, parsed_ir
+from relex.dialects.target.features import check_target, module_target, used_features
+from relex.dialects.target.llvm_binding import llvm
+from relex.dialects.target.machine import ObjectCode, Target
+from relex.lowering.llvm.code_generator.compile_ir import CompileJob, Emitted, emit
 from relex.lowering.llvm.translate import translate
 
 DEFAULT_LEVEL = 1
@@ -80,7 +81,7 @@ def _compiled(
     target = module_target(module)
     check_target(target)
     translation = translate(module, triple=target.triple, embed_constants=embed_constants)
-    machine = Source(translation.text, target, opt_level).machine()
+    machine = CompileJob(translation.text, target, opt_level).machine()
     with ExitStack() as stack:
         with refusing():
             parsed = stack.enter_context(parsed_ir(translation.text))

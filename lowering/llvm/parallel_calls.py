@@ -18,8 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.functions import PARALLEL_ATTR
-from relex.dialects.llvm_binding import ir
-from relex.dialects.machine import PARALLEL_ENTRY
+from relex.dialects.target.llvm_binding import ir
+from relex.dialects.target.machine import PARALLEL_ENTRY
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.buffers import Number, as_value
 from relex.lowering.llvm.c_interface import call, new_function

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.code_generator import Source
-from relex.dialects.features import module_target
-from relex.dialects.machine import ObjectCode
-from relex.lowering.llvm.code_workers import compile_sources
+from relex.dialects.target.features import module_target
+from relex.dialects.target.machine import ObjectCode
+from relex.lowering.llvm.code_generator.compile_ir import CompileJob
+from relex.lowering.llvm.code_generator.workers import compile_sources
 from relex.lowering.llvm.object_code import DEFAULT_LEVEL, compile_module, object_code, refusing
 from relex.lowering.llvm.translate import translate
 
@@ -22,7 +22,7 @@ def compile_each(kernels: Sequence[ModuleOp]) -> list[ObjectCode]:
     """Compile modules of kernels, in several processes if it takes long."""
     targets = [module_target(kernel) for kernel in kernels]
     texts = [translate(kernel, triple=target.triple).text for kernel, target in zip(kernels, targets, strict=True)]
-    sources = [Source(text, target, DEFAULT_LEVEL) for text, target in zip(texts, targets, strict=True)]
+    sources = [CompileJob(text, target, DEFAULT_LEVEL) for text, target in zip(texts, targets, strict=True)]
     with refusing():
         return [
             object_code(emitted, s.target, {}) for s, emitted in zip(sources, compile_sources(sources), strict=True)

@@ -6,9 +6,9 @@ from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 
-from relex.dialects.machine import ALLOC, ALLOCATOR_ATTR, FREE
+from relex.dialects.target.machine import ALLOC, ALLOCATOR_ATTR, FREE
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 _POOLED = {"malloc": ALLOC, "free": FREE}
 

@@ -16,12 +16,12 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.fingerprint import fingerprint
-from relex.dialects.machine import EXTERNAL_CONSTANT_BYTES
 from relex.dialects.symbols import erase_unreachable
+from relex.dialects.target.machine import EXTERNAL_CONSTANT_BYTES
 from relex.dialects.walks import walk
 from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, Part, Symbols, is_internal, local_names
 from relex.lowering.llvm.c_interface import call
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 PREFIX = "relex.k_"
 """The prefix of a kernel's symbol, before a digest of what it does."""

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target as OutputTarget
 
 from relex.dialects.errors import RelexError
-from relex.dialects.features import check_target, module_target
+from relex.dialects.target.features import check_target, module_target
 from relex.lowering.llvm.object_code import DEFAULT_LEVEL, compile_module, compile_to_assembly
 from relex.lowering.llvm.translate import translate
 

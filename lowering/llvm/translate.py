@@ -21,8 +21,8 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.functions import C_INTERFACE_ATTR
-from relex.dialects.llvm_binding import ir, xdsl_ops, xdsl_types
-from relex.dialects.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_BYTES, INTERNAL_PREFIX
+from relex.dialects.target.llvm_binding import ir, xdsl_ops, xdsl_types
+from relex.dialects.target.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_BYTES, INTERNAL_PREFIX
 from relex.dialects.upstream.dominance import reverse_postorder
 from relex.dialects.walks import walk
 from relex.lowering.llvm.parallel_calls import add_serial_entry

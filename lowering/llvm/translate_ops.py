@@ -15,8 +15,8 @@ from xdsl.dialects import llvm
 from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import fail
-from relex.dialects.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.table import Table
+from relex.dialects.target.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.upstream.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
 

@@ -23,8 +23,8 @@ from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import ELEMENT_TYPES, integer_splat, is_emulated
 from relex.dialects.errors import fail
-from relex.dialects.features import module_target, provides
-from relex.dialects.processors import baseline_of
+from relex.dialects.target.features import module_target, provides
+from relex.dialects.target.processors import baseline_of
 from relex.dialects.upstream.attributes import integer_attr
 from relex.lowering.conversion import Conversion, TypeConverter
 

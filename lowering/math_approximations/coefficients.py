@@ -1,7 +1,7 @@
 """Constants of the approximations.
 
 Polynomial coefficients, lowest power first, are minimax: they minimize the largest error relative to the function.
-`tests/unit/test_expand_math.py` recomputes them by Remez' algorithm with 60 digits.
+`tests/unit/lowering/test_expand_math.py` recomputes them by Remez' algorithm with 60 digits.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from relex.dialects.functions import PREFETCH_ATTR
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import Index, IndexExpr, span_of, values_in
 from relex.dialects.index.values import replace_atoms
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import block_accesses

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute
 
 from relex.dialects.index.expr import terms_of
-from relex.dialects.target import processor_in
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import ForOp, LoopKind, loops_around
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.walks import ancestors, walk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 
 
 def lines_in_a_set(rows: int, distance: int, processor: Processor) -> int:

@@ -2,7 +2,8 @@
 Every number of the cost model, with its unit and the reason for its value.
 
 Values that depend on the processor, such as sizes of vector registers and caches, are in its record,
-`relex_dialects/processors.py`. Unless stated otherwise, numbers were measured on processors with AVX2 and AVX-512.
+`relex_dialects/target/processors.py`. Unless stated otherwise, numbers were measured on processors with AVX2 and
+AVX-512.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
 from xdsl.ir import Dialect, Operation, SSAValue
 
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.dialects.walks import walk

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 from xdsl.ir import SSAValue
 
-from relex.dialects.target import processor_in
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import ForOp
 from relex.dialects.tir.accesses import Element
 from relex.passes.analysis.footprints import region_of

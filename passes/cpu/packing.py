@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.index.expr import Index, terms_of, values_in
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.loop_tree import loops_of

@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, Dot4Op, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import buffers_read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.passes.analysis.loop_tree import function_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.cache_sets import lines_in_a_set

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import ForOp, LoopKind
 from relex.dialects.tir.accesses import variables_in
 from relex.passes.analysis.loop_tree import is_scalar, loops_in

@@ -1,2 +1,2 @@
-"""Passes on graph functions, one per file. Their parts are in `relex.passes.support`,
-`relex.passes.fusion` and `relex.passes.layouts`."""
+"""Passes on graph functions, one per file. Their parts are in `relex.passes.rewriting`,
+`relex.passes.fusion` and `relex.passes.graph.layout`."""

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from relex.dialects.errors import CompileError, Diagnostic, fail
 from relex.dialects.parser import parse_module
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 _UNSUPPORTED = (
     pdl.ApplyNativeConstraintOp,

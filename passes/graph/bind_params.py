@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from relex.dialects.array_files.array_files import load_arrays
 from relex.dialects.arrays import Array, np
 from relex.dialects.dlpack import as_array
 from relex.dialects.dtypes import element_type_of
@@ -22,8 +23,7 @@ from relex.dialects.functions import argument_names
 from relex.dialects.relex import CallOp, ConstantOp
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
-from relex.passes.base import RelexPass
-from relex.passes.files.array_files import load_arrays
+from relex.passes.driver.base import RelexPass
 
 
 @dataclass(frozen=True)

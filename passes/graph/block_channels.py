@@ -12,17 +12,17 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
-from relex.dialects.processors import Processor
 from relex.dialects.relex import ConcatOp, Conv2dOp
 from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.types import shape_of, tensor_type
-from relex.dialects.target import processor_in
+from relex.dialects.target.processors import Processor
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.layouts.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
-from relex.passes.numerics import reassociates
-from relex.passes.support.constants import erase_unused_constants
+from relex.passes.driver.base import RelexPass
+from relex.passes.graph.layout.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
+from relex.passes.rewriting.constants import erase_unused_constants
+from relex.passes.rewriting.numerics import reassociates
 
 
 class BlockChannelsPass(RelexPass):

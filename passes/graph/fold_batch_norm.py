@@ -35,9 +35,9 @@ from relex.dialects.relex.tensors import array_of
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
-from relex.passes.numerics import reassociates
-from relex.passes.support.constants import erase_unused_constants
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.constants import erase_unused_constants
+from relex.passes.rewriting.numerics import reassociates
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from relex.dialects.dtypes import has_dtype, size_in_bytes
 from relex.dialects.relex import ConstantOp, Exactness, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.support.constants import erase_constant, erase_unused_constants
-from relex.passes.support.evaluation import evaluated
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.constants import erase_constant, erase_unused_constants
+from relex.passes.rewriting.evaluation import evaluated
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.relex import DenseOp, MatmulOp, PermuteDimsOp, SoftmaxOp, WhereOp
 from relex.dialects.relex.elementwise import Elementwise
 from relex.dialects.relex.types import rank_of
-from relex.passes.support.outline import OutliningPass
-from relex.passes.support.patterns import Examples, Match, Pattern, op, wildcard
+from relex.passes.rewriting.outline import OutliningPass
+from relex.passes.rewriting.patterns import Examples, Match, Pattern, op, wildcard
 
 
 @dataclass(frozen=True)

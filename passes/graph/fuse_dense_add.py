@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from relex.dialects.relex import AddOp, DenseOp
 from relex.dialects.relex.types import shape_of
-from relex.passes.support.outline import OutliningPass
-from relex.passes.support.patterns import Match, op, wildcard
+from relex.passes.rewriting.outline import OutliningPass
+from relex.passes.rewriting.patterns import Match, op, wildcard
 
 
 def _is_bias(match: Match) -> bool:

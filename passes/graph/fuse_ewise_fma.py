@@ -9,7 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 
 from relex.dialects.locations import fuse_locations
 from relex.dialects.relex import AddOp, EwiseFMAOp, MultiplyOp
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class FuseEwiseFmaPass(RelexPass):

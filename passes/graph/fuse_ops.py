@@ -18,7 +18,7 @@ from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, widest
 from relex.passes.analysis.op_patterns import pattern_of_function
 from relex.passes.analysis.transposed_terms import moves_terms_apart
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 from relex.passes.fusion.grouping import Node, find_groups
 from relex.passes.fusion.primitive import Primitive, can_move, is_size, meaning
 

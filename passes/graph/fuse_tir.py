@@ -29,7 +29,7 @@ from relex.dialects.symbols import erase_unused, symbols_called
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.functions import STRICT_ATTR
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 from relex.passes.fusion.group_sizes import GroupSizes
 from relex.passes.fusion.primitive import is_size, meaning
 

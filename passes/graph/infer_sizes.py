@@ -10,7 +10,7 @@ from relex.dialects.errors import Diagnostic, PassError
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import ModuleSizes, has_unknown_sizes
 from relex.dialects.tir import PrimFuncOp
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class InferSizesPass(RelexPass):

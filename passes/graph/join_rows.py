@@ -12,13 +12,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import size_in_bytes
-from relex.dialects.processors import Processor
 from relex.dialects.relex import PRIMITIVE_ATTR, ConstantOp, Conv2dBlockedOp, Conv2dOp, Elementwise
 from relex.dialects.relex.types import Shape, shape_of, tensor_type
-from relex.dialects.target import processor_in
+from relex.dialects.target.processors import Processor
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.driver.base import RelexPass
 
 
 class JoinRowsPass(RelexPass):

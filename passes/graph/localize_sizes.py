@@ -14,7 +14,7 @@ from relex.dialects.relex.size_properties import like_name, texts_of
 from relex.dialects.sizes import Size, Sizes, named, names_in, parse_index, substitute
 from relex.dialects.sizes.modules import ModuleSizes, has_unknown_sizes
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class LocalizeSizesPass(RelexPass):

@@ -13,8 +13,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits
-from relex.dialects.features import provides
-from relex.dialects.processors import processor_of
 from relex.dialects.relex import (
     AddOp,
     AstypeOp,
@@ -44,12 +42,14 @@ from relex.dialects.relex import (
 from relex.dialects.relex.packed import BYTES, ui8
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
-from relex.dialects.target import get_target
+from relex.dialects.target.features import provides
+from relex.dialects.target.processors import processor_of
+from relex.dialects.target.target_attribute import get_target
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.support.constants import erase_constant
-from relex.passes.support.evaluation import evaluated
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.constants import erase_constant
+from relex.passes.rewriting.evaluation import evaluated
 
 _HALF = 128
 """The difference between signed and unsigned bytes of the same bits but the highest one."""

@@ -11,8 +11,8 @@ from xdsl.ir import Operation
 
 from relex.dialects.relex import AssertOp
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
-from relex.passes.extension import extends_pipeline
+from relex.passes.driver.base import RelexPass
+from relex.passes.driver.extension import extends_pipeline
 from relex.passes.graph.remove_unused import RemoveUnusedPass
 
 

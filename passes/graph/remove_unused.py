@@ -11,9 +11,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriterListener, PatternRewriteWalker
 
 from relex.dialects.symbols import erase_unused
-from relex.passes.base import ModuleT, RelexPass
+from relex.passes.driver.base import ModuleT, RelexPass
 from relex.passes.graph.canonicalization.dataflow import RemoveUnusedOutputs
-from relex.passes.support.lost_sizes import LostSizes
+from relex.passes.rewriting.lost_sizes import LostSizes
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.target import Target, get_target, set_target
-from relex.passes.base import RelexPass
+from relex.dialects.target.target_attribute import Target, get_target, set_target
+from relex.passes.driver.base import RelexPass
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SetTargetPass(RelexPass):
     features: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        from relex.dialects.features import default_target
+        from relex.dialects.target.features import default_target
 
         target = get_target(op)
         if target is None:

@@ -9,7 +9,7 @@ from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 
 from relex.dialects.relex import Operator
 from relex.dialects.relex.types import tensor_type
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class SimplifyOpsPass(RelexPass):

@@ -27,10 +27,10 @@ from relex.dialects.relex import (
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, shape_of
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
+from relex.passes.driver.base import RelexPass
 from relex.passes.graph.trim_windows import constant_weight
-from relex.passes.support.constants import erase_unused_constants
+from relex.passes.rewriting.constants import erase_unused_constants
 
 
 class SplitWindowsPass(RelexPass):

@@ -15,8 +15,8 @@ from relex.dialects.relex import ConstantOp, Conv1dOp, Conv2dOp, Conv3dOp, Convo
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, shape_of, tensor_type
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
-from relex.passes.support.constants import erase_unused_constants
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.constants import erase_unused_constants
 
 
 class TrimWindowsPass(RelexPass):

@@ -12,7 +12,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense
-from relex.dialects.processors import Processor
 from relex.dialects.relex import (
     ConstantOp,
     Conv2dBlockedOp,
@@ -24,13 +23,14 @@ from relex.dialects.relex import (
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, rank_of, shape_of, tensor_type
 from relex.dialects.relex.winograd import POINTS, WINDOW, Transforms, tiles_of
-from relex.dialects.target import processor_in
+from relex.dialects.target.processors import Processor
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.walks import walk
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.layouts.channel_blocks import from_blocks, into_blocks
-from relex.passes.numerics import approximate
-from relex.passes.support.constants import erase_unused_constants
+from relex.passes.driver.base import RelexPass
+from relex.passes.graph.layout.channel_blocks import from_blocks, into_blocks
+from relex.passes.rewriting.constants import erase_unused_constants
+from relex.passes.rewriting.numerics import approximate
 
 
 class WinogradConv2dPass(RelexPass):

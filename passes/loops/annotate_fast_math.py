@@ -12,8 +12,8 @@ from relex.dialects.walks import walk
 from relex.passes.analysis.hand_written import hand_written
 from relex.passes.analysis.loop_tree import is_reduction
 from relex.passes.analysis.reductions import update_of
-from relex.passes.base import RelexPass
-from relex.passes.numerics import relaxes
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.numerics import relaxes
 
 
 class AnnotateFastMathPass(RelexPass):

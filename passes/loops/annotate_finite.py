@@ -12,7 +12,7 @@ from relex.dialects.relex import ConstantOp
 from relex.passes.analysis.constant_inputs import constant_of, known_calls
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.analysis.padding import pads
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class AnnotateFinitePass(RelexPass):

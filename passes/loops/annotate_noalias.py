@@ -9,7 +9,7 @@ from relex.dialects.tir import CallOp
 from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.dialects.walks import walk
 from relex.passes.analysis.hand_written import hand_written
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class AnnotateNoaliasPass(RelexPass):

@@ -9,7 +9,7 @@ from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.op_pattern import OpPattern, get_op_pattern, set_op_pattern
 from relex.passes.analysis.op_patterns import pattern_of_function
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class AnnotateOpPatternPass(RelexPass):

@@ -15,9 +15,9 @@ from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import named
 from relex.dialects.tir import PrimFuncOp
-from relex.passes.base import RelexPass
-from relex.passes.editing.equal_sizes import name_sizes
-from relex.passes.editing.stated_sizes import state_sizes
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.equal_sizes import name_sizes
+from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule import apply_primitive
 from relex.passes.tracing import remark
 

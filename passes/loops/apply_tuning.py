@@ -14,13 +14,13 @@ from relex.dialects.fingerprint import fingerprint
 from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.parser import parse_module
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
-from relex.dialects.target import Target, get_target
+from relex.dialects.target.target_attribute import Target, get_target
 from relex.dialects.tir import PrimFuncOp
-from relex.passes.base import RelexPass
-from relex.passes.editing.stated_sizes import state_sizes
-from relex.passes.extension import extends_pipeline
+from relex.passes.driver.base import RelexPass
+from relex.passes.driver.extension import extends_pipeline
+from relex.passes.rewriting.constant_marks import mark_constants, unmark_constants
+from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule import apply_primitive
-from relex.passes.support.constant_marks import mark_constants, unmark_constants
 
 
 @extends_pipeline(before="schedule-cpu")

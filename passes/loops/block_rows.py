@@ -23,14 +23,14 @@ from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_in, only_step
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views, is_spatial, is_understood, may_be_one
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.cpu.reductions import block_named, element_written, named, uses
-from relex.passes.editing.buffer_edits import make_buffer, remove_buffer
-from relex.passes.editing.equal_sizes import name_sizes
-from relex.passes.editing.index_arithmetic import Emitter
-from relex.passes.editing.stated_sizes import state_sizes
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer
+from relex.passes.rewriting.equal_sizes import name_sizes
+from relex.passes.rewriting.index_arithmetic import Emitter
+from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule import Loop, Schedule
 from relex.passes.schedule.rebind import bind_to_loops, redirect
 

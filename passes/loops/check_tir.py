@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.errors import CompileWarning, PassError, diagnose, name_of
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.analysis.touches import strangers
-from relex.passes.base import RelexPass
 from relex.passes.checking.bounds import check_bounds
 from relex.passes.checking.findings import Finding
 from relex.passes.checking.initialization import check_contents
 from relex.passes.checking.races import check_races
+from relex.passes.driver.base import RelexPass
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from relex.passes.analysis.buffers import accesses_in, buffers_written
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
 from relex.passes.cpu.reductions import count
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.memoize import rewrite_once
 from relex.passes.schedule.buffers import compact_buffer
-from relex.passes.support.remembered import rewrite_once
 
 
 class CompactBuffersPass(RelexPass):

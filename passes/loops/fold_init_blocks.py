@@ -22,7 +22,7 @@ from relex.passes.analysis.dependence import may_alias
 from relex.passes.analysis.hand_written import hand_written
 from relex.passes.analysis.loop_tree import blocks_in, function_of, is_reduction, loops_of, only_step
 from relex.passes.analysis.sharing import has_views, is_understood
-from relex.passes.base import RelexPass
+from relex.passes.driver.base import RelexPass
 
 
 class FoldInitBlocksPass(RelexPass):

@@ -24,9 +24,9 @@ from relex.passes.analysis.buffers import buffers_written, size_asked
 from relex.passes.analysis.loop_tree import only_step
 from relex.passes.analysis.sharing import has_views, is_understood
 from relex.passes.analysis.transposed_terms import copied_by, keeps_terms_together
-from relex.passes.base import RelexPass
-from relex.passes.editing.buffer_edits import remove_buffer
-from relex.passes.editing.equal_sizes import name_sizes
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.buffer_edits import remove_buffer
+from relex.passes.rewriting.equal_sizes import name_sizes
 from relex.passes.schedule.compute_inline import alike, compute_inline
 
 

@@ -18,8 +18,8 @@ from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.hand_written import hand_written
 from relex.passes.analysis.loop_tree import blocks_in, variables_of_kind
-from relex.passes.base import RelexPass
 from relex.passes.cpu.reductions import loops_alone
+from relex.passes.driver.base import RelexPass
 from relex.passes.schedule.nests import reorder
 
 

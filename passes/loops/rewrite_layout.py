@@ -24,11 +24,11 @@ from relex.dialects.functions import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.walks import walk
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
-from relex.passes.base import RelexPass
 from relex.passes.cpu import cost
-from relex.passes.editing.index_arithmetic import remove_unused
-from relex.passes.layouts.reorderings import Reordering, reorderings
-from relex.passes.support.constants import erase_unused_constants
+from relex.passes.driver.base import RelexPass
+from relex.passes.graph.layout.reorderings import Reordering, reorderings
+from relex.passes.rewriting.constants import erase_unused_constants
+from relex.passes.rewriting.index_arithmetic import remove_unused
 
 
 class RewriteLayoutPass(RelexPass):

@@ -13,22 +13,22 @@ from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.functions import FINITE_ATTR, SCHEDULED_ATTR, remove_argument_attr
-from relex.dialects.processors import Processor
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.sizes.attributes import has_unknown
-from relex.dialects.target import processor_in
+from relex.dialects.target.processors import Processor
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.dialects.upstream.printer import printed
-from relex.passes.activity import parts
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
-from relex.passes.base import RelexPass
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.table import RULES
-from relex.passes.editing.equal_sizes import name_sizes
-from relex.passes.editing.stated_sizes import state_sizes
+from relex.passes.driver.activity import parts
+from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.constant_marks import mark_constants, unmark_constants
+from relex.passes.rewriting.equal_sizes import name_sizes
+from relex.passes.rewriting.memoize import rewrite_once
+from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule import Block, Schedule
-from relex.passes.support.constant_marks import mark_constants, unmark_constants
-from relex.passes.support.remembered import rewrite_once
 
 
 @dataclass(frozen=True)

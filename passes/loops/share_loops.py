@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 
 from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, diagnose
 from relex.dialects.functions import LEAST_ATTR
-from relex.dialects.processors import Processor
-from relex.dialects.target import processor_in
+from relex.dialects.target.processors import Processor
+from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import ForOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, loops_of, name_of_block
-from relex.passes.base import RelexPass
 from relex.passes.cpu.shared_loops import SharedLoops, better_inside, loops_to_share, nests_inside, stays
+from relex.passes.driver.base import RelexPass
 from relex.passes.schedule.loop_kinds import parallel
 
 

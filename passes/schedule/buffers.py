@@ -36,7 +36,7 @@ from relex.passes.analysis.loop_tree import (
     runs_for_all_values,
     steps_in,
 )
-from relex.passes.editing.buffer_edits import make_buffer, remove_buffer
+from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
 from relex.passes.schedule.table import primitive
 

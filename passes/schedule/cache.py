@@ -18,8 +18,8 @@ from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import buffer_name, check_aliases, check_only_writer, pick_buffer, statement_of
 from relex.passes.analysis.dependence import block_accesses, statement_accesses
 from relex.passes.analysis.loop_tree import function_of, guard_of, name_of_block, runs_for_all_values
-from relex.passes.editing.buffer_edits import emit_sizes, make_buffer, replace_buffer
-from relex.passes.editing.loop_edits import insert_nest, new_loop, spatial_block
+from relex.passes.rewriting.buffer_edits import emit_sizes, make_buffer, replace_buffer
+from relex.passes.rewriting.loop_edits import insert_nest, new_loop, spatial_block
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import check_unshared
 from relex.passes.schedule.compute_inline import extent_of_index

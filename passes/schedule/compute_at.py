@@ -33,8 +33,8 @@ from relex.passes.analysis.loop_tree import (
     variables_of_kind,
 )
 from relex.passes.analysis.reductions import order_matters
-from relex.passes.editing.index_arithmetic import Emitter, substitute
-from relex.passes.editing.loop_edits import add_guard, erase_empty, insert_nest, new_loop
+from relex.passes.rewriting.index_arithmetic import Emitter, substitute
+from relex.passes.rewriting.loop_edits import add_guard, erase_empty, insert_nest, new_loop
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import (
     accesses_from,

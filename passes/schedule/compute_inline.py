@@ -32,9 +32,9 @@ from relex.passes.analysis.buffers import (
 from relex.passes.analysis.dependence import block_accesses, may_alias
 from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, name_of_block
 from relex.passes.analysis.sharing import is_understood
-from relex.passes.editing.buffer_edits import remove_buffer
-from relex.passes.editing.index_arithmetic import constant
-from relex.passes.editing.loop_edits import erase_empty
+from relex.passes.rewriting.buffer_edits import remove_buffer
+from relex.passes.rewriting.index_arithmetic import constant
+from relex.passes.rewriting.loop_edits import erase_empty
 from relex.passes.schedule.code_motion import (
     accesses_from,
     check_independent,

@@ -33,7 +33,7 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
     variables_of_kind,
 )
-from relex.passes.editing.index_arithmetic import Emitter, substitute
+from relex.passes.rewriting.index_arithmetic import Emitter, substitute
 from relex.passes.schedule.code_motion import check_unshared_outputs
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
 from relex.passes.schedule.table import primitive

@@ -27,8 +27,8 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
 )
 from relex.passes.analysis.reductions import order_matters
-from relex.passes.editing.index_arithmetic import Emitter, substitute
-from relex.passes.editing.loop_edits import insert_nest, new_loop, take_body
+from relex.passes.rewriting.index_arithmetic import Emitter, substitute
+from relex.passes.rewriting.loop_edits import insert_nest, new_loop, take_body
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.table import primitive
 

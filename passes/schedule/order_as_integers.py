@@ -17,7 +17,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import buffers_written, check_only_writer, local_buffer
 from relex.passes.analysis.loop_tree import function_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
-from relex.passes.editing.index_arithmetic import Emitter
+from relex.passes.rewriting.index_arithmetic import Emitter
 from relex.passes.schedule.table import primitive
 
 

@@ -36,9 +36,9 @@ from relex.passes.analysis.loop_tree import (
     loops_in,
     structures_in,
 )
-from relex.passes.editing.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
-from relex.passes.editing.index_arithmetic import Emitter
-from relex.passes.editing.loop_edits import set_extent
+from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
+from relex.passes.rewriting.index_arithmetic import Emitter
+from relex.passes.rewriting.loop_edits import set_extent
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import is_available
 from relex.passes.schedule.rebind import with_variables

@@ -15,7 +15,7 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
 from relex.dialects.walks import walk
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.editing.index_arithmetic import Emitter, remove_unused
+from relex.passes.rewriting.index_arithmetic import Emitter, remove_unused
 
 
 def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> bool:

@@ -34,9 +34,9 @@ from relex.passes.analysis.loop_tree import (
     variables_of_kind,
 )
 from relex.passes.analysis.reductions import combiner_of, identity_of
-from relex.passes.editing.buffer_edits import make_buffer
-from relex.passes.editing.index_arithmetic import substitute
-from relex.passes.editing.loop_edits import add_condition, insert_nest, new_loop, spatial_block
+from relex.passes.rewriting.buffer_edits import make_buffer
+from relex.passes.rewriting.index_arithmetic import substitute
+from relex.passes.rewriting.loop_edits import add_condition, insert_nest, new_loop, spatial_block
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices, with_variables
 from relex.passes.schedule.table import primitive

@@ -14,7 +14,7 @@ from relex.dialects.symbols import named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.extras import find_part
 from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of, structures_in
-from relex.passes.editing.stated_sizes import state_sizes
+from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule.arguments import Block, Loop
 from relex.passes.schedule.steps import Steps
 from relex.passes.schedule.table import apply_primitive

@@ -8,7 +8,7 @@ from relex.dialects.schedule.loops import SkipPaddingOp
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.loop_tree import blocks_in, label_of, loops_of, name_of_block
 from relex.passes.analysis.padding import bounds_of_terms
-from relex.passes.editing.loop_edits import add_guard
+from relex.passes.rewriting.loop_edits import add_guard
 from relex.passes.schedule.table import primitive
 
 

@@ -15,8 +15,8 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.loops import PadOp, SplitOp
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.loop_tree import base_name, blocks_in, check_serial, check_structure, label_of
-from relex.passes.editing.index_arithmetic import Emitter, constant, substitute
-from relex.passes.editing.loop_edits import add_guard, insert_nest, new_loop, take_body
+from relex.passes.rewriting.index_arithmetic import Emitter, constant, substitute
+from relex.passes.rewriting.loop_edits import add_guard, insert_nest, new_loop, take_body
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.table import primitive
 

@@ -5,9 +5,9 @@ Follow what passes do: which rules are applied where and which are refused and w
         HoistBiasPass()(module)
     assert seen.passes["hoist-bias"].statistics == {"hoisted": 2}
 
-Rules are all patterns of xDSL, including those in `relex.passes.support.rules` and `OutliningPass`, and what a pass
-that has no patterns runs in `applying`. Only where something is observed, the methods of patterns are replaced by ones
-that take notes; otherwise nothing is recorded, and no pattern runs slower.
+Rules are all patterns of xDSL, including those in `relex.passes.rewriting.rewrite_rules` and `OutliningPass`, and what
+a pass that has no patterns runs in `applying`. Only where something is observed, the methods of patterns are replaced
+by ones that take notes; otherwise nothing is recorded, and no pattern runs slower.
 """
 
 from __future__ import annotations

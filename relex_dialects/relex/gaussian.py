@@ -19,7 +19,7 @@ class Tail:
     """From here on, the distribution times `z` is 0."""
     middle: float
     coefficients: tuple[float, ...]
-    """Lowest power first; minimax, relative to the function. `tests/unit/test_gelu.py` computes them."""
+    """Lowest power first; minimax, relative to the function. `tests/unit/lowering/test_gelu.py` computes them."""
     grid: float
     """The square of a multiple of this, up to the end, is exact."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relex.dialects.code_generator import pointer_bits
 from relex.dialects.exceptions import RelexError
-from relex.dialects.llvm_binding import llvm
-from relex.dialects.machine import Target
+from relex.dialects.target.code_generators import pointer_bits
+from relex.dialects.target.llvm_binding import llvm
+from relex.dialects.target.machine import Target
 from relex.runtime.own_code import compiled
 from relex.runtime.threads.pool import pool_text
 

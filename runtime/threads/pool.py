@@ -8,8 +8,8 @@ import os
 import time
 
 from relex.dialects.exceptions import RelexError
-from relex.dialects.llvm_binding import llvm
-from relex.dialects.machine import usable_processors
+from relex.dialects.target.llvm_binding import llvm
+from relex.dialects.target.machine import usable_processors
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
 from relex.runtime.once import once
 
@@ -104,7 +104,7 @@ def _compile() -> LoadedCode:
 def pool_text(triple: str, *more: str, clock: int = time.CLOCK_MONOTONIC, online: int = _ONLINE) -> str:
     """Return the pool in LLVM IR for a triple, with `more` of these files. Other systems than this one have other
     numbers for the clock, and for `sysconf` to count processors."""
-    from relex.dialects.processors import baseline_of
+    from relex.dialects.target.processors import baseline_of
 
     system = "linux.ll" if "linux" in triple else "elsewhere.ll"
     values = {"clock": clock, "online": online, "most": MAX_THREADS}

@@ -2,9 +2,9 @@
 Which tests belong to a file of the source.
 
 Names say it: the pass `fuse-ops` is `passes/graph/fuse_ops.py`, its tests are `tests/lit/passes/fuse-ops.mlir` and
-`tests/unit/test_fuse_ops.py`. A file that has no tests of its own name is tested through the files that import it. So
-the tests are ordered by how many imports lie between a file and the one that a test is named after, or imports. Tests
-that share rare words with the edited function, such as words of a message, or the name of an op, are near, too.
+`test_fuse_ops.py` in `tests/unit`. A file that has no tests of its own name is tested through the files that import it.
+So the tests are ordered by how many imports lie between a file and the one that a test is named after, or imports.
+Tests that share rare words with the edited function, such as words of a message, or the name of an op, are near, too.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ NOT_OF_A_FILE = (
 """Tests of the checkout, of what is installed, and of pages: they start other processes or take long."""
 
 WIDE = (
-    *("tests/unit/test_tiny.py", "tests/unit/test_operator_values.py", "tests/unit/test_all_levels.py"),
-    *("tests/unit/test_random_graphs.py", "tests/unit/test_check_each.py", "tests/unit/test_pass_orders.py"),
+    "tests/unit/end_to_end/test_tiny.py",
+    "tests/unit/end_to_end/test_operator_values.py",
+    "tests/unit/end_to_end/test_all_levels.py",
+    "tests/unit/end_to_end/test_random_graphs.py",
+    "tests/unit/reference/test_check_each.py",
+    "tests/unit/passes/test_pass_orders.py",
 )
 """Tests of everything, for what other tests of a file do not find."""
 

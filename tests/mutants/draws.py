@@ -20,17 +20,17 @@ ONLY_SPEED = {
     "passes/cpu/cycles.py": "how long code takes",
     "passes/cpu/nearby.py": "the processors whose choices are candidates",
     "runtime/garbage.py": "when memory of Python is collected",
-    "relex_dialects/processors.py": "sizes of caches and registers",
+    "relex_dialects/target/processors.py": "sizes of caches and registers",
 }
 """Files whose mistakes make programs slower, and nothing else."""
 
 ONLY_SHOWN = {
-    "passes/activity.py": "what the compiler is doing, on a terminal",
-    "passes/progress.py": "a bar on a terminal",
+    "passes/driver/activity.py": "what the compiler is doing, on a terminal",
+    "passes/driver/progress_line.py": "a bar on a terminal",
     "passes/tracing/__init__.py": "what rules did, for people",
     "passes/tracing/records.py": "what rules did, for people",
     "passes/tracing/trace.py": "what rules did, for people",
-    "passes/crashes.py": "what is said when the compiler fails",
+    "passes/driver/crashes.py": "what is said when the compiler fails",
     "runtime/call_log.py": "calls, for people",
 }
 """Files whose mistakes change what people read about a compilation, not what is compiled."""

@@ -27,7 +27,7 @@ from covering import Covering
 from draws import Draws, Mutant
 from tree import PROBED, ROOT, Tests, Tree
 
-from relex.tools.progress import with_progress
+from relex.tools.shell.progress_bar import with_progress
 
 TOGETHER = 4
 """How many files of tests run in one process: it takes seconds to start."""

@@ -14,7 +14,7 @@ sys.path.append(str(Path.cwd() / "tests" / "unit"))
 
 from test_check_each import commands
 
-from relex.tools.relex_opt import main
+from relex.tools.opt.relex_opt import main
 
 
 def is_refuted(words: Sequence[str]) -> bool:

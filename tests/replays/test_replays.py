@@ -37,7 +37,7 @@ from relex.lowering.support.signatures import signatures
 from relex.passes import PASSES, ApplySchedulePass, run_pass
 from relex.reference import interpret
 from relex.runtime import build
-from relex.tools.pipelines import find_pass, instantiate, parse_passes
+from relex.tools.options.pipelines import find_pass, instantiate, parse_passes
 
 Array = NDArray[Any]
 

@@ -9,7 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 from relex.dialects.locations import fuse_locations
 from relex.dialects.relex import AddOp, ClipOp, DivideOp, MultiplyOp
 from relex.passes import RelexPass
-from relex.passes.support.patterns import constant, op, wildcard
+from relex.passes.rewriting.patterns import constant, op, wildcard
 from relex_mobile.dialect import HardSwishOp
 
 _SHIFTED = op(AddOp, wildcard("x"), constant(number=3)).commutative().single_use()

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from os import PathLike
 
 from relex.dialects.exceptions import RelexError
-from relex.dialects.features import as_target
-from relex.dialects.machine import Target
 from relex.dialects.signature import Signature
 from relex.dialects.symbols import symbol_of
+from relex.dialects.target.features import as_target
+from relex.dialects.target.machine import Target
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
-from relex.passes.extension import AnyExtension
+from relex.passes.driver.extension import AnyExtension
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames
 from relex.runtime.compilation import lower_program

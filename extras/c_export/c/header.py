@@ -13,10 +13,10 @@ from relex.dialects.element_types import ELEMENTS
 from relex.dialects.index.atoms import Atom, Extreme, Quotient, Remainder, Symbol, factors_of
 from relex.dialects.index.expr import constant_of
 from relex.dialects.index.text import ordered_terms
-from relex.dialects.machine import Target
 from relex.dialects.names import Names
 from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Requirement, Size, evaluate, name_of_size, names_in
+from relex.dialects.target.machine import Target
 from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 

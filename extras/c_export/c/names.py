@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from itertools import count
 
-from relex.dialects.machine import PACKED_PREFIX
 from relex.dialects.signature import Signature
+from relex.dialects.target.machine import PACKED_PREFIX
 from relex.runtime.callbacks import LibraryUse
 
 KEYWORDS = """

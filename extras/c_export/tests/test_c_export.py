@@ -16,9 +16,9 @@ import pytest
 from started import tool
 
 from relex.dialects import CompileError, RelexError
-from relex.dialects.machine import Target
 from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Requirement, Size, evaluate, larger, named, smaller
+from relex.dialects.target.machine import Target
 from relex.runtime import build, build_object
 from relex.runtime.c.header import c_header
 from relex.runtime.c.names import CNames

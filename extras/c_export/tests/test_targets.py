@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from dynamic_programs import opened
 from machines import MACHINES, Machine, environment
 from operator_cases import CASES, DIVISIONS, NARROW, ROUNDINGS, TRIGONOMETRY, UNARY
 from operator_checks import all_of
 from programs import Array, MakeOperator, operator_module, operator_of, tensor_of
 from started import tool, tools
 from test_c_export import PARALLEL, TOGETHER
-from test_dynamic_operators import opened
 from test_operator_cases import assert_all_close, wide
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
@@ -29,7 +29,7 @@ from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.relex import FloorModOp, PowerOp
-from relex.dialects.target import Target, set_target
+from relex.dialects.target.target_attribute import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.relex_pipeline import RelexPipelinePass

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, InvalidOutputError
-from relex.passes.base import RelexPass, apply_pass
-from relex.passes.numerics import together
+from relex.passes.driver.base import RelexPass, apply_pass
+from relex.passes.rewriting.numerics import together
 from relex.reference import check_pass
 from relex.reference.equivalence.check import Report
 from relex.reference.equivalence.differences import NotEquivalentError
@@ -21,7 +21,7 @@ from relex.reference.fuzzing.variants import has_unused_sizes
 from relex.tools.campaign.subject import Skip
 
 if TYPE_CHECKING:
-    from relex.passes.numerics import Numerics
+    from relex.passes.rewriting.numerics import Numerics
 
 
 def skip_unused_sizes(module: ModuleOp) -> None:

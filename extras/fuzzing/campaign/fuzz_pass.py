@@ -16,8 +16,8 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import DTypeError, add_source
 from relex.dialects.parser import parse_module
 from relex.dialects.upstream.printer import as_text
-from relex.tools.arguments import parse_numbers
-from relex.tools.diagnostics import ToolError, make_folder, write_bytes
+from relex.tools.options.arguments import parse_numbers
+from relex.tools.shell.diagnostics import ToolError, make_folder, write_bytes
 
 if TYPE_CHECKING:
     from relex.reference.fuzzing.fuzz import Finding, FuzzError

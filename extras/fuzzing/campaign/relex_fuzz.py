@@ -9,10 +9,10 @@ from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
-from relex.tools.arguments import add_common_arguments, normalize
-from relex.tools.completion import add_completion
-from relex.tools.diagnostics import ToolError, run_tool
-from relex.tools.progress import cells
+from relex.tools.options.arguments import add_common_arguments, normalize
+from relex.tools.shell.completion import add_completion
+from relex.tools.shell.diagnostics import ToolError, run_tool
+from relex.tools.shell.progress_bar import cells
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -71,7 +71,7 @@ def replay(path: str) -> None:
 
 def campaign(args: argparse.Namespace) -> None:
     """Try programs for some time. Raises `ToolError` if one is wrong."""
-    from relex.dialects.machine import usable_processors
+    from relex.dialects.target.machine import usable_processors
     from relex.tools.campaign.state import State
     from relex.tools.campaign.workers import Setting, outcomes
 

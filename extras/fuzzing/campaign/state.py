@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from relex.tools.campaign.trial import Outcome
-from relex.tools.diagnostics import ToolError, make_folder, write_bytes
+from relex.tools.shell.diagnostics import ToolError, make_folder, write_bytes
 
 FILE = "campaign.json"
 """The file in the folder of a campaign that it is resumed from."""

@@ -19,7 +19,7 @@ from typing import IO, Any
 from relex.tools.campaign.subject import Skip
 from relex.tools.campaign.table import SUBJECTS
 from relex.tools.campaign.trial import Outcome, subject_of, try_number, write_case
-from relex.tools.start import collect_seldom
+from relex.tools.shell.start import collect_seldom
 
 COMMAND = (sys.executable, "-m", "relex.tools.campaign.workers")
 """The command that a process runs."""

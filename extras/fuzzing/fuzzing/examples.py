@@ -12,8 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.errors import RelexError
 from relex.dialects.relex import Operator
 from relex.dialects.relex.properties import python_value
-from relex.passes.support.patterns import OpPattern, Pattern, attribute
-from relex.passes.support.rules import Bindings, Rule
+from relex.passes.rewriting.patterns import OpPattern, Pattern, attribute
+from relex.passes.rewriting.rewrite_rules import Bindings, Rule
 from relex.reference.fuzzing.graphs import DTYPES, Draw, Graph, Shape, returned_of
 
 ATTEMPTS = 60

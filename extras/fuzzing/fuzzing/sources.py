@@ -16,9 +16,9 @@ from relex.dialects.relex import Operator
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass
 from relex.passes import AnnotateOpPatternPass, FuseOpsPass, RelexPass
-from relex.passes.support.outline import OutliningPass
-from relex.passes.support.patterns import Pattern
-from relex.passes.support.rules import Rule, RulesPass
+from relex.passes.rewriting.outline import OutliningPass
+from relex.passes.rewriting.patterns import Pattern
+from relex.passes.rewriting.rewrite_rules import Rule, RulesPass
 from relex.reference.fuzzing.examples import example_of
 from relex.reference.fuzzing.focus import ops_named
 from relex.reference.fuzzing.graphs import random_graph

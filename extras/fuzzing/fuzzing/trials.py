@@ -21,7 +21,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.context import make_context
 from relex.dialects.errors import CompileError, InternalError, UnknownNameError, describe
 from relex.dialects.relex import CallDpsPackedOp
-from relex.passes.base import verify_after
+from relex.passes.driver.base import verify_after
 from relex.passes.tracing import observe
 from relex.passes.tracing.records import Application
 from relex.passes.tracing.trace import RulesStopped, Trace

@@ -14,11 +14,11 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.errors import RelexError, fail
 from relex.passes import PASSES, RelexPass
-from relex.passes.support.patterns import wildcard
-from relex.passes.support.rules import RulesPass, operators, rule
+from relex.passes.rewriting.patterns import wildcard
+from relex.passes.rewriting.rewrite_rules import RulesPass, operators, rule
 from relex.reference import FuzzError, fuzz_pass
 from relex.reference.fuzzing.sources import Programs
-from relex.tools import relex_opt
+from relex.tools.opt import relex_opt
 
 
 def test_there_are_enough() -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from relex.frontend.onnx import from_onnx
 from relex.runtime import build, load
-from relex.tools.relex_run import main as relex_run
+from relex.tools.run.relex_run import main as relex_run
 
 # First: other packages install a folder of this name, too.
 sys.path.insert(0, str(Path(__file__).parents[3]))

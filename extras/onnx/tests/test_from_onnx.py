@@ -20,8 +20,8 @@ from relex.dialects.functions import argument_names
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 from relex.runtime import build
-from relex.tools.relex_opt import main as relex_opt
-from relex.tools.relex_run import main as relex_run
+from relex.tools.opt.relex_opt import main as relex_opt
+from relex.tools.run.relex_run import main as relex_run
 
 WEIGHT = numpy_helper.from_array(np.arange(12, dtype=np.float32).reshape(3, 4), "weight")
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from relex.tools import relex_opt, relex_run
+from relex.tools.opt import relex_opt
+from relex.tools.run import relex_run
 
 TOOLS = {"relex-opt": relex_opt.main, "relex-run": relex_run.main}
 PAGE = Path(__file__).parents[3] / "docs" / "onnx.md"
@@ -36,7 +37,7 @@ def test_examples(tmp_path: Path) -> None:
 
 def test_first_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's model is made, and each of its commands runs; what it shows is printed."""
-    monkeypatch.setattr("relex.tools.measuring.SECONDS", 0.0)
+    monkeypatch.setattr("relex.tools.run.benchmark.SECONDS", 0.0)
     monkeypatch.setattr("relex.runtime.profile.MIN_SECONDS", 0.0)
     # As for its reader, kernels that one command has compiled are known to the next.
     monkeypatch.delenv("RELEX_VERIFY")

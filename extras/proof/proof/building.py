@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, diagnose
-from relex.dialects.target import Target
-from relex.passes.extension import AnyExtension
+from relex.dialects.target.target_attribute import Target
+from relex.passes.driver.extension import AnyExtension
 from relex.reference.equivalence.check import Checker, Report
 from relex.reference.equivalence.verdicts import Kind
 from relex.runtime.compilation import lower_program

@@ -20,7 +20,7 @@ from relex.reference.equivalence.differences import explain
 from relex.reference.proof.first_difference import LINES, first_difference, in_full
 from relex.reference.proof.refinement import Refinement
 from relex.reference.proof.terms import Terms
-from relex.tools import relex_opt
+from relex.tools.opt import relex_opt
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 ADD, MULTIPLY, NEGATE = Head("arith.addf", F32), Head("arith.mulf", F32), Head("arith.negf", F32)

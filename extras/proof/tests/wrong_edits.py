@@ -25,7 +25,7 @@ from relex.dialects.errors import RelexError
 from relex.dialects.parser import verify_module
 from relex.dialects.tir import ForOp
 from relex.lowering import RelexPipelinePass
-from relex.passes.base import apply_pass
+from relex.passes.driver.base import apply_pass
 from relex.reference.equivalence.check import Checker
 from relex.reference.equivalence.verdicts import Kind
 

@@ -63,8 +63,8 @@ def _html(op: Operation) -> str:
 
 
 def _print_pretty(op: Operation, printer: Any, cycle: bool) -> None:
-    from relex.tools.colors import is_colored
-    from relex.tools.highlighting import for_terminal, text_of
+    from relex.tools.shell.colors import is_colored
+    from relex.tools.shell.highlighting import for_terminal, text_of
 
     text = text_of(op)
     printer.text(for_terminal(text) if is_colored(sys.stdout) else text)

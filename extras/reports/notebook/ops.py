@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from relex.dialects.symbols import symbol_of
-from relex.tools.highlighting import MLIR, for_html, text_of
 from relex.tools.notebook.fragment import count, folded, fragment, title
+from relex.tools.shell.highlighting import MLIR, for_html, text_of
 
 if TYPE_CHECKING:
     from relex.passes.schedule.schedule import Schedule

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from relex.runtime.profile import duration
-from relex.tools.limits import least_seconds_of
 from relex.tools.notebook.fragment import bar, count, fragment, table, title
+from relex.tools.run.roofline import least_seconds_of
 
 if TYPE_CHECKING:
     from relex.runtime.profile import KernelCalls, Profile

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.context import make_context
-from relex.dialects.features import as_target
-from relex.dialects.target import Target, get_target, set_target
+from relex.dialects.target.features import as_target
+from relex.dialects.target.target_attribute import Target, get_target, set_target
 from relex.lowering.llvm.assembly import split_assembly
 from relex.lowering.llvm.object_code import compile_to_assembly
 from relex.lowering.relex_pipeline import pipeline
-from relex.passes.base import apply_pass
-from relex.passes.extension import AnyExtension
+from relex.passes.driver.base import apply_pass
+from relex.passes.driver.extension import AnyExtension
 from relex.runtime.sources import AnyProgram, read_program, showing_source
-from relex.tools.diagnostics import compile_warnings, write_bytes
-from relex.tools.pipelines import explaining
+from relex.tools.options.pipelines import explaining
 from relex.tools.reports.memory import MemoryPlan
 from relex.tools.reports.page import make_page
 from relex.tools.reports.recorder import Recorder, Step
+from relex.tools.shell.diagnostics import compile_warnings, write_bytes
 
 if TYPE_CHECKING:
     from relex.runtime.profile import Profile

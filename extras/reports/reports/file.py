@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.tools.instrumentation import ReportOfPasses
+from relex.tools.options.instrumentation import ReportOfPasses
 from relex.tools.reports.compilation import finished
 from relex.tools.reports.recorder import Finding, Recorder
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from relex.dialects.symbols import symbol_of
 from relex.dialects.upstream.printer import ElidingPrinter, printed
-from relex.tools.arguments import DEFAULT_ELIDE
+from relex.tools.options.arguments import DEFAULT_ELIDE
 
 _NESTED = re.compile(r'"(?:[^"\\]|\\.)*"|[()]|[^"()]+')
 _LOC = " loc("

@@ -11,10 +11,10 @@ from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from relex.tools.highlighting import WORDS
 from relex.tools.reports.changes import Change, changes
 from relex.tools.reports.drawing import Drawing
 from relex.tools.reports.listings import Listing
+from relex.tools.shell.highlighting import WORDS
 from relex.version import __version__
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
 
 
 def _row(row: KernelCalls) -> dict[str, Any]:
-    from relex.tools.limits import least_seconds_of
+    from relex.tools.run.roofline import least_seconds_of
 
     rates = {"gigabytes": row.bytes_per_second / 1e9, "gigaflops": (row.flops_per_second or 0.0) / 1e9}
     return {**asdict(row), **rates, "least": least_seconds_of(row)}

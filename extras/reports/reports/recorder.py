@@ -14,8 +14,8 @@ from relex.dialects.errors import CompileError, Diagnostic, describe
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.plan_memory import PlanMemoryPass
 from relex.passes import CheckTirPass
-from relex.passes.base import steps_of
-from relex.tools.instrumentation import Instrumentation
+from relex.passes.driver.base import steps_of
+from relex.tools.options.instrumentation import Instrumentation
 from relex.tools.reports.drawing import Drawing, draw_graphs, symbol_name
 from relex.tools.reports.listings import Listing, Listings
 from relex.tools.reports.memory import MemoryPlan, memory_plans

@@ -21,9 +21,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 import relex
 from relex.frontend import IRModule
 from relex.runtime.profile import KernelCalls, Profile
-from relex.tools.highlighting import for_terminal, text_of
 from relex.tools.notebook import kernels
 from relex.tools.notebook.ops import html_of_change, html_of_op
+from relex.tools.shell.highlighting import for_terminal, text_of
 
 PROGRAM = """
 func.func @main(%x: tensor<?x3xf32>, %b: tensor<3xf32>) -> tensor<?x3xf32> {

@@ -19,12 +19,12 @@ import relex
 from relex.dialects.errors import RelexError
 from relex.lowering import LegalizeOpsPass
 from relex.passes import ApplySchedulePass
-from relex.tools.relex_opt import main as relex_opt
-from relex.tools.relex_run import main as relex_run
+from relex.tools.opt.relex_opt import main as relex_opt
 from relex.tools.reports import Report, report
 from relex.tools.reports.drawing import draw_graphs
 from relex.tools.reports.listings import Listings
 from relex.tools.reports.recorder import Finding
+from relex.tools.run.relex_run import main as relex_run
 
 CHROMIUM = shutil.which("chromium")
 

@@ -12,7 +12,8 @@ from relex import build, parse
 from relex.dialects import CompileError
 from relex.dialects.errors import RelexError, UnknownNameError
 from relex.frontend.script import parse_script
-from relex.tools import relex_opt, relex_run
+from relex.tools.opt import relex_opt
+from relex.tools.run import relex_run
 
 SCRIPT = """
 @I.ir_module

@@ -17,7 +17,7 @@ from relex.frontend.script import parse_script
 from relex.passes import BindParamsPass
 from relex.runtime import build
 from relex.runtime.library import LIBRARY
-from relex.tools.relex_run import main as relex_run
+from relex.tools.run.relex_run import main as relex_run
 
 FOLDER = Path(__file__).with_name("script")
 

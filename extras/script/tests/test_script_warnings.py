@@ -13,7 +13,8 @@ from relex.dialects.errors import CompileWarning
 from relex.dialects.tir import BlockOp
 from relex.frontend.script import parse_script
 from relex.runtime import build
-from relex.tools import relex_opt, relex_run
+from relex.tools.opt import relex_opt
+from relex.tools.run import relex_run
 
 TVM_PRINTS = """@T.prim_func
 def f(X: T.Buffer((9,), "float32"), Y: T.Buffer((8,), "float32"), Z: T.Buffer((8,), "float32")):

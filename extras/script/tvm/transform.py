@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.errors import expect_kind
-from relex.passes.base import RelexPass, apply_pass
+from relex.passes.driver.base import RelexPass, apply_pass
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
 from relex.frontend.torch.tracing import trace
 from relex.frontend.torch.views import View, order_in_memory, sizes_at, strides_with_gaps, viewed, views_of
 from relex.passes import RemoveIndexChecksPass
-from relex.passes.layouts.permutations import inverse
+from relex.passes.graph.layout.permutations import inverse
 
 LOG = logging.getLogger("relex.torch")
 

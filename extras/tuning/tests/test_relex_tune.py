@@ -11,13 +11,13 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
-from relex.dialects.processors import Processor, processor_of
 from relex.dialects.schedule import SequenceOp
-from relex.dialects.target import get_target
+from relex.dialects.target.processors import Processor, processor_of
+from relex.dialects.target.target_attribute import get_target
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplySchedulePass, ApplyTuningPass
 from relex.runtime import build
-from relex.tools.relex_run import main as relex_run
+from relex.tools.run.relex_run import main as relex_run
 from relex.tools.tuning import tuner
 from relex.tools.tuning.candidates import Candidate, candidates
 from relex.tools.tuning.harness import Harness

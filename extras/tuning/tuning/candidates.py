@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from relex.dialects.processors import Processor
 from relex.dialects.schedule import PrimitiveOp
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.loops.schedule_cpu import scheduled
 

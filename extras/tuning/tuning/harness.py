@@ -19,7 +19,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import has_dtype, numpy_dtype
 from relex.dialects.functions import remove_argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
-from relex.dialects.target import Target, set_target
+from relex.dialects.target.target_attribute import Target, set_target
 from relex.dialects.tir import PrimFuncOp
 from relex.passes import ApplyTuningPass
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, is_constant_input

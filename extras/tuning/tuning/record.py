@@ -11,11 +11,11 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import RelexError
 from relex.dialects.parser import parse_module
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
-from relex.dialects.target import Target, get_target, set_target
+from relex.dialects.target.target_attribute import Target, get_target, set_target
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.printer import as_text
 from relex.passes.loops.apply_tuning import identity
-from relex.tools.diagnostics import ToolError, read_text, write_bytes
+from relex.tools.shell.diagnostics import ToolError, read_text, write_bytes
 
 
 class Record:

@@ -9,11 +9,11 @@ from pathlib import Path, PurePath
 from time import monotonic
 
 from relex.dialects.errors import CompileError
-from relex.tools.arguments import MODELS, add_common_arguments, add_options, normalize
-from relex.tools.completion import add_completion
-from relex.tools.diagnostics import ToolError, parse_source, read_source, run_tool
-from relex.tools.model_inputs import model_options
-from relex.tools.progress import with_progress
+from relex.tools.options.arguments import MODELS, add_common_arguments, add_options, normalize
+from relex.tools.options.model_inputs import model_options
+from relex.tools.shell.completion import add_completion
+from relex.tools.shell.diagnostics import ToolError, parse_source, read_source, run_tool
+from relex.tools.shell.progress_bar import with_progress
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -40,7 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> None:
     """Run the tool with parsed arguments."""
-    from relex.dialects.target import get_target
+    from relex.dialects.target.target_attribute import get_target
     from relex.tools.tuning.record import Record
     from relex.tools.tuning.tuner import Tuned, Tuner, gains, loop_functions
 

@@ -13,19 +13,19 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.functions import SCHEDULED_ATTR
-from relex.dialects.processors import processor_of
 from relex.dialects.relex import CallTirOp
 from relex.dialects.schedule import SequenceOp
-from relex.dialects.target import get_target
+from relex.dialects.target.processors import processor_of
+from relex.dialects.target.target_attribute import get_target
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes import ApplySchedulePass, CheckTirPass, ScheduleCpuPass
-from relex.passes.base import run_pass
-from relex.passes.editing.stated_sizes import state_sizes
+from relex.passes.driver.base import run_pass
 from relex.passes.loops.apply_tuning import identity
-from relex.passes.support.constant_marks import mark_constants
+from relex.passes.rewriting.constant_marks import mark_constants
+from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.reference import check_equivalent
-from relex.tools.diagnostics import ToolError
+from relex.tools.shell.diagnostics import ToolError
 from relex.tools.tuning.candidates import Candidate, candidates
 from relex.tools.tuning.harness import Harness
 from relex.tools.tuning.record import Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relex.dialects.errors import fail
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relex.dialects.errors import fail
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.loop_tree import label_of
 from relex.passes.cpu import cost

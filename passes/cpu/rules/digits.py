@@ -7,7 +7,7 @@ from itertools import pairwise
 from relex.dialects.errors import fail
 from relex.dialects.index.atoms import Quotient, Remainder
 from relex.dialects.index.expr import IndexExpr, atoms_in
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.dependence import block_accesses

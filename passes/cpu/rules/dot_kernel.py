@@ -10,7 +10,7 @@ from math import inf, prod
 from xdsl.dialects import arith
 
 from relex.dialects.errors import fail
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block

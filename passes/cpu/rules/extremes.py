@@ -7,7 +7,7 @@ from contextlib import suppress
 from xdsl.dialects import arith
 
 from relex.dialects.errors import PassError, fail
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.analysis.reductions import combiner_of

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IndexType
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import terms_of, values_in
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import Access, in_loops, is_access
 from relex.passes.analysis.dependence import block_accesses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import accesses_in, buffers_written
 from relex.passes.analysis.loop_tree import name_of_block

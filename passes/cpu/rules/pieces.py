@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import constant_of, terms_of
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import in_loops
 from relex.passes.analysis.loop_tree import label_of, name_of_block

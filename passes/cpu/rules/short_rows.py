@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import values_in
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.accesses import in_loops
 from relex.passes.analysis.dependence import block_accesses

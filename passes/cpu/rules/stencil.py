@@ -8,7 +8,7 @@ from math import prod
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import terms_of, values_in
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.cpu import cost

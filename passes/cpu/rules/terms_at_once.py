@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import IndexExpr
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block

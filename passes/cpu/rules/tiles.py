@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.index.expr import terms_of
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses

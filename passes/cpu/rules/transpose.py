@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import terms_of
-from relex.dialects.processors import Processor
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.dependence import block_accesses

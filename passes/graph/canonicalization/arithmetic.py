@@ -20,7 +20,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.operator import tensor_type
 from relex.passes.graph.canonicalization.table import simplifies
-from relex.passes.support.constants import holds_only
+from relex.passes.rewriting.constants import holds_only
 
 
 @simplifies(BinaryElementwise)

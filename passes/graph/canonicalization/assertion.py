@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from relex.dialects.relex import AssertOp
-from relex.passes.support.constants import holds_only
+from relex.passes.rewriting.constants import holds_only
 
 
 class RemoveTrueAssertions(RewritePattern):

@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from relex.dialects.relex import Operator
 from relex.dialects.table import Table
-from relex.passes.running import tries
+from relex.passes.driver.running import tries
 
 Simplification = Callable[..., SSAValue | Operator | None]
 """Map an operator to a value that equals its result, or to a new operator with the same result; None if there is none.

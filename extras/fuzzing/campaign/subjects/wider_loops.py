@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from relex.dialects.context import make_context
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.support.signatures import signatures
-from relex.passes.base import apply_pass
+from relex.passes.driver.base import apply_pass
 from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.interpreter.api import Interpretation

@@ -6,7 +6,7 @@ from typing import overload
 
 from xdsl.dialects.func import FuncOp
 
-from relex.passes.base import ModuleT
+from relex.passes.driver.base import ModuleT
 from relex.passes.graph.remove_unused import RemoveUnusedPass
 
 

@@ -14,7 +14,7 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, position
 from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
 from relex.frontend.torch.node import Value
-from relex.passes.layouts.permutations import inverse
+from relex.passes.graph.layout.permutations import inverse
 
 
 @imports("aten.slice.Tensor", "aten.slice_copy")

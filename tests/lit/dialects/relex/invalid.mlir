@@ -1,6 +1,6 @@
 // RUN: not relex-opt %s --split-input-file
 // Below the line of each mistake stands its message, with a caret at its column ("<": column 1);
-// tests/unit/test_dialects_invalid.py compares.
+// tests/unit/dialects/test_dialects_invalid.py compares.
 
 // Types
 

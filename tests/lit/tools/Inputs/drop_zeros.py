@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from relex.passes.support.patterns import constant, wildcard
-from relex.passes.support.rules import RulesPass, operators, rule
+from relex.passes.rewriting.patterns import constant, wildcard
+from relex.passes.rewriting.rewrite_rules import RulesPass, operators, rule
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from relex.passes import extends_pipeline
-from relex.passes.support.patterns import wildcard
-from relex.passes.support.rules import RulesPass, operators, rule
+from relex.passes.rewriting.patterns import wildcard
+from relex.passes.rewriting.rewrite_rules import RulesPass, operators, rule
 
 x, y = wildcard("x"), wildcard("y")
 

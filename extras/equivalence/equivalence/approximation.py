@@ -1,0 +1,85 @@
+"""
+Bounds for passes that approximate, as `approximate(rtol=..., atol=...)` declares.
+
+Such a pass may replace any operator by one whose results lie within the tolerance. What follows computes with these
+results: a number that is subtracted, rounded to an integer or compared may then differ by more than the tolerance, or
+be undecided. So the tolerance becomes a spread of each result of an operator that computes floats, and, in loops, of
+each quotient, root, and function such as `exp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith, math
+
+from relex.dialects.dtypes import is_float_dtype
+from relex.dialects.relex import Exactness, Operator
+from relex.passes.rewriting.numerics import Numerics
+from relex.reference.domains.symbols import Head
+from relex.reference.equivalence.bounded import SLACK, Format, plain, spread_of, value_of, where
+from relex.reference.equivalence.bounds import BoundedNumbers, Bounds
+from relex.reference.equivalence.reassociation import ReassociatedBounds
+from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS, Rule, names_of
+
+
+def numbers_for(numerics: Numerics) -> BoundedNumbers:
+    """Return numbers with the spread that they may have after a pass of these numerics."""
+    bounds = ReassociatedBounds() if numerics.reassociates else Bounds()
+    if numerics.rtol or numerics.atol:
+        return ApproximateNumbers(ApproximateBounds(bounds, numerics))
+    return BoundedNumbers(bounds)
+
+
+class ApproximateBounds(Bounds):
+    """Numbers with the spread of their values if functions in loops are approximated."""
+
+    def __init__(self, bounds: Bounds, numerics: Numerics) -> None:
+        self.exact = bounds
+        self._numerics = numerics
+
+    def rule_of(self, name: str) -> Rule:
+        rule = self.exact.rule_of(name)
+        if name not in _APPROXIMATED:
+            return rule
+
+        def bound(head: Head, value: Any, *operands: Any) -> Any:
+            return self.with_tolerance(rule(head, value, *operands))
+
+        return bound
+
+    def with_tolerance(self, number: Any) -> Any:
+        """Add the tolerance to the spread of numbers. NaN and infinities stay, but near the largest number results may
+        become infinite."""
+        value = value_of(number)
+        wide = np.abs(np.asarray(value, np.float64))
+        tolerance = SLACK * (self._numerics.atol + self._numerics.rtol * wide)
+        spread = spread_of(number) + where(np.isfinite(wide), tolerance, 0.0)
+        may_overflow = np.isfinite(wide) & ~(wide + spread < Format.of(value.dtype).largest)
+        return plain(value, where(may_overflow, np.inf, spread))
+
+
+class ApproximateNumbers(BoundedNumbers):
+    """Numbers with the spread of their values if operators are approximated."""
+
+    def __init__(self, bounds: ApproximateBounds) -> None:
+        super().__init__(bounds)
+        self._bounds = bounds
+        self._exact = BoundedNumbers(bounds.exact)
+
+    def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        found = self._exact.run_operator(op, arrays)
+        if op.EXACTNESS is Exactness.BITS:
+            return found
+        if len(op.results) == 1:
+            return self._approximated(found)
+        return tuple(map(self._approximated, found))
+
+    def _approximated(self, array: Any) -> Any:
+        return self._bounds.with_tolerance(array) if is_float_dtype(value_of(array).dtype) else array
+
+
+_APPROXIMATED = names_of(arith.DivfOp, math.SqrtOp, *LIBRARY_FUNCTIONS)
+"""Ops in loops whose results may be approximated."""

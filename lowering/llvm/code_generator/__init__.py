@@ -1,0 +1,1 @@
+"""From LLVM IR to object code, in this process or in workers."""

@@ -1,1 +1,0 @@
-"""Changes of loop functions that passes and schedule primitives share: of loops, buffers, indices, and stated sizes."""

@@ -1,0 +1,71 @@
+"""Making, replacing and removing local buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from itertools import takewhile
+from operator import is_not
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.tir import AllocBufferOp
+from relex.dialects.tir.indices import dimension_of, known_size
+from relex.passes.analysis.buffers import size_asked
+from relex.passes.rewriting.index_arithmetic import Emitter, constant
+
+
+def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
+    """Return the sizes of a buffer; dynamic ones are computed before the op `before`, if they are not known there."""
+    assert isa(buffer.type, MemRefType)
+    sizes = list[int | SSAValue](buffer.type.get_shape())
+    earlier = takewhile(partial(is_not, before), before.parent.ops if before.parent is not None else ())
+    known: dict[Hashable, SSAValue] = {}
+    for op in earlier:
+        if isinstance(op, memref.DimOp):
+            known.setdefault(known_size(op.result), op.result)
+    for i, size in enumerate(sizes):
+        if size == DYNAMIC_INDEX:
+            found = known.get(dimension_of(buffer, i))
+            sizes[i] = found or Emitter(before).add(memref.DimOp(buffer, constant(i, before)))
+    return sizes
+
+
+def make_buffer(
+    element_type: Attribute, sizes: Sequence[int | SSAValue], name: str, at: InsertPoint, origin: Operation
+) -> SSAValue:
+    """Allocate a new local buffer, with the location of `origin`."""
+    shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    op = AllocBufferOp(MemRefType(element_type, shape), [size for size in sizes if isinstance(size, SSAValue)])
+    op.location = origin.location
+    op.buffer.name_hint = name
+    Rewriter.insert_op(op, at)
+    return op.buffer
+
+
+def replace_buffer(scope: Operation, old: SSAValue, new: SSAValue) -> None:
+    """Replace the uses of a buffer in an op by another buffer."""
+    for use in list(old.uses):
+        if scope.is_ancestor(use.operation):
+            use.operation.operands[use.index] = new
+
+
+def remove_buffer(alloc: AllocBufferOp) -> None:
+    """Remove a buffer that is only used for its sizes."""
+    replace_sizes(alloc)
+    Rewriter.erase_op(alloc)
+
+
+def replace_sizes(alloc: AllocBufferOp) -> None:
+    """Replace the sizes that the program queries of a buffer by those that it is allocated with."""
+    for op in [use.operation for use in alloc.buffer.uses if isinstance(use.operation, memref.DimOp)]:
+        size = size_asked(op)
+        if size is None:
+            fail(op, f"expected a constant dimension of {name_of(alloc.buffer)}")
+        op.result.replace_all_uses_with(constant(size, alloc) if isinstance(size, int) else size)
+        Rewriter.erase_op(op)

@@ -1,0 +1,1 @@
+"""Compilation targets: processors, their features, and the attribute that names them; LLVM as what knows the rest."""

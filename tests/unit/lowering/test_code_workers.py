@@ -1,0 +1,90 @@
+"""LLVM's work in several processes gives the same code, and nothing depends on them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from relex.dialects.target.machine import Target
+from relex.lowering.llvm.code_generator import workers as code_workers
+from relex.lowering.llvm.code_generator.compile_ir import CompileJob, compile_source
+from relex.lowering.llvm.code_generator.workers import compile_sources
+
+FUNCTION = """
+declare float @expf(float)
+define float @f{i}(float %x) {{
+  %y = call float @expf(float %x)
+  %z = fadd float %y, {i}.0
+  ret float %z
+}}
+"""
+SOURCES = [CompileJob(FUNCTION.format(i=i), Target.host(), 1) for i in range(6)]
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
+    """What is compiled in this process, where any work is enough for others."""
+    here: list[CompileJob] = []
+
+    def see(source: CompileJob) -> object:
+        here.append(source)
+        return compile_source(source)
+
+    monkeypatch.setattr(code_workers, "compile_source", see)
+    monkeypatch.setattr(code_workers, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(code_workers, "usable_processors", lambda: 3)
+    return here
+
+
+def test_other_processes_compile_the_same():
+    work = code_workers._Work(SOURCES)  # pyright: ignore[reportPrivateUsage]
+    work.serve()
+    assert [work.found[i] for i in range(len(SOURCES))] == [compile_source(source) for source in SOURCES]
+    assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
+
+
+def test_little_work_stays_here(monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]):
+    monkeypatch.setattr(code_workers, "MIN_SECONDS", 2.0)
+    compile_sources(SOURCES)
+    assert len(here) == len(SOURCES)
+
+
+FAILURES = {
+    "is no program": "{}",
+    "ends": "#!/bin/sh\nexit 1\n",
+    "says nothing": "#!/bin/sh\nhead -c 10 >/dev/null\n",
+    "says something else": "#!/bin/sh\necho hello\ncat >/dev/null\n",
+    "says too little": "#!/bin/sh\necho '{\"size\": 100}'\n",
+    "hangs": "#!/bin/sh\nexec sleep 1000\n",
+    "hangs after it has read": "#!/bin/sh\nhead -c 10 >/dev/null\nexec sleep 1000\n",
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.MonkeyPatch):
+    executable = tmp_path / "python"
+    executable.write_text(FAILURES[failure])
+    executable.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(executable))
+    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
+    assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
+
+
+def test_a_process_that_hangs_with_much_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]
+):
+    executable = tmp_path / "python"
+    executable.write_text(FAILURES["hangs"])
+    executable.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(executable))
+    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
+    long = [CompileJob(f"{source.text};{' ' * 2**17}", source.target, 1) for source in SOURCES]
+    assert compile_sources(long) == [compile_source(source) for source in SOURCES]
+
+
+def test_wrong_text_is_refused_here():
+    wrong = CompileJob("define void @f() { ret i32 0 }", Target.host(), 1)
+    with pytest.raises(RuntimeError, match="i32 0"):
+        compile_sources([*SOURCES, wrong])

@@ -1,0 +1,112 @@
+"""The documentation site: all pages are on it, links lead somewhere, and the reference is complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import links
+import make_site
+import navigation
+import pytest
+import reference_pages
+
+from relex import lowering, passes
+from relex.passes.schedule.table import PRIMITIVES
+
+ROOT = Path(__file__).parents[3]
+PAGES = navigation.written_pages()
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[str, str]:
+    return reference_pages.write_reference()
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"^## (.*)", page, re.MULTILINE)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    pages = {file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md")}
+    assert {page for page in PAGES if page.startswith("docs/")} == pages
+    assert len(PAGES) == len({*PAGES})
+
+
+def test_links_lead_somewhere() -> None:
+    assert links.broken(ROOT, PAGES) == []
+    assert sum(len(links.targets((ROOT / page).read_text())) for page in PAGES) > 200
+
+
+@pytest.mark.parametrize(
+    "target", ["other.md", "page.md#no-heading", "#two-words", "../folder/none.py", "code.py#part"]
+)
+def test_a_broken_link_is_noticed(target: str, tmp_path: Path) -> None:
+    (tmp_path / "code.py").touch()
+    right = "[a](page.md) [b](#one) [`c` of\n d](code.py) [e](https://example.org/none)"
+    (tmp_path / "page.md").write_text(
+        f"# One\n\n{right} [f]({target})\n\n```\n# Two words\n[g](none.md)\n```\n`[h](none)`\n"
+    )
+    assert links.broken(tmp_path, ["page.md"]) == [f"page.md: {target}"]
+
+
+def test_anchors_are_those_of_github() -> None:
+    text = "# A `b-c` d\n## What's (it), now?\n### relex.add_n\n## [Link](page.md)\n## Twice\n## Twice\n"
+    assert links.anchors(text) == {"a-b-c-d", "whats-it-now", "relexadd_n", "link", "twice", "twice-1"}
+
+
+def test_links_between_pages_stay_and_others_lead_to_their_source(tmp_path: Path) -> None:
+    written = {*PAGES}
+    measured = next(page for page in PAGES if page.startswith("benchmarks/results/") and page.count("/") == 3)
+    for page in ("docs/glossary.md", "README.md", "benchmarks/README.md", measured):
+        make_site.write_page(tmp_path, page, written)
+    assert "](../index.md#map)" in (tmp_path / "docs" / "glossary.md").read_text()
+    home = (tmp_path / "index.md").read_text()
+    assert "](docs/sizes.md)" in home
+    assert "](sources/examples/batch_dask.py.md)" in home
+    shown = (tmp_path / "sources" / "examples" / "batch_dask.py.md").read_text()
+    assert (ROOT / "examples" / "batch_dask.py").read_text() in shown
+    assert headings((tmp_path / "sources" / "examples" / "out_of_tree.md").read_text())
+    assert "](../sources/benchmarks/rows.py.md)" in (tmp_path / "benchmarks" / "README.md").read_text()
+    assert (tmp_path / measured).with_name("times.svg").exists()
+
+
+def test_all_passes_are_in_the_reference(reference: dict[str, str]) -> None:
+    found = [name for page in reference_pages.PASS_PAGES for name in headings(reference[page])]
+    assert sorted(found) == sorted([*passes.PASSES, *lowering.PASSES])
+    shown = reference["graph-passes"].partition("## set-target\n")[2].partition("\n## ")[0]
+    assert "// set-target" in shown
+    assert "| `cpu` | `string` |" in shown
+
+
+def test_all_primitives_are_in_the_reference(reference: dict[str, str]) -> None:
+    page = reference["primitives"]
+    # Other tests add primitives.
+    names = {op.name for op, _ in PRIMITIVES.items() if op.__module__.startswith("relex.dialects.")}
+    assert {name for name in names if name.startswith("schedule.")} <= {f"schedule.{name}" for name in headings(page)}
+    split = page.partition("## split\n")[2].partition("\n## ")[0]
+    assert "split(loop: Loop, factors: Sequence[int | None]) -> list[Loop]" in split
+    assert "schedule.split @" in split
+
+
+def test_public_names_are_in_the_reference(reference: dict[str, str]) -> None:
+    assert {"build", "load", "parse", "show", "interpret"} <= {*headings(reference["relex"])}
+    assert "strict: bool = False" in reference["relex.runtime"]
+    assert "### Executable.save" in reference["relex.runtime"]
+    assert "| `FuseOpsPass` | [fuse-ops](graph-passes.md#fuse-ops) |" in reference["relex.passes"]
+    assert "The passes of this package by name." in reference["relex.passes"]
+    assert "Tensor: TypeAlias = Known | Computed" in reference["relex.frontend.onnx"]
+    assert headings(reference["relex.frontend.script"])[-2:] == ["parse_script", "print_script"]
+    for name in reference_pages.API:
+        assert all(len(part.split()) > 2 for part in re.split("^## ", reference[name], flags=re.MULTILINE)[1:])
+    assert all(headings(reference[name]) or "| pass |" in reference[name] for name in reference_pages.API)
+
+
+def test_a_site_with_a_broken_link_is_not_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page.md").write_text("[a](none.md)")
+    monkeypatch.setattr(make_site, "ROOT", tmp_path)
+    monkeypatch.setattr(make_site, "written_pages", lambda: ["page.md"])
+    assert make_site.build(tmp_path / "site") == 1
+    assert capsys.readouterr().err == "leads nowhere: page.md: none.md\n"

@@ -1,0 +1,1 @@
+"""relex-opt: runs passes on a program, checks and bisects them."""

@@ -1,0 +1,334 @@
+"""The options of relex-opt that xdsl-opt does not have, and their spellings in mlir-opt."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from xdsl.utils.arg_spec import ArgSpec
+
+from relex.dialects.readers import known_suffixes
+from relex.tools.options.pipelines import parse_pass_flag, parse_pass_pipeline, parse_passes
+from relex.tools.shell.diagnostics import ToolError
+from relex.tools.shell.version import VersionAction
+
+DEFAULT_ELIDE = 16
+
+APPLIED, REFUSED = "applied", "refused"
+TEXT, JSON = "text", "json"
+
+PASS_OPTIONS = ("passes", "print_ir_before", "print_ir_after", "help_pass", "fuzz_pass")
+"""The options whose values are names of passes."""
+
+HELP = {
+    "frontend": "the format of the program, by the extension of such files; by default the format of the input file",
+    "passes": "the passes to run, with their options: cse,b{x=1}; --list-passes prints their names",
+    "verify_diagnostics": "check the errors, warnings and remarks against those that comments of the program expect, "
+    "as mlir-opt does: '// expected-error {{text}}', also with @+1, @above, @below, @unknown or -re",
+}
+"""The help of options for which xDSL's own help describes xdsl-opt, or lists the names of 170 passes."""
+
+CHOICES = {"frontend": known_suffixes}
+"""What returns the values of options of xDSL, of which relex-opt takes no others."""
+
+METAVARS = {"passes": "PASS,..."}
+"""The placeholders for values in the help of options of xDSL."""
+
+_ALONE = {
+    "--check-each": "--check-each=",
+    "--elide": f"--elide={DEFAULT_ELIDE}",
+    "--statistics": f"--statistics={TEXT}",
+    "--trace-rules": f"--trace-rules={APPLIED}",
+    "--print-ir-before": "--print-ir-before-all",
+    "--print-ir-after": "--print-ir-after-all",
+}
+"""Options with an optional value, and the form without one: argparse would take the next argument, even the file, as
+the value."""
+
+_MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing|pass-pipeline-crash-reproducer)")
+_MLIR_STATISTICS = re.compile(r"^--?mlir-pass-statistics(?==|$)")
+_MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
+_LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)?)", re.DOTALL)
+
+
+Options = Mapping[str, Mapping[str, Any]]
+"""The settings of options for argparse, by their names."""
+
+
+def flag(text: str) -> dict[str, Any]:
+    """Describe an option without a value; `text` is its help."""
+    return {"action": "store_true", "help": text}
+
+
+def value(shown: str, text: str, **more: Any) -> dict[str, Any]:
+    """Describe an option with a value, which the help calls `shown`."""
+    return {"metavar": shown, "help": text, **more}
+
+
+def values(shown: str, text: str, **more: Any) -> dict[str, Any]:
+    """Describe an option that may be given several times, as its help says at the end."""
+    return value(shown, f"{text}; may be given several times", action="append", default=[], **more)
+
+
+def add_options(parser: argparse._ActionsContainer, *tables: Options) -> None:  # pyright: ignore[reportPrivateUsage]
+    """Add options to a parser or a group of one. An option with several names has these separated by commas."""
+    for table in tables:
+        for names, options in table.items():
+            parser.add_argument(*names.split(", "), **options)
+
+
+DEBUG: Options = {"--debug": flag("print a Python traceback with every error")}
+
+METADATA: Options = {
+    "--metadata": value(
+        "FILE.npz|FILE.safetensors|FILE.pkl",
+        "the constants that a script leaves out: arrays metadata_0, ..., or in a pickle also lists by key",
+    ),
+}
+
+MODELS: Options = {
+    "--shapes": values(
+        "NAME=SIZE|NAME=SHAPE,...",
+        "fix dynamic sizes of an .onnx file, by their names or by names of inputs: batch=4,seq=128 or "
+        "x=1x3x224x224, with ? for a size that stays as it is",
+    ),
+    "--values": values(
+        "NAME=VALUE",
+        "make a constant of an input of an .onnx file: an .npy file, a number, or numbers like 1,8 for a list",
+    ),
+}
+
+LOAD_PASSES: Options = {
+    "--load-passes": value(
+        "FILE.py",
+        "add the passes that a Python file defines, what its UNIVERSE holds and what it adds to tables, such as "
+        "legalizations. A pass with @extends_pipeline runs in the default compilation. May be given several times",
+        action="append",
+        default=[],
+    ),
+}
+
+OBSERVING: Options = {
+    "--trace-rules": {
+        "choices": (APPLIED, REFUSED),
+        "help": "print each rule that is applied, with the ops before and after; "
+        f"--trace-rules={REFUSED} also prints rules that nearly apply, and why they do not",
+    },
+    "--statistics": value(
+        f"{JSON}|FILE.json",
+        "print the remarks of passes, and at the end their counters and how often each of their rules was applied "
+        f"or refused; --statistics={JSON} prints all of it as JSON, --statistics=FILE.json writes it to a file",
+    ),
+    "--remarks": flag("print the remarks of passes"),
+    "--timing": flag("print a table of where the time goes"),
+    "--no-progress": flag(
+        "do not show on terminals what takes longer than a second; RELEX_PROGRESS=0 in the environment does the same"
+    ),
+}
+"""Options that show what passes do. Each has an optional value, for which the arguments are normalized first."""
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of rules, found '{text}'")
+    return int(text)
+
+
+_PASSES: Options = {
+    "--pass-pipeline": value("TEXT", "passes as in MLIR: 'builtin.module(cse,b{x=1})'"),
+    "--pass-flag": {"action": "append", "default": [], "dest": "pass_flags", "help": argparse.SUPPRESS},
+    "--list-passes": flag("print the names of all passes and exit"),
+    "--help-pass": value("NAME", "print what a pass does and its options, and exit"),
+    "--new-pass": value("NAME", "write a package with a new pass and its tests, and exit"),
+    "--dump-pass-pipeline": flag("print the pipeline that runs on stderr"),
+    "--report-unsupported": flag(
+        "only report every op that the pipeline (without one: the default compilation) cannot lower"
+    ),
+}
+
+_WATCHING: Options = {
+    "--print-ir-before": value(
+        "PASS,...", "print the program before these passes; without a pass, before all", type=_names, default=[]
+    ),
+    "--print-ir-before-all": flag("print the program before every pass"),
+    "--print-ir-after": value(
+        "PASS,...", "print the program after these passes; without a pass, after all", type=_names, default=[]
+    ),
+    "--print-ir-after-all": flag("print the program after every pass"),
+    "--print-ir-after-change": flag("print what passes change, as a diff"),
+    "--print-ir-after-failure": flag("print after a pass that fails only"),
+    "--dump-dir": value("DIR", "write the program after each pass to a file in DIR"),
+    "--html": value("FILE.html", "write a page that shows the program before and after each pass, and more"),
+    "--explain-schedule": flag("print how each block is scheduled, and why"),
+}
+
+_CHECKING: Options = {
+    "--check-each": value(
+        "proof,seed:0,samples:3,seconds:60",
+        "run every function before and after each pass on generated arguments, and compare the results; with "
+        "'proof', first prove that they are equal for all values, for at most 'seconds' of a processor each; with "
+        "'proof,terms', print terms that differ in full",
+    ),
+    "--verify-roundtrip": flag("print the program after each pass, read it back, and compare"),
+    "--stop-after-rule": value(
+        "N",
+        "apply only the first N rules, as numbered by --trace-rules, and run no pass after the last of them",
+        type=_count,
+    ),
+    "--bisect": flag("find the rule that changes a result (see --check-each) or breaks the program"),
+    "--fuzz-pass": value(
+        "NAME{...}",
+        "only try a pass on generated programs, or on variants of a given one, and reduce the first it gets wrong",
+    ),
+    "--fuzz": value(
+        "programs:100,seed:0,samples:1",
+        "how many programs --fuzz-pass makes, from which seed, and how often each kind of numbers is drawn",
+        default="",
+    ),
+}
+
+_ELIDE: Options = {
+    "--elide": value(
+        "N",
+        f"print constants of more than N elements (--elide alone: {DEFAULT_ELIDE}) as "
+        "dense_resource<__elided__>; the text is for reading and does not parse",
+        type=int,
+    ),
+}
+
+_FAILING: Options = {
+    "--pdb": flag("open Python's debugger where a pass raises an exception"),
+    "--pass-pipeline-crash-reproducer": value(
+        "FILE.mlir",
+        "write the program before a pass that fails, with the command to run; without the option, only for "
+        "internal errors, and beside the output or to a temporary folder",
+    ),
+    "--max-rewrites": value(
+        "N", "how often a pass may apply one of its patterns before it is taken to never come to an end", type=int
+    ),
+    **DEBUG,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that xdsl-opt does not have."""
+    add_options(parser, METADATA)
+    add_options(parser.add_argument_group("models"), MODELS)
+    every = "Every pass is also a flag: --cse, --relex-pipeline='to=core'."
+    add_options(parser.add_argument_group("passes", every), _PASSES)
+    names = "On stderr. MLIR's names --mlir-print-ir-... do as well."
+    add_options(parser.add_argument_group("watching passes", names), _WATCHING, OBSERVING)
+    add_options(
+        parser.add_argument_group("checking passes", "What goes wrong is an error that names the pass."), _CHECKING
+    )
+    add_options(parser, _ELIDE, LOAD_PASSES)
+    add_options(parser.add_argument_group("passes that fail"), _FAILING)
+
+
+def add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that the tools other than `relex-opt` share, and make the parser raise `ToolError`."""
+    parser.add_argument("--version", action=VersionAction)
+    add_options(parser, DEBUG)
+    raise_tool_errors(parser)
+
+
+def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
+    """Rewrite arguments for argparse: mlir-opt's spellings, and a flag for each of `passes`."""
+    found: list[str] = []
+    rest = list(map(_mlir_to_relex, args))
+    while rest:
+        arg = rest.pop(0)
+        if arg in _ALONE and rest and _is_value(rest[0]):
+            found.append(f"{arg}={rest.pop(0)}")
+        else:
+            found.append(_normalize(arg, passes))
+    return found
+
+
+def _is_value(arg: str) -> bool:
+    """Return whether an argument after an option with an optional value is that value, and not the input file."""
+    return not arg.startswith("-") and not Path(arg).suffix and "/" not in arg and not Path(arg).exists()
+
+
+def _mlir_to_relex(arg: str) -> str:
+    return _MLIR_STATISTICS.sub("--statistics", _MLIR_ELIDE.sub("--elide", _MLIR_PREFIX.sub("--", arg)))
+
+
+def _normalize(arg: str, passes: Container[str]) -> str:
+    option = _LONG_OPTION.fullmatch(arg)
+    if option is not None and option["name"] in passes:
+        return f"--pass-flag={option['text']}"
+    return _ALONE.get(arg, arg)
+
+
+def plugin_files(args: Sequence[str]) -> list[str]:
+    """Return the files of `--load-passes`, which are needed before the other arguments are parsed."""
+    parser = argparse.ArgumentParser(prog="relex-opt", add_help=False, allow_abbrev=False)
+    add_options(parser, LOAD_PASSES)
+    return parser.parse_known_args(args)[0].load_passes
+
+
+def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
+    """Set the name of the tool in a parser, and make it raise `ToolError`."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
+        action.help = HELP.get(action.dest, action.help)
+        action.metavar = METAVARS.get(action.dest, action.metavar)
+        if action.dest in CHOICES:
+            action.choices = CHOICES[action.dest]()
+    parser.prog = "relex-opt"
+    parser.usage = "relex-opt [options] [file]"
+    raise_tool_errors(parser, passes)
+
+
+def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ()) -> None:
+    """Make a parser raise `ToolError`, with a suggestion for an unknown option that resembles a known one. `more` are
+    options that the parser itself does not know."""
+
+    def fail(message: str) -> NoReturn:
+        from difflib import get_close_matches
+
+        unknown = message.removeprefix("unrecognized arguments: ").split()[0]
+        actions = [a for a in parser._actions if a.help is not argparse.SUPPRESS]  # pyright: ignore[reportPrivateUsage]
+        options = [option for action in actions for option in action.option_strings]
+        known = [*options, *(f"--{name}" for name in more)]
+        similar = get_close_matches(unknown.partition("=")[0], known, n=1)
+        if unknown.startswith("-") and similar:
+            raise ToolError(f"{message}; did you mean '{similar[0]}'?")
+        raise ToolError(f"{message}; --help shows all options")
+
+    parser.error = fail
+
+
+def parse_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:
+    """Read `seed:0,samples:3`, the value of an option, in which numbers may be missing. Raises `ToolError`."""
+    numbers: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        found = re.fullmatch(f"({'|'.join(names)}):([0-9]+)", part)
+        if found is None or found[1] in numbers:
+            raise ToolError(f"expected {option}={','.join(f'{name}:NUMBER' for name in names)}, found '{part}'")
+        numbers[found[1]] = int(found[2])
+    return numbers
+
+
+def pass_specs(args: argparse.Namespace) -> list[ArgSpec]:
+    """Return the requested passes. Raises `ToolError` if they are given in more than one way."""
+    given = {
+        "-p": args.passes,
+        "--pass-pipeline": args.pass_pipeline,
+        "flags like --" + "".join(args.pass_flags[:1]).partition("=")[0]: args.pass_flags,
+    }
+    ways = [way for way, value in given.items() if value]
+    if len(ways) > 1:
+        raise ToolError(f"expected passes to be given in one way, found {' and '.join(ways)}")
+    if args.pass_pipeline is not None:
+        return parse_pass_pipeline(args.pass_pipeline)
+    if args.pass_flags:
+        return [parse_pass_flag(flag) for flag in args.pass_flags]
+    return parse_passes(args.passes)

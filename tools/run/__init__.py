@@ -1,0 +1,1 @@
+"""relex-run: compiles, runs and measures the functions of a program."""
