@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from relex.frontend.block_builder import BlockBuilder as BlockBuilder
     from relex.frontend.call_rewriter import CallRewriter as CallRewriter
     from relex.frontend.expressions import DynTensorType as DynTensorType
-    from relex.frontend.expressions import Expr as Expr
+    from relex.frontend.expressions import TensorExpr as TensorExpr
     from relex.frontend.expressions import Var as Var
     from relex.frontend.expressions import const as const
     from relex.frontend.ir_module import IRModule as IRModule

@@ -26,22 +26,22 @@ Number = int | float
 Size = int | str
 """A static size, or the name of a dynamic one. Sizes with the same name are equal."""
 
-_Method = Callable[["Expr", "Operand"], "Call"]
+_Method = Callable[["TensorExpr", "Operand"], "PendingOp"]
 
 
 def _operators(kind: type[Operator]) -> tuple[_Method, _Method]:
     """Return the methods for an operator of Python, with the other operand on the right and on the left."""
 
-    def method(self: Expr, other: Operand) -> Call:
+    def method(self: TensorExpr, other: Operand) -> PendingOp:
         return call_operator(kind, self, other)
 
-    def reflected(self: Expr, other: Operand) -> Call:
+    def reflected(self: TensorExpr, other: Operand) -> PendingOp:
         return call_operator(kind, other, self)
 
     return method, reflected
 
 
-class Expr:
+class TensorExpr:
     """A tensor of the program. Arithmetic on it creates operator calls, to be emitted by `BlockBuilder.emit`."""
 
     __array_ufunc__ = None
@@ -56,17 +56,17 @@ class Expr:
     __mul__, __rmul__ = _operators(MultiplyOp)
     __truediv__, __rtruediv__ = _operators(DivideOp)
 
-    def __neg__(self) -> Call:
+    def __neg__(self) -> PendingOp:
         return call_operator(NegativeOp, self)
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a tensor of the program has no truth value while the program is built; use 'op.where'")
 
 
-Tensor = Expr | SSAValue
+Tensor = TensorExpr | SSAValue
 """A tensor of the program: an expression, or a value of the IR."""
 
-Operand = Expr | Number
+Operand = TensorExpr | Number
 """A tensor, or a number, which becomes a scalar of the other operands' element type."""
 
 AnyOperand = Operand | SSAValue
@@ -81,7 +81,7 @@ class DynTensorType:
     dtype: str
 
 
-class Var(Expr):
+class Var(TensorExpr):
     """A parameter of a function: its name, sizes (each a number or a name), and dtype; or its name and the type of a
     value in the IR, whose dynamic sizes have no names."""
 
@@ -102,7 +102,7 @@ class Var(Expr):
         self.type = tensor_of(shape, dtype)
 
 
-class Constant(Expr):
+class Constant(TensorExpr):
     """A constant tensor."""
 
     def __init__(self, value: Any, dtype: str | None):
@@ -119,7 +119,7 @@ class Constant(Expr):
         element_type_of(self.value.dtype)
 
 
-class Call(Expr):
+class PendingOp(TensorExpr):
     """An operation not yet emitted: `build` creates the op in a function body, given the values of `args`."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Call(Expr):
         refuse(f"'{self.name}' op {message}", self.place)
 
 
-class Binding(Expr):
+class Binding(TensorExpr):
     """An emitted value. `owner` is the function body or dataflow block in which it is visible."""
 
     def __init__(self, value: SSAValue, owner: object):
@@ -166,7 +166,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     return Constant(value, dtype)
 
 
-def call_operator(kind: type[Operator], *args: AnyOperand, **properties: Any) -> Call:
+def call_operator(kind: type[Operator], *args: AnyOperand, **properties: Any) -> PendingOp:
     """Return a call of an operator on tensors; the remaining arguments are passed by name, as its class takes them. A
     size of a shape, and a position of a slice, may also be an expression of the parameters' named sizes, as a text."""
 
@@ -177,7 +177,7 @@ def call_operator(kind: type[Operator], *args: AnyOperand, **properties: Any) ->
         like: list[SSAValue] = given.pop("like", []) if is_variadic else []
         return kind(*operands, *like, **given)
 
-    return Call(kind.name, args, build)
+    return PendingOp(kind.name, args, build)
 
 
 def tensor_of(shape: Sequence[Size], dtype: str) -> TensorType:

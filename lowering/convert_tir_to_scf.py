@@ -28,7 +28,7 @@ from relex.dialects.functions import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PAS
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,
-    CallOp,
+    CallLoopsOp,
     ForOp,
     InitOp,
     IterKind,
@@ -97,7 +97,7 @@ class ConvertTirToScfPass(RelexPass):
     name = "convert-tir-to-scf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for call in [o for o in walk(op) if isinstance(o, CallOp)]:
+        for call in [o for o in walk(op) if isinstance(o, CallLoopsOp)]:
             new = func.CallOp(call.callee, list(call.arguments), [])
             new.location = call.location
             Rewriter.replace_op(call, new, [])

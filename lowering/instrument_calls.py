@@ -26,7 +26,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.dialects.names import Names
-from relex.dialects.tir import CallOp, PrimFuncOp
+from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 from relex.passes.driver.base import RelexPass
 
 CLOCK = "relex.clock"
@@ -76,14 +76,14 @@ class InstrumentCallsPass(RelexPass):
         op.body.block.add_ops([func.FuncOp.external(CLOCK, [], [i64]), func.FuncOp.external(RECORD, [i64], [])])
 
 
-def recorded_calls(module: ModuleOp) -> Iterator[CallOp | func.CallOp]:
+def recorded_calls(module: ModuleOp) -> Iterator[CallLoopsOp | func.CallOp]:
     """Yield the calls of loop functions and library functions in the plain functions of a module, in order."""
     for function in module.ops:
         if isinstance(function, func.FuncOp):
-            yield from (op for op in function.walk() if isinstance(op, CallOp | func.CallOp) and _is_recorded(op))
+            yield from (op for op in function.walk() if isinstance(op, CallLoopsOp | func.CallOp) and _is_recorded(op))
 
 
-def open_sizes(call: CallOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
+def open_sizes(call: CallLoopsOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
     """Yield the dynamic sizes of a call's arguments, as pairs of argument and dimension. An index is one size."""
     for argument in call.arguments:
         t = argument.type
@@ -93,7 +93,7 @@ def open_sizes(call: CallOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
             yield from ((argument, i) for i, size in enumerate(t.get_shape()) if size == DYNAMIC_INDEX)
 
 
-def _is_recorded(call: CallOp | func.CallOp) -> bool:
+def _is_recorded(call: CallLoopsOp | func.CallOp) -> bool:
     callee = SymbolTable.lookup_symbol(call, call.callee)
     return callee is not None and (isinstance(callee, PrimFuncOp) or library_function(callee) is not None)
 
@@ -106,9 +106,9 @@ def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
     """Rename a public loop function, and put a plain function of its name in its place that calls it."""
     name, block = function.sym_name.data, Block(arg_types=[arg.type for arg in function.args])
     inner = Names.of_symbols(module).fresh(f"{name}_loops")
-    for call in [op for op in module.walk() if isinstance(op, CallOp) and op.callee.root_reference.data == name]:
+    for call in [op for op in module.walk() if isinstance(op, CallLoopsOp) and op.callee.root_reference.data == name]:
         call.callee = SymbolRefAttr(inner)
-    block.add_ops([CallOp(inner, block.args), func.ReturnOp()])
+    block.add_ops([CallLoopsOp(inner, block.args), func.ReturnOp()])
     plain = func.FuncOp(name, (block.arg_types, []), Region(block), arg_attrs=function.arg_attrs)
     plain.attributes[C_INTERFACE_ATTR] = UnitAttr()
     if SIGNATURE_ATTR in function.attributes:
@@ -117,7 +117,7 @@ def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
     function.sym_name, function.sym_visibility = StringAttr(inner), StringAttr("private")
 
 
-def _instrument(call: CallOp | func.CallOp, number: int) -> None:
+def _instrument(call: CallLoopsOp | func.CallOp, number: int) -> None:
     before, after = Builder(InsertPoint.before(call)), Builder(InsertPoint.after(call))
     _record(before, before.insert(arith.ConstantOp(IntegerAttr(number, i64))).result)
     for argument, dimension in open_sizes(call):

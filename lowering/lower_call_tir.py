@@ -207,7 +207,9 @@ def convert_call_tir(op: CallTirOp, conversion: Conversion) -> None:
     buffers = [*conversion.values(op.arguments), *outputs]
     callee = resolve(op, op.callee, tir.PrimFuncOp)
     expected = callee.function_type.inputs
-    conversion.add(tir.CallOp(op.callee, [_cast(b, t, conversion) for b, t in zip(buffers, expected, strict=True)]))
+    conversion.add(
+        tir.CallLoopsOp(op.callee, [_cast(b, t, conversion) for b, t in zip(buffers, expected, strict=True)])
+    )
     conversion.replace(*outputs)
 
 

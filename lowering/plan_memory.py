@@ -23,7 +23,7 @@ from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.memory.in_place import work_in_place
 from relex.lowering.memory.lifetimes import lifetimes
 from relex.lowering.memory.needs import BufferSizes
-from relex.lowering.memory.offsets import Interval, below, compact, meetings, place
+from relex.lowering.memory.offsets import LiveRange, below, compact, meetings, place
 from relex.lowering.support.signatures import states_memory
 from relex.lowering.support.size_values import SizeValues
 from relex.passes.cpu import cost
@@ -154,7 +154,7 @@ def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
     """
     sizes = [(size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT for _, _, size in uses]
     guesses = [max(evaluate(size, dict.fromkeys(names_in(size), cost.LIKELY_SIZE)), ALIGNMENT) for size in sizes]
-    intervals = [Interval(first, last, guess) for (first, last, _), guess in zip(uses, guesses, strict=True)]
+    intervals = [LiveRange(first, last, guess) for (first, last, _), guess in zip(uses, guesses, strict=True)]
     order = place(intervals)
     if all(isinstance(size, int) for size in sizes):
         return [*compact(intervals, order)]

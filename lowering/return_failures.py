@@ -30,7 +30,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, failure_of, found_index, notes_index
 from relex.dialects.functions import PARALLEL_ATTR, SIGNATURE_ATTR
-from relex.dialects.signature import Failure
+from relex.dialects.signature import AssertionRecord
 from relex.dialects.symbols import erase_unused
 from relex.dialects.walks import reachable, walk
 from relex.lowering.memory.live_buffers import live_buffers
@@ -137,7 +137,11 @@ class _Rewriting:
     """The rewriting of a function that may fail."""
 
     def __init__(
-        self, function: _Function, failing: Collection[str], recorded: Collection[str], failures: Sequence[Failure]
+        self,
+        function: _Function,
+        failing: Collection[str],
+        recorded: Collection[str],
+        failures: Sequence[AssertionRecord],
     ):
         self._function = function
         self._failing = failing

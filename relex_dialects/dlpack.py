@@ -19,7 +19,7 @@ _address_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 )
 
 
-class Head(ctypes.Structure):
+class DLTensorHead(ctypes.Structure):
     """The head of a `DLTensor`."""
 
     _fields_ = (
@@ -40,7 +40,7 @@ class VersionedHead(ctypes.Structure):
         ("context", ctypes.c_void_p),
         ("deleter", ctypes.c_void_p),
         ("flags", ctypes.c_uint64),
-        ("tensor", Head),
+        ("tensor", DLTensorHead),
     )
 
 
@@ -88,11 +88,11 @@ class _Integers:
         return capsule
 
 
-def tensor_in(capsule: object) -> Head | None:
+def tensor_in(capsule: object) -> DLTensorHead | None:
     """Return the head of the tensor that a capsule of DLPack holds, None for any other capsule."""
     match _name_of(capsule):
         case b"dltensor" as name:
-            return Head.from_address(_address_in(capsule, name))
+            return DLTensorHead.from_address(_address_in(capsule, name))
         case b"dltensor_versioned" as name:
             return VersionedHead.from_address(_address_in(capsule, name)).tensor
         case _:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, Region, SSAValue
 
-from relex.dialects.signature import Failure
+from relex.dialects.signature import AssertionRecord
 
 FOUND_INDEX = "relex_found_index"
 """The function that a program calls with an index right before an assertion whose error names that index."""
@@ -37,6 +37,6 @@ def found_index(check: cf.AssertOp) -> SSAValue | None:
     return note.operands[0] if note is not None and notes_index(note) else None
 
 
-def failure_of(check: cf.AssertOp) -> Failure:
+def failure_of(check: cf.AssertOp) -> AssertionRecord:
     """Return the failure of an assertion."""
-    return Failure(check.msg.data, found_index(check) is not None)
+    return AssertionRecord(check.msg.data, found_index(check) is not None)

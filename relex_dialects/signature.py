@@ -72,7 +72,7 @@ def shape_text(shape: Sequence[Size]) -> str:
 
 
 @dataclass(frozen=True)
-class Failure:
+class AssertionRecord:
     """An assertion of a program: a call in which it does not hold ends with an error."""
 
     message: str
@@ -99,7 +99,7 @@ class Signature:
     """Constraints on the sizes of a call, besides those that the shapes of arguments impose."""
     temporaries: tuple[Size, ...] = ()
     """The maximum of these sizes, in bytes, bounds the memory that a call needs besides its arguments and results."""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[AssertionRecord, ...] = ()
     """The assertions that calls check. If there are any, the function returns two more numbers: which of them failed,
     counted from 1, or 0; and the index that its error names."""
 

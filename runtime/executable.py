@@ -16,7 +16,7 @@ from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_p
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import as_path, write_file
 from relex.runtime.entry.native import native_entry
-from relex.runtime.entry.plans import NativePlans, Plan
+from relex.runtime.entry.plans import CallPlan, NativePlans
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
 from relex.runtime.program import CompiledProgram
@@ -47,7 +47,7 @@ class Page(Protocol):
         ...
 
 
-class Origin(Protocol):
+class BuildOrigin(Protocol):
     """The program and the options that an executable was built from."""
 
     def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
@@ -76,7 +76,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
         program: CompiledProgram,
         *,
         symbols: Mapping[str, int] | None = None,
-        origin: Origin | None = None,
+        origin: BuildOrigin | None = None,
         check: Check | None = None,
     ):
         library = LibraryCalls(program.libraries)
@@ -140,7 +140,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
             raise unknown_function(function, found, {})
         return found[function]
 
-    def _built_from(self, what: str) -> Origin:
+    def _built_from(self, what: str) -> BuildOrigin:
         if self._origin is None:
             raise RelexError(
                 f"{what}(): expected an executable from 'build', found one that was loaded, without its program"
@@ -219,7 +219,7 @@ class CompiledFunction:
     def __init__(self, loaded: _Loaded, signature: Signature):
         self.signature = signature
         self._loaded = loaded
-        self._plans_of_shapes = ShapeRule(signature, partial(Plan, signature))
+        self._plans_of_shapes = ShapeRule(signature, partial(CallPlan, signature))
         self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
         entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(loaded.code.address(signature.symbol))
@@ -241,7 +241,7 @@ class CompiledFunction:
 
     __call__ = _call_checked
 
-    def _plan(self, inputs: Sequence[Array]) -> Plan:
+    def _plan(self, inputs: Sequence[Array]) -> CallPlan:
         # Native calls with known shapes bypass this.
         if self._loaded.check is not None:
             self._loaded.check()
@@ -271,7 +271,7 @@ class _NativeCalls(CompiledFunction):
         self._native = NativePlans(address, signature)
         self._entry = entry
 
-    def _plan(self, inputs: Sequence[Array]) -> Plan:
+    def _plan(self, inputs: Sequence[Array]) -> CallPlan:
         plan = super()._plan(inputs)
         self._native.offer(plan, self)
         return plan

@@ -22,7 +22,7 @@ from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import RelexError
 from relex.dialects.libraries import library_function
 from relex.dialects.sizes.attributes import sizes_in_type
-from relex.dialects.tir import CallOp, PrimFuncOp
+from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
 from relex.passes import ScheduleCpuPass
@@ -153,7 +153,7 @@ class _Places:
     """The recorded calls of a program, by number."""
 
     def __init__(self) -> None:
-        self._calls: list[CallOp | func.CallOp] = []
+        self._calls: list[CallLoopsOp | func.CallOp] = []
         self._functions: dict[str, PrimFuncOp] = {}
         self._names: dict[str, str] = {}
 

@@ -24,7 +24,7 @@ from relex.dialects.relex.calls import PRIMITIVE_ATTR
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used
-from relex.dialects.tir import CallOp, OpPattern, PrimFuncOp
+from relex.dialects.tir import CallLoopsOp, OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, set_op_pattern
 from relex.dialects.walks import walk
 from relex.lowering.kernels.marks import RECIPE_ATTR, recipe_of
@@ -158,7 +158,7 @@ def _recipe(op: Operation) -> str | None:
 def _sketch(name: str, op: Operator, pattern: OpPattern, recipe: str) -> PrimFuncOp:
     inputs, outputs = ([buffer_of(tensor_type(t)) for t in types] for types in (op.operand_types, op.result_types))
     function = PrimFuncOp(name, inputs, outputs, visibility="private")
-    function.body.block.add_op(CallOp(f"{PREFIX}{recipe}", []))
+    function.body.block.add_op(CallLoopsOp(f"{PREFIX}{recipe}", []))
     function.attributes[RECIPE_ATTR] = StringAttr(recipe)
     set_op_pattern(function, pattern)
     function.location = op.location

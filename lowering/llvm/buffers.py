@@ -29,7 +29,7 @@ NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP
 NO_WRAP = IntegerAttr(llvm.OverflowAttr(list(llvm.OverflowFlag)).to_int(), i32)
 
 
-class Buffer:
+class MemRefOperand:
     """A memref that the op that is being converted uses. A type that the conversion does not support is an error."""
 
     def __init__(self, op: Operation, conversion: Conversion, value: SSAValue):

@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, library_function
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
-from relex.lowering.llvm.buffers import Buffer, Number
+from relex.lowering.llvm.buffers import MemRefOperand, Number
 from relex.lowering.llvm.c_interface import call, extract, new_function, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, BASE, Descriptor, field_name, field_type, positions
 from relex.lowering.llvm.interface import seal
@@ -127,7 +127,7 @@ def _passed(op: func.CallOp, conversion: Conversion, old: SSAValue) -> Sequence[
     """Return what an argument is passed as, with the numbers that its type states."""
     if not isa(old.type, MemRefType):
         return [conversion.value(old)]
-    buffer = Buffer(op, conversion, old)
+    buffer = MemRefOperand(op, conversion, old)
     pointers = map(buffer.descriptor.field, (BASE, ALIGNED))
     return [*pointers, buffer.offset, *buffer.sizes, *buffer.strides]
 

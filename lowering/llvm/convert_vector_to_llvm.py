@@ -26,7 +26,7 @@ from relex.dialects.dtypes import takes_whole_bytes
 from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
-from relex.lowering.llvm.buffers import Buffer, as_value, load, store
+from relex.lowering.llvm.buffers import MemRefOperand, as_value, load, store
 from relex.lowering.llvm.elementwise import add_counterparts
 from relex.lowering.llvm.intrinsics import add_intrinsic, call_intrinsic, float_constant, llvm_flags, mangled
 from relex.lowering.llvm.types import LLVM_TYPES, SGT, constant, convert_type, require_native_floats
@@ -121,7 +121,7 @@ def _transfer_mask(
     in_bounds = op.get_attr_or_prop("in_bounds")
     if isa(in_bounds, ArrayAttr[BoolAttr]) and all(in_bounds):
         return mask
-    size = as_value(conversion, Buffer(op, conversion, op.source).sizes[-1])
+    size = as_value(conversion, MemRefOperand(op, conversion, op.source).sizes[-1])
     room = conversion.add(llvm.SubOp(size, conversion.value(op.indices[-1]))).res
     inside = first_lanes(conversion, room, kind.get_shape()[0])
     return inside if mask is None else conversion.add(llvm.AndOp(inside, mask)).res
@@ -177,7 +177,7 @@ def _pointer(
     op: Operation, conversion: Conversion, value: SSAValue, indices: Sequence[SSAValue], *, masked: bool
 ) -> SSAValue:
     """Return the address of the vector that `op` accesses in a buffer; if it is masked, it may be out of bounds."""
-    buffer = Buffer(op, conversion, value)
+    buffer = MemRefOperand(op, conversion, value)
     kind, strides = buffer.kind, buffer.static_strides
     if not takes_whole_bytes(buffer.element):
         fail(op, f"expected elements that fill whole bytes in a vector as in memory, found {kind.element_type}")

@@ -38,7 +38,7 @@ from relex.dialects.target.features import module_target
 from relex.dialects.target.machine import ALLOC, FREE
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
-from relex.lowering.llvm.buffers import Buffer, Number, as_value, buffer_type, load, product, store
+from relex.lowering.llvm.buffers import MemRefOperand, Number, as_value, buffer_type, load, product, store
 from relex.lowering.llvm.c_interface import allocator
 from relex.lowering.llvm.descriptor import BASE
 from relex.lowering.llvm.helpers import call_helper, call_library, strided_copy
@@ -86,13 +86,13 @@ class FinalizeMemrefToLlvmPass(ConversionPass):
 def convert_load(op: memref.LoadOp, conversion: Conversion) -> None:
     """Convert to a load from the address of the element."""
     kind = convert_type(op, op.res.type)
-    conversion.replace(load(conversion, Buffer(op, conversion, op.memref).pointer(op.indices), kind))
+    conversion.replace(load(conversion, MemRefOperand(op, conversion, op.memref).pointer(op.indices), kind))
 
 
 @MEMREF_TO_LLVM.rule(memref.StoreOp)
 def convert_store(op: memref.StoreOp, conversion: Conversion) -> None:
     """Convert to a store to the address of the element."""
-    pointer = Buffer(op, conversion, op.memref).pointer(op.indices)
+    pointer = MemRefOperand(op, conversion, op.memref).pointer(op.indices)
     store(conversion, conversion.value(op.value), pointer)
     conversion.replace()
 
@@ -103,7 +103,7 @@ def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
     if not op.is_data:
         # LLVM aborts on it for most targets.
         fail(op, "expected to prefetch data, found instructions")
-    pointer = Buffer(op, conversion, op.buffer).pointer(op.indices, inside=False)
+    pointer = MemRefOperand(op, conversion, op.buffer).pointer(op.indices, inside=False)
     numbers = (int(bool(op.is_write)), op.locality.value.data, 1)
     arguments = [pointer, *(constant(conversion, number, i32) for number in numbers)]
     conversion.add(call_intrinsic("llvm.prefetch.p0", arguments, []))
@@ -182,7 +182,7 @@ def convert_alloca_scope_return(op: memref.AllocaScopeReturnOp, conversion: Conv
 
 def convert_dealloc(op: memref.DeallocOp, conversion: Conversion, function: str = "free") -> None:
     """Convert to a call that frees the allocated pointer."""
-    base = Buffer(op, conversion, op.memref).descriptor.field(BASE)
+    base = MemRefOperand(op, conversion, op.memref).descriptor.field(BASE)
     call_library(conversion, function, [base], declare=allocator)
     conversion.replace()
 
@@ -232,7 +232,7 @@ def _align(conversion: Conversion, pointer: SSAValue, alignment: int) -> SSAValu
 @MEMREF_TO_LLVM.rule(memref.CopyOp)
 def convert_copy(op: memref.CopyOp, conversion: Conversion) -> None:
     """Convert to `llvm.memcpy` if both buffers are contiguous, else to a call of a helper that copies elements."""
-    source, dest = (Buffer(op, conversion, value) for value in (op.source, op.destination))
+    source, dest = (MemRefOperand(op, conversion, value) for value in (op.source, op.destination))
     pointers = [source.first_element(), dest.first_element()]
     sizes = source.sizes
     if _is_contiguous(source.kind) and _is_contiguous(dest.kind):

@@ -15,7 +15,7 @@ from relex.dialects.errors import fail
 from relex.dialects.upstream.reshapes import groups_of
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.llvm.buffers import (
-    Buffer,
+    MemRefOperand,
     Number,
     as_value,
     buffer_type,
@@ -38,7 +38,7 @@ VIEWS_TO_LLVM = ConversionTable("views of memory to LLVM")
 @VIEWS_TO_LLVM.rule(memref.DimOp)
 def convert_dim(op: memref.DimOp, conversion: Conversion) -> None:
     """Convert to the size of a dimension; a dynamic dimension becomes a chain of selects."""
-    source, index = Buffer(op, conversion, op.source), conversion.value(op.index)
+    source, index = MemRefOperand(op, conversion, op.source), conversion.value(op.index)
     rank = source.kind.get_num_dims()
     known = next((n for n in map(known_integer, (op.index, index)) if n is not None), None)
     if known is not None:
@@ -73,14 +73,14 @@ def convert_cast(op: memref.CastOp | memref.MemorySpaceCastOp, conversion: Conve
 @VIEWS_TO_LLVM.rule(memref.ExtractAlignedPointerAsIndexOp)
 def convert_extract_aligned_pointer(op: memref.ExtractAlignedPointerAsIndexOp, conversion: Conversion) -> None:
     """Convert to the aligned pointer as an integer."""
-    pointer = Buffer(op, conversion, op.source).descriptor.field(ALIGNED)
+    pointer = MemRefOperand(op, conversion, op.source).descriptor.field(ALIGNED)
     conversion.replace(conversion.add(llvm.PtrToIntOp(pointer)).output)
 
 
 @VIEWS_TO_LLVM.rule(memref.ExtractStridedMetaDataOp)
 def convert_extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, conversion: Conversion) -> None:
     """Convert to the base buffer, offset, sizes and strides of the descriptor."""
-    source = Buffer(op, conversion, op.source)
+    source = MemRefOperand(op, conversion, op.source)
     base = Descriptor.made_of(conversion, op.base_buffer, [*map(source.descriptor.known, (BASE, ALIGNED)), 0])
     numbers = [source.offset, *source.sizes, *source.strides]
     conversion.replace(base, *(as_value(conversion, number) for number in numbers))
@@ -92,7 +92,7 @@ def convert_assume_alignment(op: memref.AssumeAlignmentOp, conversion: Conversio
     alignment = op.alignment.value.data
     if alignment & (alignment - 1):
         fail(op, f"expected an alignment that is a power of two, found {alignment}")
-    buffer = Buffer(op, conversion, op.memref)
+    buffer = MemRefOperand(op, conversion, op.memref)
     address = conversion.add(llvm.PtrToIntOp(buffer.first_element())).output
     rest = conversion.add(llvm.AndOp(address, constant(conversion, alignment - 1))).res
     is_aligned = conversion.add(llvm.ICmpOp(rest, constant(conversion, 0), EQ)).res
@@ -106,7 +106,7 @@ def convert_assume_alignment(op: memref.AssumeAlignmentOp, conversion: Conversio
 @VIEWS_TO_LLVM.rule(memref.SubviewOp)
 def convert_subview(op: memref.SubviewOp, conversion: Conversion) -> None:
     """Make a descriptor with a shifted offset and scaled strides, without the dropped dimensions."""
-    source = Buffer(op, conversion, op.source)
+    source = MemRefOperand(op, conversion, op.source)
     old_strides = source.strides
     offsets = _numbers(conversion, op.static_offsets.get_values(), op.offsets)
     sizes = _numbers(conversion, op.static_sizes.get_values(), op.sizes)
@@ -135,7 +135,7 @@ def _kept_dimensions(op: memref.SubviewOp, sizes: Sequence[Number], strides: Seq
 @VIEWS_TO_LLVM.rule(memref.ReinterpretCastOp)
 def convert_reinterpret_cast(op: memref.ReinterpretCastOp, conversion: Conversion) -> None:
     """Make a descriptor with the given offset, sizes and strides."""
-    source = Buffer(op, conversion, op.source)
+    source = MemRefOperand(op, conversion, op.source)
     offsets = _numbers(conversion, op.static_offsets.get_values(), op.offsets)
     sizes = _numbers(conversion, op.static_sizes.get_values(), op.sizes)
     strides = _numbers(conversion, op.static_strides.get_values(), op.strides)
@@ -147,7 +147,7 @@ def convert_reinterpret_cast(op: memref.ReinterpretCastOp, conversion: Conversio
 @VIEWS_TO_LLVM.rule(memref.ExpandShapeOp)
 def convert_expand_shape(op: memref.ExpandShapeOp, conversion: Conversion) -> None:
     """Make a descriptor with each dimension split into contiguous ones."""
-    source = Buffer(op, conversion, op.src)
+    source = MemRefOperand(op, conversion, op.src)
     sizes = _numbers(conversion, op.static_output_shape.get_values(), op.output_shape)
     strides: list[Number] = []
     for group, stride in zip(groups_of(op), source.strides, strict=True):
@@ -158,7 +158,7 @@ def convert_expand_shape(op: memref.ExpandShapeOp, conversion: Conversion) -> No
 @VIEWS_TO_LLVM.rule(memref.CollapseShapeOp)
 def convert_collapse_shape(op: memref.CollapseShapeOp, conversion: Conversion) -> None:
     """Make a descriptor with each group of dimensions, which must be contiguous, merged into one."""
-    source = Buffer(op, conversion, op.src)
+    source = MemRefOperand(op, conversion, op.src)
     old_sizes, old_strides = source.sizes, source.strides
     sizes: list[Number] = []
     strides: list[Number] = []
@@ -187,7 +187,7 @@ def _require_contiguous(op: memref.CollapseShapeOp, group: Sequence[int]) -> Non
 @VIEWS_TO_LLVM.rule(memref.ViewOp)
 def convert_view(op: memref.ViewOp, conversion: Conversion) -> None:
     """Make a descriptor of the target shape at a byte offset."""
-    source, kind = Buffer(op, conversion, op.source), buffer_type(op, op.result.type)
+    source, kind = MemRefOperand(op, conversion, op.source), buffer_type(op, op.result.type)
     shift = conversion.value(op.byte_shift)
     aligned = conversion.add(llvm.GEPOp.from_mixed_indices(source.first_element(), [shift], i8)).result
     sizes = _numbers(conversion, kind.get_shape(), op.sizes)
@@ -206,7 +206,7 @@ def new_descriptor(
 
 def _view(
     op: memref.SubviewOp | memref.ReinterpretCastOp | memref.AlterShapeOperation,
-    source: Buffer,
+    source: MemRefOperand,
     offset: Number,
     sizes: Sequence[Number],
     strides: Sequence[Number],

@@ -27,7 +27,7 @@ from relex.dialects.upstream.dominance import reverse_postorder
 from relex.dialects.walks import walk
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
-from relex.lowering.llvm.translate_ops import Body, translate_op
+from relex.lowering.llvm.translate_ops import FunctionTranslation, translate_op
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
 def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
     function = target.get_global(op.sym_name.data)
     assert isinstance(function, ir.Function)
-    body = Body(function)
+    body = FunctionTranslation(function)
     order = reverse_postorder(op.body.blocks[0])
     for block in order:
         body.blocks[block] = function.append_basic_block()

@@ -22,7 +22,7 @@ from relex.lowering.llvm.intrinsics import mangled
 
 
 @dataclass(frozen=True)
-class Body:
+class FunctionTranslation:
     """A function that is being translated, and the LLVM values and blocks emitted so far."""
 
     function: ir.Function
@@ -30,10 +30,10 @@ class Body:
     blocks: dict[Block, ir.Block] = field(default_factory=dict[Block, ir.Block])
 
 
-TRANSLATIONS = Table[type[Operation], Callable[[Any, ir.IRBuilder, Body], None]]("LLVM IR")
+TRANSLATIONS = Table[type[Operation], Callable[[Any, ir.IRBuilder, FunctionTranslation], None]]("LLVM IR")
 
 
-def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
+def translate_op(op: Operation, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     """Translate `op` into `body`, at the position of `builder`."""
     rule = TRANSLATIONS.find(op)
     if rule is None:
@@ -50,7 +50,7 @@ def translate_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
 
 
 @TRANSLATIONS.rule(llvm.BrOp)
-def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_br(op: llvm.BrOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     branch = builder.branch(_Ways(builder, body).to(op.successor, op.arguments))
     annotation = op.attributes.get("loop_annotation")
     if isinstance(annotation, LoopAnnotationAttr):
@@ -68,14 +68,14 @@ def _loop_metadata(module: ir.Module, annotation: LoopAnnotationAttr) -> ir.MDVa
 
 
 @TRANSLATIONS.rule(llvm.CondBrOp)
-def _translate_cond_br(op: llvm.CondBrOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_cond_br(op: llvm.CondBrOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     ways = _Ways(builder, body)
     then = ways.to(op.then_block, op.then_arguments)
     builder.cbranch(body.values[op.cond], then, ways.to(op.else_block, op.else_arguments))
 
 
 @TRANSLATIONS.rule(SwitchOp)
-def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     ways = _Ways(builder, body)
     value = body.values[op.value]
     switch = builder.switch(value, ways.to(op.default_block, op.default_arguments))
@@ -86,7 +86,7 @@ def _translate_switch(op: SwitchOp, builder: ir.IRBuilder, body: Body) -> None:
 class _Ways:
     """The successor edges of the block that `builder` writes."""
 
-    def __init__(self, builder: ir.IRBuilder, body: Body):
+    def __init__(self, builder: ir.IRBuilder, body: FunctionTranslation):
         self._from = builder.block
         self._body = body
         self._used: set[Block] = set()
@@ -107,7 +107,7 @@ class _Ways:
 
 
 @TRANSLATIONS.rule(llvm.FCmpOp)
-def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     flags = op.attributes.get("fastmathFlags", op.fastmathFlags)
     predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value.strip("_")
     body.values[op.res] = builder.fcmp_ordered(
@@ -116,18 +116,18 @@ def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: Body) -> None:
 
 
 @TRANSLATIONS.rule(FPToSIOp, FPToUIOp, UIToFPOp)
-def _translate_cast(op: FPToSIOp | FPToUIOp | UIToFPOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_cast(op: FPToSIOp | FPToUIOp | UIToFPOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     casts = {FPToSIOp: builder.fptosi, FPToUIOp: builder.fptoui, UIToFPOp: builder.uitofp}
     body.values[op.result] = casts[type(op)](body.values[op.arg], xdsl_types.convert_type(op.result.type))
 
 
 @TRANSLATIONS.rule(ExtractElementOp)
-def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_extractelement(op: ExtractElementOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     body.values[op.res] = builder.extract_element(body.values[op.vector], body.values[op.index])
 
 
 @TRANSLATIONS.rule(llvm.ShuffleVectorOp)
-def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     # A lane of -1 is undefined; llvmlite cannot express that.
     lanes = [max(lane, 0) for lane in op.mask.get_values()]
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
@@ -135,14 +135,14 @@ def _translate_shufflevector(op: llvm.ShuffleVectorOp, builder: ir.IRBuilder, bo
 
 
 @TRANSLATIONS.rule(llvm.AllocaOp)
-def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     xdsl_ops.convert_op(op, builder, body.values, body.blocks)
     # llvmlite's pointer to elements could not be used for vectors of them.
     body.values[op.res].type = ir.PointerType()
 
 
 @TRANSLATIONS.rule(llvm.LoadOp, llvm.StoreOp)
-def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     if op.ordering is not None and op.ordering.value.data:
         fail(op, "expected a non-atomic access")
     if isinstance(op, llvm.StoreOp) and op.volatile_ is not None:
@@ -151,14 +151,14 @@ def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, bod
 
 
 @TRANSLATIONS.rule(llvm.CallIntrinsicOp)
-def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     if op.op_bundle_operands:
         fail(op, "expected no operand bundles")
     _call_intrinsic(op, op.intrin.data, op.args, builder, body)
 
 
 @TRANSLATIONS.rule(*(op for op in llvm.LLVM.operations if op.name.startswith("llvm.intr.")))
-def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, body: Body) -> None:
+def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     """Call the intrinsic of the same name, which is overloaded by the type of the last operand: of a reduction, the
     vector."""
     name = op.name.replace("llvm.intr.", "llvm.")
@@ -173,7 +173,9 @@ def _translate_intrinsic_op(op: Operation, builder: ir.IRBuilder, body: Body) ->
     _call_intrinsic(op, name, op.operands, builder, body)
 
 
-def _call_intrinsic(op: Operation, name: str, operands: Sequence[SSAValue], builder: ir.IRBuilder, body: Body) -> None:
+def _call_intrinsic(
+    op: Operation, name: str, operands: Sequence[SSAValue], builder: ir.IRBuilder, body: FunctionTranslation
+) -> None:
     arguments = [body.values[operand] for operand in operands]
     result = xdsl_types.convert_type(op.results[0].type) if op.results else ir.VoidType()
     signature = ir.FunctionType(result, [argument.type for argument in arguments])

@@ -9,13 +9,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, f64, i32
 
 from relex.dialects.element_types import ElementType
-from relex.lowering.math_approximations.numbers import F32, Bits, Floats
+from relex.lowering.math_approximations.numbers import F32, Floats, IntegerBits
 
 _MAGNITUDE = (1 << 31) - 1
 _INFINITY = F32.bits_of(float("inf"))
 
 
-def decode(stored: Bits, element: ElementType) -> Floats:
+def decode(stored: IntegerBits, element: ElementType) -> Floats:
     """Return the f32 that equals a float in the low bits of an i32, whose upper bits are 0."""
     shift = F32.fraction_bits - element.fraction_bits
     if element.exponent_bits == F32.exponent_bits:
@@ -33,7 +33,7 @@ def decode(stored: Bits, element: ElementType) -> Floats:
     return (is_special.choose(special, finite) | sign).as_floats(f32)
 
 
-def encode(x: Floats, element: ElementType) -> Bits:
+def encode(x: Floats, element: ElementType) -> IntegerBits:
     """Return an f32 rounded to a narrower float, in the low bits of an i32."""
     shift = F32.fraction_bits - element.fraction_bits
     sign, magnitude = (x.bits >> 31) << element.bits - 1, x.bits & _MAGNITUDE
@@ -49,11 +49,11 @@ def encode(x: Floats, element: ElementType) -> Bits:
     return result | (sign & (0 - result).negative if element.variant == "fnuz" else sign)
 
 
-def _is_below_normal(magnitude: Bits, element: ElementType) -> Bits:
+def _is_below_normal(magnitude: IntegerBits, element: ElementType) -> IntegerBits:
     return (magnitude - F32.bits_of(2.0 ** (1 - element.exponent_bias))).negative
 
 
-def _subnormal(x: Floats, element: ElementType) -> Bits:
+def _subnormal(x: Floats, element: ElementType) -> IntegerBits:
     """Round a number below the normal ones by adding one whose last place is the smallest subnormal number."""
     large = 2.0 ** (1 - element.exponent_bias - element.fraction_bits + F32.fraction_bits)
     return (abs(x) + large).bits - F32.bits_of(large)
@@ -68,15 +68,15 @@ def round_to_odd(x: Floats) -> Floats:
     return ((nearest.bits + is_larger) | ((is_larger | is_smaller) & 1)).as_floats(f32)
 
 
-def _narrow(mask: Bits) -> Bits:
+def _narrow(mask: IntegerBits) -> IntegerBits:
     return mask.new(arith.TruncIOp(mask.value, i32))
 
 
-def loaded(x: Floats) -> Bits:
+def loaded(x: Floats) -> IntegerBits:
     """Return the bits of a narrow float as an i32."""
     return x.bits.new(arith.ExtUIOp(x.bits.value, i32))
 
 
-def stored(bits: Bits, element: ElementType) -> Bits:
+def stored(bits: IntegerBits, element: ElementType) -> IntegerBits:
     """Return the low bits of an i32, as many as a narrow float has."""
     return bits.new(arith.TruncIOp(bits.value, IntegerType(element.bits)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import e, inf, log2, nan, sqrt
 
 from relex.lowering.math_approximations.coefficients import ERF, ERFC, ERFC_CENTRE, EXP, LN2, LOG, TANH
-from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats, rounder
+from relex.lowering.math_approximations.numbers import F32, F64, Floats, IntegerBits, rounder
 
 EXP_RANGE = {F32: (-176.0, 89.0), F64: (-1418.0, 710.0)}
 """At the first, and below, exp is 0 as both of its factors are 0: unlike a product that is too small for a float, this
@@ -31,7 +31,7 @@ ERF_END = 4.0
 class _Power:
     """`exp(count * log(2) + rest)`, where `rest` is at most about half of `log(2)`."""
 
-    biased: Bits
+    biased: IntegerBits
     """An integer with the low bits of `count + bias`."""
 
     count: Floats
@@ -65,7 +65,7 @@ class _Power:
         return (self.rest * self.rest).times_plus(self.rest.polynomial(EXP[self.rest.format]), term)
 
 
-def _power_of_two(biased: Bits, like: Floats) -> Floats:
+def _power_of_two(biased: IntegerBits, like: Floats) -> Floats:
     """Return the float whose biased exponent is given in the low bits."""
     return (biased << like.format.fraction_bits).as_floats(like.value.type)
 
@@ -123,7 +123,7 @@ def log1p(x: Floats) -> Floats:
     return with_others(total, _log(total, total.bits, 0, error / total)).with_sign_of(x)
 
 
-def _log(x: Floats, normal: Bits, scale: Bits | int, more: Floats | None = None) -> Floats:
+def _log(x: Floats, normal: IntegerBits, scale: IntegerBits | int, more: Floats | None = None) -> Floats:
     """Return `n log(2) + log(1 + f)`, plus a small number, where a normal number has the bits of
     `2**(n + scale) (1 + f)`, and `1 + f` lies between the roots of 1/2 and 2.
 

@@ -123,14 +123,14 @@ class Floats(_Numbers):
         return self.new(math.CopySignOp(self.value, other.value))
 
     @cached_property
-    def bits(self) -> Bits:
+    def bits(self) -> IntegerBits:
         """The bits, as integers."""
         old, element = self.value.type, IntegerType(self.format.bits)
         kind = VectorType(element, old.shape, old.scalable_dims) if isa(old, VectorType) else element
-        return Bits(self.conversion.add(arith.BitcastOp(self.value, kind)).result, self.conversion)
+        return IntegerBits(self.conversion.add(arith.BitcastOp(self.value, kind)).result, self.conversion)
 
 
-class Bits(_Numbers):
+class IntegerBits(_Numbers):
     """An integer of the width of a float, or a vector of such integers; arithmetic wraps around."""
 
     __add__ = _binary(arith.AddiOp)
@@ -144,13 +144,13 @@ class Bits(_Numbers):
     """Shift right, filling with zeros."""
 
     @property
-    def negative(self) -> Bits:
+    def negative(self) -> IntegerBits:
         """All ones if the sign bit is set, else 0."""
         element = get_element_type_or_self(self.value.type)
         assert isinstance(element, IntegerType)
         return self.new(arith.ShRSIOp(self.value, self.same(element.bitwidth - 1)))
 
-    def choose(self, value: Bits, other: Bits) -> Bits:
+    def choose(self, value: IntegerBits, other: IntegerBits) -> IntegerBits:
         """Return `value` where all bits are set, `other` where none is. (xDSL's comparisons cannot yield vectors.)"""
         return other ^ ((value ^ other) & self)
 

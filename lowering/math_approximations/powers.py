@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32, f64
 
 from relex.lowering.math_approximations.coefficients import EXP2, LOG2
 from relex.lowering.math_approximations.formulas import with_others
-from relex.lowering.math_approximations.numbers import F32, F64, Bits, Floats, rounder
+from relex.lowering.math_approximations.numbers import F32, F64, Floats, IntegerBits, rounder
 
 EXP2_RANGE = (-151.0, 129.0)
 """Below the first, a power of two is 0 when rounded to f32; above the second, infinite."""
@@ -78,13 +78,13 @@ def _extra(x: Floats, y: Floats) -> Floats:
     return is_special.choose(size, found).as_floats(x.value.type)
 
 
-def _is_odd(y: Floats) -> Bits:
+def _is_odd(y: Floats) -> IntegerBits:
     """All ones where a number is whole, but its half is not; else 0."""
     half = y * 0.5
     return _differ(half, half.rounded()) & (_differ(y, y.rounded()) ^ -1)
 
 
-def _is_one(x: Floats, y: Floats) -> Bits:
+def _is_one(x: Floats, y: Floats) -> IntegerBits:
     """All ones where the power is 1 although the other factor may be NaN or infinite: of anything to 0, of 1, and of -1
     to an infinity."""
     size, size_of_y = abs(x).bits, abs(y).bits
@@ -92,7 +92,7 @@ def _is_one(x: Floats, y: Floats) -> Bits:
     return (size_of_y - 1).negative | (from_one - 1).negative
 
 
-def _differ(one: Floats, other: Floats) -> Bits:
+def _differ(one: Floats, other: Floats) -> IntegerBits:
     """All ones where two numbers have other bits, else 0."""
     difference = one.bits ^ other.bits
     return (difference | (0 - difference)).negative

@@ -13,7 +13,7 @@ from math import tau
 from xdsl.dialects.builtin import f32, f64
 
 from relex.lowering.math_approximations.coefficients import COS, REST_OF_TURNS, SIN, TURNS
-from relex.lowering.math_approximations.numbers import F64, Bits, Floats, rounder
+from relex.lowering.math_approximations.numbers import F64, Floats, IntegerBits, rounder
 
 _UNIT = 2.0**-41
 """The sum of some numbers below 1 that are multiples of this is exact."""
@@ -23,7 +23,7 @@ _UNIT = 2.0**-41
 class _Angle:
     """An angle: some right angles, and a rest of at most about half of one."""
 
-    rights: Bits
+    rights: IntegerBits
     """An integer with the two low bits of the number of right angles."""
 
     rest: Floats
@@ -42,11 +42,11 @@ class _Angle:
         return cls(counted.bits, (coarse - (counted - rounder(F64) / 4) + fine) * tau)
 
     @property
-    def is_odd(self) -> Bits:
+    def is_odd(self) -> IntegerBits:
         """All ones if the number of right angles is odd, else 0."""
         return 0 - (self.rights & 1)
 
-    def sine_and_cosine(self) -> tuple[Bits, Bits]:
+    def sine_and_cosine(self) -> tuple[IntegerBits, IntegerBits]:
         """Return the sine and the cosine of the rest."""
         x, square = self.rest, self.rest * self.rest
         sine = (x * square).times_plus(square.polynomial(SIN[F64]), x)

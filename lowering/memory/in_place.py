@@ -14,7 +14,7 @@ from relex.dialects.functions import DIMS_ATTR, SIGNATURE_ATTR, argument_attr
 from relex.dialects.names import Names
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
-from relex.dialects.tir import CallOp, ForOp, PrimFuncOp
+from relex.dialects.tir import CallLoopsOp, ForOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
@@ -71,11 +71,11 @@ class _Function:
 
     def run(self) -> None:
         for position, op in enumerate(list(self._block.ops)):
-            call = op if isinstance(op, CallOp) else None
+            call = op if isinstance(op, CallLoopsOp) else None
             while call is not None:
                 call = self._improve(call, position)
 
-    def _improve(self, call: CallOp, position: int) -> CallOp | None:
+    def _improve(self, call: CallLoopsOp, position: int) -> CallLoopsOp | None:
         """Let a call work in place for one pair of buffers, if possible, and return the new call."""
         callee = resolve(call, call.callee, PrimFuncOp)
         for target, written in enumerate(call.arguments[callee.num_inputs :], callee.num_inputs):
@@ -87,7 +87,7 @@ class _Function:
                     return self._merge(call, variant, source, old, new)
         return None
 
-    def _fits(self, call: CallOp, old: Lifetime, new: Lifetime) -> bool:
+    def _fits(self, call: CallLoopsOp, old: Lifetime, new: Lifetime) -> bool:
         """Return whether two buffers are of equal size, and the call takes each of them once."""
         sizes = self._sizes.of(old.buffer)
         if sizes is None or sizes != self._sizes.of(new.buffer):
@@ -95,14 +95,14 @@ class _Function:
         memory = (self._aliases[old.buffer], self._aliases[new.buffer])
         return all(sum(operand in values for operand in call.operands) == 1 for values in memory)
 
-    def _merge(self, call: CallOp, callee: PrimFuncOp, source: int, old: Lifetime, new: Lifetime) -> CallOp:
+    def _merge(self, call: CallLoopsOp, callee: PrimFuncOp, source: int, old: Lifetime, new: Lifetime) -> CallLoopsOp:
         """Replace two buffers by one, of which the call reads the first and writes the second."""
         self._found[old.buffer] = Lifetime(old.alloc, new.dealloc, old.first, new.last)
         self._aliases[old.buffer] |= self._aliases.pop(new.buffer) - {new.buffer}
         Rewriter.erase_op(old.dealloc)
         Rewriter.replace_op(new.alloc, [], [old.buffer])
         arguments = [argument for i, argument in enumerate(call.arguments) if i != source]
-        better = CallOp(callee.sym_name.data, arguments)
+        better = CallLoopsOp(callee.sym_name.data, arguments)
         better.location = call.location
         Rewriter.replace_op(call, better)
         return better

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 
 @dataclass(frozen=True)
-class Interval:
+class LiveRange:
     """A size and a range of positions at which it is live, both ends included."""
 
     first: int
     last: int
     size: int
 
-    def meets(self, other: Interval) -> bool:
+    def meets(self, other: LiveRange) -> bool:
         """Return whether both are live at some position."""
         return self.first <= other.last and other.first <= self.last
 
@@ -29,7 +29,7 @@ class Interval:
 ROUNDS = 4
 """Placement rounds per order, each with an improved order."""
 
-_ORDERS: list[Callable[[Interval], tuple[int, ...]]] = [
+_ORDERS: list[Callable[[LiveRange], tuple[int, ...]]] = [
     lambda i: (-i.size, i.first - i.last),
     lambda i: (-i.size * (i.last - i.first + 1), -i.size),
     lambda i: (i.first - i.last, -i.size),
@@ -39,7 +39,7 @@ _ORDERS: list[Callable[[Interval], tuple[int, ...]]] = [
 """Orders in which to place intervals; the best result is taken, since the best order depends on the program."""
 
 
-def place(intervals: Sequence[Interval]) -> list[int]:
+def place(intervals: Sequence[LiveRange]) -> list[int]:
     """Return an offset for each interval such that no two that overlap in time share memory, with a small
     total, though not always the least.
 
@@ -64,7 +64,7 @@ def place(intervals: Sequence[Interval]) -> list[int]:
     return best
 
 
-def compact(intervals: Sequence[Interval], offsets: Sequence[int]) -> list[int]:
+def compact(intervals: Sequence[LiveRange], offsets: Sequence[int]) -> list[int]:
     """Return the offsets of intervals, in the same order in memory as at `offsets`, each as low as the
     overlapping ones below it allow."""
     timeline = Timeline(intervals)
@@ -82,12 +82,12 @@ def compact(intervals: Sequence[Interval], offsets: Sequence[int]) -> list[int]:
     return found
 
 
-def end(intervals: Sequence[Interval], offsets: Sequence[int]) -> int:
+def end(intervals: Sequence[LiveRange], offsets: Sequence[int]) -> int:
     """Return how much memory intervals at these offsets need."""
     return max((offset + interval.size for interval, offset in zip(intervals, offsets, strict=True)), default=0)
 
 
-def meetings(intervals: Sequence[Interval]) -> list[list[int]]:
+def meetings(intervals: Sequence[LiveRange]) -> list[list[int]]:
     """Return for each interval the others that overlap it in time, in order."""
     found: list[list[int]] = [[] for _ in intervals]
     live: list[int] = []
@@ -100,14 +100,14 @@ def meetings(intervals: Sequence[Interval]) -> list[list[int]]:
     return list(map(sorted, found))
 
 
-def most_in_use(intervals: Sequence[Interval]) -> int:
+def most_in_use(intervals: Sequence[LiveRange]) -> int:
     """Return the largest total size live at one position: a lower bound of the memory needed."""
     changes = [(i.first, 0, i.size) for i in intervals] + [(i.last, 1, -i.size) for i in intervals]
     return max(accumulate((size for _, _, size in sorted(changes)), initial=0))
 
 
 def below(
-    intervals: Sequence[Interval], offsets: Sequence[int], index: int, near: Sequence[Sequence[int]]
+    intervals: Sequence[LiveRange], offsets: Sequence[int], index: int, near: Sequence[Sequence[int]]
 ) -> list[int]:
     """Return the intervals directly below one that they overlap in time, with no other in between that overlaps
     both. `near` are the `meetings` of all."""
@@ -135,7 +135,7 @@ class Timeline:
     its.
     """
 
-    def __init__(self, intervals: Sequence[Interval]):
+    def __init__(self, intervals: Sequence[LiveRange]):
         starts = sorted({interval.first for interval in intervals})
         # The leaf of each position; node n has the children 2 n and 2 n + 1.
         leaf = {start: len(starts) + i for i, start in enumerate(starts)}
@@ -166,7 +166,7 @@ Range = tuple[int, int]
 """The start and the end of a piece of memory."""
 
 
-def _place_in_order(intervals: Sequence[Interval], order: Sequence[int], timeline: Timeline) -> list[int]:
+def _place_in_order(intervals: Sequence[LiveRange], order: Sequence[int], timeline: Timeline) -> list[int]:
     # The memory of intervals that consist of a node, and of those and all within it.
     whole, within = defaultdict[int, list[Range]](list), defaultdict[int, list[Range]](list)
     offsets = [0] * len(intervals)

@@ -14,7 +14,7 @@ from relex.lowering.te.expressions import Extent as Extent
 from relex.lowering.te.expressions import IfThenElse as IfThenElse
 from relex.lowering.te.expressions import Number as Number
 from relex.lowering.te.expressions import Procedure as Procedure
-from relex.lowering.te.expressions import Reduction as Reduction
+from relex.lowering.te.expressions import Reduce as Reduce
 from relex.lowering.te.expressions import Reinterpreted as Reinterpreted
 from relex.lowering.te.expressions import as_expr as as_expr
 from relex.lowering.te.expressions import bitcast as bitcast

@@ -31,7 +31,7 @@ from relex.lowering.te.expressions import (
     Extent,
     IfThenElse,
     Procedure,
-    Reduction,
+    Reduce,
     Reinterpreted,
     walk,
 )
@@ -131,10 +131,10 @@ class Stage:
         if isinstance(body, Procedure):
             body.emit(Code(self, self.outer), self.tensor)
             return
-        axes = [*self.tensor.axes, *(body.axes if isinstance(body, Reduction) else ())]
+        axes = [*self.tensor.axes, *(body.axes if isinstance(body, Reduce) else ())]
         builder = self.open_nest(axes, self.tensor.name)
         indices = [self.values[axis] for axis in self.tensor.axes]
-        if isinstance(body, Reduction):
+        if isinstance(body, Reduce):
             self._reduce(builder, body, indices)
         else:
             self._store(builder, self.value(builder, body), indices)
@@ -169,7 +169,7 @@ class Stage:
         """Return the extent of an axis, a number or a value."""
         return self.sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
 
-    def _reduce(self, builder: Builder, reduction: Reduction, indices: Sequence[SSAValue]) -> None:
+    def _reduce(self, builder: Builder, reduction: Reduce, indices: Sequence[SSAValue]) -> None:
         init = builder.insert(InitOp(Region(Block())))
         at_init = Builder(InsertPoint.at_end(init.body.block))
         self._store(at_init, at_init.insert(build_constant(reduction.identity, reduction.type)).result, indices)

@@ -158,7 +158,7 @@ class Element(Expr):
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction(Expr):
+class Reduce(Expr):
     """`body` over all values of `axes`, combined by the scalar function `combiner`, starting from `identity`."""
 
     combiner: str
@@ -351,7 +351,7 @@ def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axi
     axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
     if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
         raise ValueError(f"expected axes made by 'reduce_axis', found {', '.join(a.name for a in axes) or 'none'}")
-    return Reduction(body.type, combiner, identity, body, axes)
+    return Reduce(body.type, combiner, identity, body, axes)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -365,7 +365,7 @@ def _parts(expr: Expr) -> Sequence[Expr]:
             return parts
         case IfThenElse(condition=condition, value=value, other=other):
             return condition, value, other
-        case Reduction(body=part) | Converted(value=part) | Reinterpreted(value=part):
+        case Reduce(body=part) | Converted(value=part) | Reinterpreted(value=part):
             return (part,)
         case _:
             return ()

@@ -23,7 +23,7 @@ from relex.dialects.dtypes import is_emulated
 from relex.dialects.errors import DTypeError, RangeError
 from relex.dialects.sizes import MAX_SIZE, Size, Sizes
 from relex.dialects.tir import IterKind
-from relex.lowering.te.expressions import Axis, Element, Expr, Number, Procedure, Reduction, as_expr, cast, walk
+from relex.lowering.te.expressions import Axis, Element, Expr, Number, Procedure, Reduce, as_expr, cast, walk
 
 if TYPE_CHECKING:
     from relex.lowering.te.statements import Code
@@ -85,7 +85,7 @@ def rounded(tensor: Tensor, type: Attribute) -> Tensor:
     """Return a computed tensor with its elements converted to a type."""
     if tensor.type == type:
         return tensor
-    if tensor.body is None or isinstance(tensor.body, Reduction | Procedure):
+    if tensor.body is None or isinstance(tensor.body, Reduce | Procedure):
         total = replace(tensor, name="total")
         return compute(tensor.shape, lambda *i: cast(total[*i], type), name=tensor.name)
     return replace(tensor, type=type, body=cast(tensor.body, type))
@@ -127,7 +127,7 @@ def compute(
     body = function(*variables)
     if not isinstance(body, Expr):
         raise ValueError(f"expected an expression for '{name}', found {body}; write `Const(type, {body})`")
-    if any(isinstance(e, Reduction) for e in walk(body) if e is not body):
+    if any(isinstance(e, Reduce) for e in walk(body) if e is not body):
         raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")
     return Tensor(name, shape, body.type, variables, body)
 

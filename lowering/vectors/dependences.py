@@ -10,11 +10,11 @@ from xdsl.ir import Operation
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.walks import ancestors
-from relex.lowering.vectors.reductions import Reduction
+from relex.lowering.vectors.reductions import ReductionUpdate
 from relex.passes.analysis.dependence import may_conflict
 
 
-def check_independent(loop: scf.ForOp, found: Iterable[Reduction]) -> None:
+def check_independent(loop: scf.ForOp, found: Iterable[ReductionUpdate]) -> None:
     """Fail at a store to an element that another iteration may access. Different buffers are assumed not to alias."""
     variable, scope = loop.body.block.args[0], loop.parent_op()
     assert scope is not None

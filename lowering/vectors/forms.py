@@ -35,12 +35,12 @@ from relex.dialects.tir import Dot4Op
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import call_intrinsic, mangled
-from relex.lowering.vectors.lanes import Emitter, Lanes
+from relex.lowering.vectors.lanes import LaneEmitter, Lanes
 
 _WITH_VECTORS = ("arith", "math")
 """The dialects whose ops are elementwise on vectors, if they accept them."""
 
-Substitute = Callable[[Any, Sequence[SSAValue], Emitter], SSAValue]
+Substitute = Callable[[Any, Sequence[SSAValue], LaneEmitter], SSAValue]
 """Function that computes an op on vectors in place of its operands."""
 
 SUBSTITUTES = Table[type[Operation], Substitute]("vector forms")
@@ -62,7 +62,7 @@ def _is_number(kind: type[Attribute]) -> bool:
     return issubclass(kind, AnyFloat | IntegerType | IndexType)
 
 
-def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[Lanes]:
+def on_vectors(op: Operation, operands: Sequence[Lanes], out: LaneEmitter) -> list[Lanes]:
     """Return the results of an op in all lanes: on vectors, or lane by lane if it has no vector form."""
     if Dialect.split_name(op.name)[0] in _WITH_VECTORS and (new := _with_vectors(op, out)) is not None:
         new.operands = [*map(out.as_vector, operands)]
@@ -74,7 +74,7 @@ def on_vectors(op: Operation, operands: Sequence[Lanes], out: Emitter) -> list[L
     return out.by_lanes(op, operands)
 
 
-def _with_vectors(op: Operation, out: Emitter) -> Operation | None:
+def _with_vectors(op: Operation, out: LaneEmitter) -> Operation | None:
     """Return the op on vectors, whose operands are to be filled in, if xDSL accepts it."""
     new = type(op).create(
         operands=[create_ssa_value(out.vector_of(t)) for t in op.operand_types],
@@ -105,29 +105,29 @@ _CASTS: dict[type[Operation], Callable[[SSAValue, Attribute], Operation]] = {
 
 
 @SUBSTITUTES.rule(*_CASTS)
-def _cast(op: Operation, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+def _cast(op: Operation, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     return out.add(_CASTS[type(op)](values[0], out.vector_of(op.results[0].type))).results[0]
 
 
 @SUBSTITUTES.rule(arith.CmpiOp)
-def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     lhs, rhs = values
     # Both dialects use the same numbers for predicates.
     return out.add(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64))).res
 
 
 @SUBSTITUTES.rule(Dot4Op)
-def _dot4(op: Dot4Op, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+def _dot4(op: Dot4Op, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     lhs, rhs = values
     return out.add(Dot4Op(lhs, rhs)).result
 
 
 @SUBSTITUTES.rule(arith.SelectOp)
-def _select(op: arith.SelectOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+def _select(op: arith.SelectOp, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     return select(out, *values)
 
 
-def select(out: Emitter, mask: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
+def select(out: LaneEmitter, mask: SSAValue, value: SSAValue, other: SSAValue) -> SSAValue:
     """Return the elements of one vector in the lanes that the mask enables, else the elements of the other."""
     kind = value.type
     if isa(kind, VectorType) and isinstance(kind.element_type, BFloat16Type):
@@ -155,7 +155,7 @@ def _relations(predicate: str) -> str:
 
 
 @SUBSTITUTES.rule(arith.CmpfOp)
-def _compare_floats(op: arith.CmpfOp, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+def _compare_floats(op: arith.CmpfOp, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     """Compare by the sign of the difference, which is 0 only for equal numbers, since nothing is flushed to 0. LLVM
     folds it to one comparison."""
     lhs, rhs = values
@@ -172,7 +172,7 @@ def _compare_floats(op: arith.CmpfOp, values: Sequence[SSAValue], out: Emitter) 
     return result if holds else out.negated(result)
 
 
-def _is_of_class(value: SSAValue, classes: int, out: Emitter) -> SSAValue:
+def _is_of_class(value: SSAValue, classes: int, out: LaneEmitter) -> SSAValue:
     assert isa(value.type, VectorType)
     name = mangled("llvm.is.fpclass", value.type)
     return out.add(call_intrinsic(name, [value, out.number(classes, i32)], [out.vector_of(i1)])).results[0]

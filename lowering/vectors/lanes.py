@@ -44,7 +44,7 @@ def _vector_type(element: Attribute, length: int) -> VectorType[Attribute]:
     return VectorType(element, [length])
 
 
-class Emitter:
+class LaneEmitter:
     """Appends ops for a number of lanes, all at the location of the op that they come from."""
 
     def __init__(self, length: int, at: InsertPoint, location: LocationAttr):
@@ -52,9 +52,9 @@ class Emitter:
         self.location = location
         self._builder = Builder(at)
 
-    def inside(self, block: Block) -> Emitter:
+    def inside(self, block: Block) -> LaneEmitter:
         """Return an emitter for the end of a new block."""
-        return Emitter(self.length, InsertPoint.at_end(block), self.location)
+        return LaneEmitter(self.length, InsertPoint.at_end(block), self.location)
 
     def add(self, op: OpT) -> OpT:
         """Append an op."""
@@ -135,7 +135,7 @@ class Emitter:
         self,
         condition: SSAValue,
         results: Sequence[Attribute],
-        compute: Callable[[Emitter], Sequence[SSAValue]],
+        compute: Callable[[LaneEmitter], Sequence[SSAValue]],
     ) -> list[SSAValue]:
         """Return the results of `compute` if the condition holds, else 0."""
         then, otherwise = Block(), Block()

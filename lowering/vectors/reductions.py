@@ -34,7 +34,7 @@ KINDS: dict[type[Operation], CombiningKindFlag] = {
 
 
 @dataclass(frozen=True)
-class Reduction:
+class ReductionUpdate:
     """An update `buffer[indices] = combine(buffer[indices], term)` whose load and combined value have no other uses."""
 
     load: memref.LoadOp
@@ -66,14 +66,14 @@ class Reduction:
         return isinstance(self.combine, arith.AddfOp | arith.MulfOp) and not may_reassociate(self.combine)
 
 
-def reductions(loop: scf.ForOp) -> Iterator[Reduction]:
+def reductions(loop: scf.ForOp) -> Iterator[ReductionUpdate]:
     """Yield the reductions in a loop, including those in nested loops."""
     for op in loop.walk():
         if isinstance(op, memref.StoreOp) and (found := _reduction(op)) is not None:
             yield found
 
 
-def _reduction(store: memref.StoreOp) -> Reduction | None:
+def _reduction(store: memref.StoreOp) -> ReductionUpdate | None:
     combine = store.value.owner
     if not isinstance(combine, Operation) or combine.parent is not store.parent:
         return None
@@ -82,7 +82,7 @@ def _reduction(store: memref.StoreOp) -> Reduction | None:
     for old, term in (combine.operands, reversed(combine.operands)):
         load = old.owner
         if isinstance(load, memref.LoadOp) and _reads_what_is_written(load, store) and old.has_one_use():
-            return Reduction(load, combine, term, store)
+            return ReductionUpdate(load, combine, term, store)
     return None
 
 

@@ -17,7 +17,7 @@ from relex.dialects.index.expr import IndexExpr, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir.accesses import is_pure
 from relex.lowering.support.aliasing import are_apart
-from relex.lowering.vectors.lanes import Emitter
+from relex.lowering.vectors.lanes import LaneEmitter
 from relex.passes.cpu import cost
 
 GROUP_BITS = 128
@@ -66,14 +66,14 @@ def transpose(loop: scf.ForOp, length: int, vector_bits: int) -> bool:
     square = _square(loop)
     if square is None or not _suits(square, length, vector_bits):
         return False
-    out = Emitter(length, InsertPoint.before(square.read), loop.location)
+    out = LaneEmitter(length, InsertPoint.before(square.read), loop.location)
     for start in range(0, square.extent, length):
         _emit(square, start, length, out)
     Rewriter.erase_op(square.read)
     return True
 
 
-def _emit(square: _Square, start: int, length: int, out: Emitter) -> None:
+def _emit(square: _Square, start: int, length: int, out: LaneEmitter) -> None:
     """Copy the elements that are read in `length` iterations from `start` on."""
     kind = out.vector_of(square.load.res.type)
     bits = cast(FixedBitwidthType, square.load.res.type).bitwidth
@@ -181,7 +181,7 @@ def _factor(index: SSAValue, variable: SSAValue) -> int | None:
     return terms.get(variable, 0)
 
 
-def _indices(square: _Square, indices: Sequence[SSAValue], out: Emitter, read: int, written: int) -> list[SSAValue]:
+def _indices(square: _Square, indices: Sequence[SSAValue], out: LaneEmitter, read: int, written: int) -> list[SSAValue]:
     """Emit the indices in an iteration of both loops."""
     values: dict[SSAValue, SSAValue] = {}
     for loop, at in ((square.read, read), (square.written, written)):

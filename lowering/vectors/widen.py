@@ -18,8 +18,8 @@ from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
-from relex.lowering.vectors.lanes import Emitter, Lanes, index_step
-from relex.lowering.vectors.reductions import Reduction, reductions
+from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step
+from relex.lowering.vectors.reductions import ReductionUpdate, reductions
 from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
 
 Mask = SSAValue | None
@@ -43,7 +43,7 @@ def widen(loop: scf.ForOp, length: int, *, takes_pairs_apart: bool) -> None:
 
     Raises `PassError` at an op that prevents the iterations from running in parallel.
     """
-    out = Emitter(length, InsertPoint.before(loop), loop.location)
+    out = LaneEmitter(length, InsertPoint.before(loop), loop.location)
     _Widening(loop, takes_pairs_apart=takes_pairs_apart).emit_block(loop.body.block, out, None)
     Rewriter.erase_op(loop)
 
@@ -70,7 +70,7 @@ class _Widening:
             lanes.value.name_hint = lanes.value.name_hint or old.name_hint
             self._lanes[old] = lanes
 
-    def emit_block(self, block: Block, out: Emitter, mask: Mask) -> list[Lanes]:
+    def emit_block(self, block: Block, out: LaneEmitter, mask: Mask) -> list[Lanes]:
         """Emit the ops of a block, and return the operands of its terminator."""
         *ops, leave = block.ops
         for op in ops:
@@ -78,7 +78,7 @@ class _Widening:
             self._emit(op, out, mask)
         return self._of(leave.operands)
 
-    def _emit(self, op: Operation, out: Emitter, mask: Mask) -> None:
+    def _emit(self, op: Operation, out: LaneEmitter, mask: Mask) -> None:
         if op in self._in_updates:
             return
         match op:
@@ -103,7 +103,7 @@ class _Widening:
 
     # Control
 
-    def _loop_inside(self, op: scf.ForOp, out: Emitter, mask: Mask) -> list[Lanes]:
+    def _loop_inside(self, op: scf.ForOp, out: LaneEmitter, mask: Mask) -> list[Lanes]:
         bounds = self._of([op.lb, op.ub, op.step])
         if not all(bound.same for bound in bounds):
             fail(op, "expected a loop with the same bounds in every iteration of the vectorized loop around it")
@@ -121,7 +121,7 @@ class _Widening:
         out.location = op.location
         return [Lanes(result, None) for result in out.add(loop).results]
 
-    def _branch(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:
+    def _branch(self, op: scf.IfOp, condition: Lanes, out: LaneEmitter, mask: Mask) -> list[Lanes]:
         """Keep a branch under a condition that is uniform."""
         old = [region.block for region in op.regions if region.blocks]
         new = [Block() for _ in old]
@@ -135,7 +135,7 @@ class _Widening:
         results = out.add(scf.IfOp(condition.value, kinds, new[:1], new[1:] or None)).results
         return [Lanes(result, 0 if stays else None) for result, stays in zip(results, same, strict=True)]
 
-    def _choice(self, op: scf.IfOp, condition: Lanes, out: Emitter, mask: Mask) -> list[Lanes]:
+    def _choice(self, op: scf.IfOp, condition: Lanes, out: LaneEmitter, mask: Mask) -> list[Lanes]:
         """Emit both branches of a divergent condition, each under its mask."""
         holds = out.as_vector(condition)
         then = self.emit_block(op.true_region.block, out, out.both(mask, holds))
@@ -150,7 +150,7 @@ class _Widening:
 
     # Memory
 
-    def _load(self, op: memref.LoadOp, out: Emitter, mask: Mask) -> Lanes:
+    def _load(self, op: memref.LoadOp, out: LaneEmitter, mask: Mask) -> Lanes:
         indices = self._of(op.indices)
         kind = op.res.type
         if all(index.same for index in indices):
@@ -170,7 +170,7 @@ class _Widening:
         nothing = out.number(0, result)
         return Lanes(out.add(vector.MaskedLoadOp(op.memref, places, mask, nothing)).result, None)
 
-    def _store(self, op: memref.StoreOp, out: Emitter, mask: Mask) -> None:
+    def _store(self, op: memref.StoreOp, out: LaneEmitter, mask: Mask) -> None:
         value, _, *indices = self._of(op.operands)
         if all(index.same for index in indices):
             fail(
@@ -192,13 +192,13 @@ class _Widening:
         else:
             out.add(vector.MaskedStoreOp(op.memref, places, mask, source))
 
-    def _prefetch(self, op: PrefetchOp, out: Emitter) -> None:
+    def _prefetch(self, op: PrefetchOp, out: LaneEmitter) -> None:
         """Prefetch for the first lane only: other lanes are left to the hardware."""
         indices = self._of(op.indices)
         if all(index.step is not None for index in indices):
             out.add(op.clone({old: index.value for old, index in zip(op.indices, indices, strict=True)}))
 
-    def _update(self, reduction: Reduction, out: Emitter, mask: Mask) -> None:
+    def _update(self, reduction: ReductionUpdate, out: LaneEmitter, mask: Mask) -> None:
         """Combine the terms of all lanes into one element, in order or, if reassociation is allowed, in any order."""
         op = reduction.store
         if reduction.ordered and in_loop(op, self._loop):
@@ -211,7 +211,7 @@ class _Widening:
         chosen = select(out, mask, terms, out.number(reduction.identity, terms.type))
         out.guarded(out.any(mask), [], lambda inner: self._combine(reduction, chosen, inner))
 
-    def _combine(self, reduction: Reduction, terms: SSAValue, out: Emitter) -> list[SSAValue]:
+    def _combine(self, reduction: ReductionUpdate, terms: SSAValue, out: LaneEmitter) -> list[SSAValue]:
         store = reduction.store
         places = [index.value for index in self._of(store.indices)]
         old = out.add(memref.LoadOp.get(store.memref, places)).res
@@ -221,7 +221,7 @@ class _Widening:
 
     # Arithmetic
 
-    def _scalar(self, op: Operation, out: Emitter) -> SSAValue:
+    def _scalar(self, op: Operation, out: LaneEmitter) -> SSAValue:
         """Emit an op on scalars in place of its operands."""
         values = {old: lanes.value for old, lanes in zip(op.operands, self._of(op.operands), strict=True)}
         return out.add(op.clone(values)).results[0]
@@ -232,7 +232,7 @@ class _Widening:
             return None
         return index_step(op.results[0], self._loop)
 
-    def _compute(self, op: Operation, out: Emitter, mask: Mask) -> list[Lanes]:
+    def _compute(self, op: Operation, out: LaneEmitter, mask: Mask) -> list[Lanes]:
         operands = self._of(op.operands)
         if mask is not None and _may_trap(op):
             return out.by_lanes(op, operands, mask)
@@ -259,7 +259,7 @@ _MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
 """The equivalent predicates for swapped operands."""
 
 
-def _first_lanes(op: arith.CmpiOp, operands: Sequence[Lanes], out: Emitter) -> SSAValue | None:
+def _first_lanes(op: arith.CmpiOp, operands: Sequence[Lanes], out: LaneEmitter) -> SSAValue | None:
     """Return a mask for the comparison of an index that counts lanes with a uniform limit, else None."""
     predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     counter, limit = operands
@@ -276,7 +276,7 @@ def _first_lanes(op: arith.CmpiOp, operands: Sequence[Lanes], out: Emitter) -> S
 
 
 def _every_second(
-    buffer: SSAValue, places: Sequence[SSAValue], result: VectorType[Attribute], out: Emitter
+    buffer: SSAValue, places: Sequence[SSAValue], result: VectorType[Attribute], out: LaneEmitter
 ) -> SSAValue:
     """Load every second element by two loads, the later of which ends with the last element of them."""
     (lanes,) = result.get_shape()
@@ -288,7 +288,9 @@ def _every_second(
     return out.add(vector.ShuffleOp(start, end, mask, result_type=result)).result
 
 
-def _of_pairs(buffer: SSAValue, places: Sequence[SSAValue], result: VectorType[Attribute], out: Emitter) -> SSAValue:
+def _of_pairs(
+    buffer: SSAValue, places: Sequence[SSAValue], result: VectorType[Attribute], out: LaneEmitter
+) -> SSAValue:
     """Load every second element by loading pairs, in which both even and odd elements are found."""
     (lanes,) = result.get_shape()
     *outer, first = places

@@ -29,7 +29,7 @@ from relex.dialects.index.ranges import Range
 from relex.dialects.index.solve import find_point
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.dialects.tir.accesses import Access, Element, Place, is_access
+from relex.dialects.tir.accesses import Access, Element, UsedValues, is_access
 from relex.dialects.walks import walk
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
@@ -110,8 +110,8 @@ def lifetime(buffer: SSAValue, scope: Operation) -> Operation:
 class Meeting:
     """A run of an op and one of another, within one run of `scope`, for which the values of two places are equal."""
 
-    a: Place
-    b: Place
+    a: UsedValues
+    b: UsedValues
     scope: Operation
     loops: Pairs = ()
     """Variables of loops around the first and the second place that the question is about."""
@@ -196,7 +196,9 @@ def carrying(loops: Sequence[ForOp], a: Access, b: Access, *, conditions: bool =
     return _differing(loops, a, b, lifetime(a.buffer, _around(loops)), conditions)
 
 
-def _differing(loops: Sequence[ForOp], a: Place, b: Place, scope: Operation, conditions: bool = True) -> list[ForOp]:
+def _differing(
+    loops: Sequence[ForOp], a: UsedValues, b: UsedValues, scope: Operation, conditions: bool = True
+) -> list[ForOp]:
     variables = [(loop.variable, loop.variable) for loop in loops]
     meeting = Meeting(a, b, scope, variables, conditions)
     return [loop for loop, pair in zip(loops, variables, strict=True) if meeting.may_happen([pair])]
@@ -208,7 +210,7 @@ def _around(loops: Sequence[ForOp]) -> Operation:
 
 def check_bindings_differ(block: BlockOp, loops: Sequence[ForOp]) -> None:
     """Fail unless the variables of a block take different values in each iteration of the nest `loops`."""
-    bindings = Place(block, tuple(block.bindings))
+    bindings = UsedValues(block, tuple(block.bindings))
     for loop in _differing(loops, bindings, bindings, _around(loops)):
         fail(block, f"expected bindings of {name_of_block(block)} that tell the iterations of {label_of(loop)} apart")
 

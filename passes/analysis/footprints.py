@@ -25,7 +25,7 @@ from relex.dialects.tir.accesses import Element
 
 
 @dataclass(frozen=True)
-class Interval:
+class IndexInterval:
     """The `extent` indices from `base` on; `base` may vary with the outer loops."""
 
     base: Index
@@ -33,13 +33,13 @@ class Interval:
     full: bool
     """Whether every index in the interval is accessed, not only some."""
 
-    def holds(self, other: Interval) -> bool:
+    def holds(self, other: IndexInterval) -> bool:
         """Return whether all indices of another interval are accessed in this one."""
         ahead = other.base - self.base
         return self.full and not terms_of(ahead) and 0 <= constant_of(ahead) <= self.extent - other.extent
 
 
-Region: TypeAlias = tuple[Interval | None, ...]
+Region: TypeAlias = tuple[IndexInterval | None, ...]
 """An interval for each dimension; None where the bounds are unknown."""
 
 
@@ -63,7 +63,7 @@ def split_form(form: Index, loop: ForOp) -> tuple[Index, Index] | None:
     return combination(constant_of(form), outer), combination(0, inner)
 
 
-def interval_of(form: Index, loop: ForOp) -> Interval | None:
+def interval_of(form: Index, loop: ForOp) -> IndexInterval | None:
     """Return the interval of values that an index expression takes in one iteration of a loop; None if its extent is
     unknown."""
     parts = split_form(form, loop)
@@ -76,7 +76,7 @@ def interval_of(form: Index, loop: ForOp) -> Interval | None:
     span = span_of(inner)
     if not span.is_finite or span.empty:
         return None
-    return Interval(outer + int(span.low), int(span.width) + 1, is_full(inner))
+    return IndexInterval(outer + int(span.low), int(span.width) + 1, is_full(inner))
 
 
 def is_full(form: Index) -> bool:
@@ -85,7 +85,7 @@ def is_full(form: Index) -> bool:
     return found is not None and found.full is True and all(isinstance(atom, SSAValue) for atom in terms_of(form))
 
 
-def covers(interval: Interval, extent: int) -> bool:
+def covers(interval: IndexInterval, extent: int) -> bool:
     """Return whether an interval, as the outer loops run, covers every value from 0 up to `extent`, and maybe more."""
     span = span_of(interval.base)
     reach: float = interval.extent - 1
@@ -96,7 +96,7 @@ def covers(interval: Interval, extent: int) -> bool:
     return interval.full and span.low <= 0 and span.high + interval.extent >= extent
 
 
-def _join(intervals: Iterable[Interval | None]) -> Interval | None:
+def _join(intervals: Iterable[IndexInterval | None]) -> IndexInterval | None:
     """Return the smallest interval that contains the given ones; None if their bases differ by more than constants."""
     first, *rest = intervals
     if first is None:
@@ -108,4 +108,4 @@ def _join(intervals: Iterable[Interval | None]) -> Interval | None:
         start, end = constant_of(interval.base), constant_of(interval.base) + interval.extent
         full = full and interval.full and start <= high and low <= end
         low, high = min(low, start), max(high, end)
-    return Interval(combination(low, terms_of(first.base)), high - low, full)
+    return IndexInterval(combination(low, terms_of(first.base)), high - low, full)

@@ -19,7 +19,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of
-from relex.dialects.index.atoms import Origin
+from relex.dialects.index.atoms import VariableOrigin
 from relex.dialects.index.constraints import System, less, limits_of, within
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index
@@ -96,7 +96,7 @@ class Instance(LinearForms):
         key = name or (buffer, dimension)
         if key not in self._sizes:
             text = name or f"size({name_of(buffer)}, {dimension})"
-            self._sizes[key] = self.new(text, (0, LARGEST_SIZE), origin=Origin.SIZE)
+            self._sizes[key] = self.new(text, (0, LARGEST_SIZE), origin=VariableOrigin.SIZE)
         return self._sizes[key]
 
     def _make_form(self, value: SSAValue) -> Index:
@@ -129,20 +129,22 @@ class Instance(LinearForms):
             case BlockOp() as block:
                 return self.form(block.bindings[value.index])
             case ForOp() as loop:
-                return self._named(value, (0, max(limits_of(self._extent(loop.extent))[1] - 1, 0)), Origin.COUNTER)
+                return self._named(
+                    value, (0, max(limits_of(self._extent(loop.extent))[1] - 1, 0)), VariableOrigin.COUNTER
+                )
             case scf.ForOp() as loop if value.index == 0 and (step := constant_value(loop.step) or 0) > 0:
                 lower = self.form(loop.lb)
                 count = self.new("count", (0, 2 * LARGEST_SIZE))
                 return lower + count * step
             case PrimFuncOp() if isinstance(value.type, IndexType):
-                return self._named(value, (-LARGEST_SIZE, LARGEST_SIZE), Origin.SIZE)
+                return self._named(value, (-LARGEST_SIZE, LARGEST_SIZE), VariableOrigin.SIZE)
             case _:
                 return self._unknown(value)
 
     def _unknown(self, value: SSAValue) -> Index:
-        return self._named(value, type_limits(value.type), Origin.DATA)
+        return self._named(value, type_limits(value.type), VariableOrigin.DATA)
 
-    def _named(self, value: SSAValue, limits: tuple[int, int], origin: Origin) -> Index:
+    def _named(self, value: SSAValue, limits: tuple[int, int], origin: VariableOrigin) -> Index:
         return self.new(name_of(value), limits, origin=origin)
 
     def _enter(self, scope: Operation, child: Operation, in_idle_init: bool) -> None:
@@ -162,7 +164,7 @@ class Instance(LinearForms):
             case PrimFuncOp() | InitOp():
                 pass
             case _:  # It is unknown whether and how often it runs its region.
-                self.new(f"'{scope.name}'", (0, 1), origin=Origin.DATA)
+                self.new(f"'{scope.name}'", (0, 1), origin=VariableOrigin.DATA)
 
     def _extent(self, extent: int | SSAValue) -> Index:
         return extent if isinstance(extent, int) else self.form(extent)

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.index.expr import Index
 from relex.dialects.symbols import lookup
-from relex.dialects.tir import AllocBufferOp, CallOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, CallLoopsOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.instances import Instance
 
@@ -32,7 +32,7 @@ def _accesses_of(op: Operation) -> Iterator[Access]:
         case memref.CopyOp():
             yield Access(op, (), op.source, False, whole=True)
             yield Access(op, (), op.destination, True, whole=True)
-        case CallOp():
+        case CallLoopsOp():
             callee = lookup(op, op.callee)
             if isinstance(callee, PrimFuncOp):
                 inputs, outputs = op.arguments[: callee.num_inputs], op.arguments[callee.num_inputs :]

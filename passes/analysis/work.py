@@ -15,7 +15,7 @@ from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.sizes import Sizes, evaluate
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.modules import ModuleSizes
-from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, IterKind, PrimFuncOp
+from relex.dialects.tir import BlockOp, CallLoopsOp, ForOp, InitOp, IterKind, PrimFuncOp
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class _Counter:
             case scf.ForOp():
                 steps = self._steps(op)
                 return steps is not None and self.visit(op.body.block, scope, times * steps)
-            case scf.WhileOp() | CallOp() | func.CallOp():
+            case scf.WhileOp() | CallLoopsOp() | func.CallOp():
                 return False
             case memref.LoadOp() | memref.StoreOp():
                 self.accesses[op.memref] = self.accesses.get(op.memref, 0) + times

@@ -9,7 +9,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import name_of
-from relex.dialects.index.atoms import Origin
+from relex.dialects.index.atoms import VariableOrigin
 from relex.dialects.index.constraints import Point, at
 from relex.dialects.index.expr import Index
 from relex.dialects.tir import ForOp
@@ -43,7 +43,7 @@ def when(run: Instance, point: Point) -> str:
     loops = [scope for scope in scopes_around(run.op) if isinstance(scope, ForOp | scf.ForOp)]
     counted = [scope.body.block.args[0] for scope in reversed(loops)]
     values = [f"{name_of(v)} = {at(run.form(v), point)}" for v in counted]
-    sizes = {v.name: value for v, value in point.items() if v.origin is Origin.SIZE}
+    sizes = {v.name: value for v, value in point.items() if v.origin is VariableOrigin.SIZE}
     values += [f"{name} = {value}" for name, value in sorted(sizes.items())]
     return f" at {', '.join(values)}" if values else ""
 

@@ -24,7 +24,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import name_of
-from relex.dialects.index.atoms import Origin
+from relex.dialects.index.atoms import VariableOrigin
 from relex.dialects.index.constraints import Constraint, Point, System, different, less, same, unknowns, within
 from relex.dialects.index.elimination import TooHardError, inner_projection
 from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of
@@ -134,7 +134,7 @@ class _Case:
 
     def __init__(self, constraints: Sequence[Constraint], writer: Instance, is_doubtful: bool):
         own = {v for c in constraints for v in unknowns(c.form) if v in writer.variables}
-        self.unknown = sorted({v.name for v in own if v.origin is Origin.DATA})
+        self.unknown = sorted({v.name for v in own if v.origin is VariableOrigin.DATA})
         """The names of the data that decides, besides the loops, whether an element is written."""
         self.is_certain = not self.unknown and not is_doubtful
         self._constraints = constraints

@@ -19,7 +19,7 @@ from relex.passes.checking.verdicts import judge, unless_partial
 
 
 @dataclass(frozen=True)
-class Group:
+class IterationGroup:
     """Runs of `body` in one run of `scope` that differ in the values of `names`."""
 
     body: Operation
@@ -50,21 +50,21 @@ def _takes_part(touch: Access, body: Operation) -> bool:
     return is_inside and body not in idle_loops(touch.op)
 
 
-def _group_of(op: Operation, function: PrimFuncOp) -> Group | None:
+def _group_of(op: Operation, function: PrimFuncOp) -> IterationGroup | None:
     match op:
         case ForOp() if op.kind.data is LoopKind.PARALLEL:
             kind = f"iteration of the parallel loop{in_line(op)}"
-            return Group(op, op.parent_op() or function, [op.variable], [op.variable], kind)
+            return IterationGroup(op, op.parent_op() or function, [op.variable], [op.variable], kind)
         case BlockOp() if loops := list(loops_around(op)):
             spatial = [v for v in op.iter_vars if v.kind is IterKind.SPATIAL]
             names, values = [v.variable for v in spatial], [v.binding for v in spatial]
             kind = f"value of the spatial variables of block @{op.block_name.data}"
-            return Group(op, loops[-1].parent_op() or function, names, values, kind)
+            return IterationGroup(op, loops[-1].parent_op() or function, names, values, kind)
         case _:
             return None
 
 
-def _check_buffer(group: Group, own: Sequence[Access], function: PrimFuncOp) -> Finding | None:
+def _check_buffer(group: IterationGroup, own: Sequence[Access], function: PrimFuncOp) -> Finding | None:
     """Return the first certain conflict, else the first possible one."""
     doubt: Finding | None = None
     for number, first in enumerate(own):
@@ -79,7 +79,7 @@ def _check_buffer(group: Group, own: Sequence[Access], function: PrimFuncOp) -> 
     return doubt
 
 
-def _check_pair(group: Group, writer: Access, other: Access, function: PrimFuncOp) -> Finding | None:
+def _check_pair(group: IterationGroup, writer: Access, other: Access, function: PrimFuncOp) -> Finding | None:
     one = Instance(writer.op, Instance(function), function)
     two = Instance(other.op, one, lifetime(writer.buffer, group.scope))
     places = element_in(writer, one), element_in(other, two)

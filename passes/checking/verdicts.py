@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relex.dialects.index.atoms import Origin
+from relex.dialects.index.atoms import VariableOrigin
 from relex.dialects.index.constraints import Point, System, same
 from relex.dialects.index.elimination import TooHardError
 from relex.dialects.index.expr import IndexExpr
@@ -58,12 +58,12 @@ def judge(domain: System, wrong: System, find: Callable[[System], Point | Undeci
 
 def _weigh(point: Point, domain: System, wrong: System, find: Callable[[System], Point | Undecided | None]) -> Verdict:
     """Decide whether a point is a counterexample, or depends on something that is unknown before the run."""
-    unknown = [v for v in wrong.variables() if v.origin is not Origin.COUNTER]
+    unknown = [v for v in wrong.variables() if v.origin is not VariableOrigin.COUNTER]
     if not unknown:
         return Wrong(point)
     names = ", ".join(sorted({v.name for v in unknown}))
-    if any(v.origin is Origin.DATA for v in unknown):
-        data = ", ".join(sorted({v.name for v in unknown if v.origin is Origin.DATA}))
+    if any(v.origin is VariableOrigin.DATA for v in unknown):
+        data = ", ".join(sorted({v.name for v in unknown if v.origin is VariableOrigin.DATA}))
         return Undecided(f"that depends on {data}")
     example: Point | None = None
     for sample in SAMPLES:

@@ -23,7 +23,7 @@ from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.cache_sets import lines_in_a_set
-from relex.passes.cpu.reductions import Reduction, bytes_of, check_at_least, count, is_side_by_side, uses
+from relex.passes.cpu.reductions import ReductionNest, bytes_of, check_at_least, count, is_side_by_side, uses
 from relex.passes.cpu.register_tiles import Tile, best_tile
 
 CandidateT = TypeVar("CandidateT")
@@ -40,7 +40,7 @@ class ReductionAxes:
     many tiles are computed, so that everything that follows from the loops is computed once: they do not change.
     """
 
-    reduction: Reduction
+    reduction: ReductionNest
     outer: Sequence[ForOp]
     rows: ForOp
     inside: Sequence[ForOp]
@@ -51,7 +51,7 @@ class ReductionAxes:
     def all_of(cls, block: BlockOp) -> list[ReductionAxes]:
         """Return the views of a block as such a reduction, one or two for each loop that can be the columns, starting
         with the loop along which the results are contiguous. Fail with the reason if there is none."""
-        reduction = Reduction.of(block)
+        reduction = ReductionNest.of(block)
         for loop in (*reduction.spatial, *reduction.terms):
             if loop.extent == 0:
                 fail(loop, f"expected {label_of(loop)} to have iterations")
@@ -65,7 +65,7 @@ class ReductionAxes:
         return list(chain.from_iterable(suitable(order, lambda columns: cls._of(reduction, columns))))
 
     @classmethod
-    def _of(cls, reduction: Reduction, columns: ForOp) -> Sequence[ReductionAxes]:
+    def _of(cls, reduction: ReductionNest, columns: ForOp) -> Sequence[ReductionAxes]:
         block = reduction.block
         if IndexExpr.of(columns.variable) not in reduction.written:
             fail(block, f"expected {name_of_block(block)} to write elements along {label_of(columns)}")

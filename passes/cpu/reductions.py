@@ -33,7 +33,7 @@ from relex.passes.schedule import Block, Loop
 
 
 @dataclass(frozen=True)
-class Reduction:
+class ReductionNest:
     """A reduction block alone in serial loops: `terms` are the loops of the reduction, `spatial` the others."""
 
     block: BlockOp
@@ -46,7 +46,7 @@ class Reduction:
     """The accesses that read other buffers."""
 
     @classmethod
-    def of(cls, block: BlockOp) -> Reduction:
+    def of(cls, block: BlockOp) -> ReductionNest:
         """Return a block as such a reduction; fail with the reason if it is none."""
         loops = loops_alone(block)
         driven = variables_of_kind(block, IterKind.REDUCE)

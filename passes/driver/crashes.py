@@ -22,7 +22,7 @@ from relex.dialects.errors import CompileError, RelexError, locate
 
 
 @dataclass(frozen=True)
-class Crash:
+class PassCrash:
     """The origin of an exception that a pass did not raise on purpose."""
 
     pass_name: str
@@ -43,7 +43,7 @@ class Crash:
         return self.note + (f" (on {shown(self.op)})" if self.op is not None else "")
 
 
-def crash_of(error: BaseException) -> Crash | None:
+def crash_of(error: BaseException) -> PassCrash | None:
     """Return the origin of an exception; None if no pass was running."""
     return getattr(error, "_relex_crash", None)
 
@@ -69,7 +69,7 @@ def record_crash(error: Exception, p: ModulePass, pattern: object, op: Operation
         # The return value is wrong.
         line = _body_of(function_of(pattern) if isinstance(pattern, RewritePattern) and op is not None else p.apply)
     op = op or next((found for i in reversed(own) if (found := _op_in(parts[i])) is not None), None)
-    crash = Crash(p.name, title, op, line, _cut(ours))
+    crash = PassCrash(p.name, title, op, line, _cut(ours))
     vars(error)["_relex_crash"] = crash
     error.add_note(str(crash))
 

@@ -19,7 +19,7 @@ Anchor = str | type[ModulePass]
 
 
 @dataclass(frozen=True)
-class Place:
+class PassPlace:
     """A place in a list of passes: directly after or before the pass with a name. With both, the pass comes directly
     after the first, and must come before the second."""
 
@@ -35,7 +35,7 @@ class PlacedPass:
     """A pass with its place, made by `placed`."""
 
     p: ModulePass
-    place: Place
+    place: PassPlace
 
 
 AnyExtension = ModulePass | PlacedPass
@@ -77,15 +77,15 @@ def placed(p: ModulePass, *, after: Anchor | None = None, before: Anchor | None 
 _PLACE = "place_in_pipeline"
 
 
-def declared_place(p: ModulePass | type[ModulePass]) -> Place | None:
+def declared_place(p: ModulePass | type[ModulePass]) -> PassPlace | None:
     """Return the place that the class of a pass declares by `extends_pipeline`, if any."""
     return getattr(p, _PLACE, None)
 
 
-def _place(after: Anchor | None, before: Anchor | None) -> Place:
+def _place(after: Anchor | None, before: Anchor | None) -> PassPlace:
     if after is None and before is None:
         raise RelexError("expected the name of a pass, after=... or before=..., found neither")
-    return Place(_name(after), _name(before))
+    return PassPlace(_name(after), _name(before))
 
 
 def _name(anchor: Anchor | None) -> str | None:

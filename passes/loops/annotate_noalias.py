@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
-from relex.dialects.tir import CallOp
+from relex.dialects.tir import CallLoopsOp
 from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.dialects.walks import walk
 from relex.passes.analysis.hand_written import hand_written
@@ -35,7 +35,7 @@ class AnnotateNoaliasPass(RelexPass):
         functions = [function for function in hand_written(op) if not function.noalias]
         if not functions:
             return
-        called = {inner.callee.root_reference.data for inner in walk(op) if isinstance(inner, CallOp)}
+        called = {inner.callee.root_reference.data for inner in walk(op) if isinstance(inner, CallLoopsOp)}
         for function in functions:
             if function.sym_name.data not in called:
                 function.attributes[NOALIAS_ATTR] = UnitAttr()

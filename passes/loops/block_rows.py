@@ -29,7 +29,7 @@ from relex.passes.cpu.reductions import block_named, element_written, named, use
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer
 from relex.passes.rewriting.equal_sizes import name_sizes
-from relex.passes.rewriting.index_arithmetic import Emitter
+from relex.passes.rewriting.index_arithmetic import IndexEmitter
 from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule import Loop, Schedule
 from relex.passes.schedule.rebind import bind_to_loops, redirect
@@ -213,7 +213,7 @@ def _split_dimensions(alloc: AllocBufferOp, function: PrimFuncOp, size: int) -> 
         elif isinstance(extent, int):
             sizes += [extent // size, size]
         else:
-            sizes += [Emitter(alloc).emit(index_of(extent) // size), size]
+            sizes += [IndexEmitter(alloc).emit(index_of(extent) // size), size]
     new = make_buffer(
         alloc.buffer.type.element_type, sizes, buffer_name(alloc.buffer), InsertPoint.before(alloc), alloc
     )

@@ -20,7 +20,7 @@ from relex.passes.analysis.loop_tree import blocks_in, find_block, loops_of, nam
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.cycles import cycles_of
-from relex.passes.cpu.reductions import Reduction, count, divisors, named, uses
+from relex.passes.cpu.reductions import ReductionNest, count, divisors, named, uses
 from relex.passes.driver.base import RelexPass
 from relex.passes.schedule import Block, Schedule
 
@@ -64,10 +64,10 @@ def _split(function: PrimFuncOp, name: str, processor: Processor) -> PrimFuncOp:
     """Split a reduction if that is worth it, and return the function."""
     block = Block(function.sym_name.data, name)
     try:
-        _check_worth_it(Reduction.of(find_block(function, name)), processor)
+        _check_worth_it(ReductionNest.of(find_block(function, name)), processor)
         schedule = Schedule(ModuleOp([function.clone()]), sizes_are_stated=True)
         schedule.get_loops(block)  # gives all loops labels
-        reduction = Reduction.of(schedule.block_op(block))
+        reduction = ReductionNest.of(schedule.block_op(block))
         loop, parts = _parts(reduction)
         outer, inner = schedule.split(named(loop), [parts, None])
         others = [inner if other is loop else named(other) for other in (*reduction.spatial, *reduction.terms)]
@@ -97,7 +97,7 @@ def _initialize(block: BlockOp, first: BlockOp) -> None:
     Rewriter.erase_op(loops_of(first)[0])
 
 
-def _check_worth_it(reduction: Reduction, processor: Processor) -> None:
+def _check_worth_it(reduction: ReductionNest, processor: Processor) -> None:
     """Fail unless a reduction takes long, uses each element of an operand once, and has no other loop for threads to
     share."""
     block = reduction.block
@@ -111,7 +111,7 @@ def _check_worth_it(reduction: Reduction, processor: Processor) -> None:
         fail(block, f"expected {name_of_block(block)} to have few results")
 
 
-def _shared_anyway(reduction: Reduction) -> Sequence[ForOp]:
+def _shared_anyway(reduction: ReductionNest) -> Sequence[ForOp]:
     """Return the loops that threads can share as it is: those around results that are computed one after the other."""
     try:
         columns = reduction.columns()
@@ -121,7 +121,7 @@ def _shared_anyway(reduction: Reduction) -> Sequence[ForOp]:
     return [loop for loop in reduction.spatial if loop is not columns]
 
 
-def _parts(reduction: Reduction) -> tuple[ForOp, int]:
+def _parts(reduction: ReductionNest) -> tuple[ForOp, int]:
     """Return the loop to split, and into how many parts."""
     for loop in reduction.terms:
         parts = [n for n in divisors(loop, cost.MAX_PARTS) if n >= cost.ENOUGH_PARTS]

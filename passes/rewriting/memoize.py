@@ -23,7 +23,7 @@ UNCHANGED = ""
 """The text remembered for a function that was not changed."""
 
 
-class Memory(Protocol):
+class TextStore(Protocol):
     """A store of texts, by the facts that they were made from."""
 
     def recall(self, *facts: str) -> str | None:
@@ -40,11 +40,11 @@ class Memory(Protocol):
         ...
 
 
-_MEMORY = ContextVar[Memory | None]("memory", default=None)
+_MEMORY = ContextVar[TextStore | None]("memory", default=None)
 
 
 @contextmanager
-def remembering(memory: Memory | None) -> Generator[None]:
+def remembering(memory: TextStore | None) -> Generator[None]:
     """Remember in `memory` what is rewritten in the `with` block."""
     token = _MEMORY.set(memory)
     try:

@@ -70,7 +70,7 @@ class Examples(Protocol):
         """Return a constant; if `number` is given, all of its elements are that number."""
         ...
 
-    def operator(self, pattern: OpPattern, operands: Sequence[SSAValue]) -> SSAValue:
+    def operator(self, pattern: ResultPattern, operands: Sequence[SSAValue]) -> SSAValue:
         """Return the result of an op of one of the pattern's classes, with its properties."""
         ...
 
@@ -155,7 +155,7 @@ def constant(name: str | None = None, *, number: float | None = None) -> Pattern
 
 def op(
     kinds: type[IRDLOperation] | tuple[type[IRDLOperation], ...], *operands: Pattern, **properties: Any
-) -> OpPattern:
+) -> ResultPattern:
     """
     Match a result of an op of one of the given classes whose operands match one by one; without operand patterns, they
     are not checked. `properties` are those that the op must have, as attributes or as Python values; None stands for
@@ -170,7 +170,7 @@ def op(
         count = _operand_count(cls)
         if operands and count not in (None, len(operands)) and not isinstance(operands[0], _Each):
             raise ArityError(f"expected patterns for {count} operands of '{cls.name}', found {len(operands)}")
-    return OpPattern(classes, operands, properties)
+    return ResultPattern(classes, operands, properties)
 
 
 def _operand_count(cls: type[IRDLOperation]) -> int | None:
@@ -180,7 +180,7 @@ def _operand_count(cls: type[IRDLOperation]) -> int | None:
 
 
 @dataclass(frozen=True)
-class OpPattern(Pattern):
+class ResultPattern(Pattern):
     """A result of an op, made by `op`."""
 
     classes: tuple[type[IRDLOperation], ...]
@@ -188,7 +188,7 @@ class OpPattern(Pattern):
     properties: Mapping[str, Any]
     any_order: bool = False
 
-    def commutative(self) -> OpPattern:
+    def commutative(self) -> ResultPattern:
         """Match the same, with the operands in any order."""
         return replace(self, any_order=True)
 

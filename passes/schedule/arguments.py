@@ -43,7 +43,7 @@ IndexMap: TypeAlias = AffineMap | Callable[..., tuple[AffineExpr | int, ...]]
 
 
 @dataclass(frozen=True)
-class Kind:
+class ArgumentKind:
     """A kind of argument. An argument `x` is usually the property `x` of the op."""
 
     write: Callable[[str, Any], Mapping[str, Attribute]]
@@ -52,14 +52,16 @@ class Kind:
     """Returns what the function of a primitive gets for an argument of that name."""
 
 
-def _kind(to_attribute: Callable[[Any], Attribute], from_attribute: Callable[[Any, PrimFuncOp], object]) -> Kind:
-    return Kind(
+def _kind(
+    to_attribute: Callable[[Any], Attribute], from_attribute: Callable[[Any, PrimFuncOp], object]
+) -> ArgumentKind:
+    return ArgumentKind(
         lambda name, value: {name: to_attribute(value)},
         lambda op, name, func: from_attribute(op.properties[name], func),
     )
 
 
-KINDS: dict[Any, Kind] = {
+KINDS: dict[Any, ArgumentKind] = {
     BlockOp: _kind(
         lambda block: SymbolRefAttr(block.name), lambda attr, func: find_block(func, attr.root_reference.data)
     ),
@@ -70,7 +72,7 @@ KINDS: dict[Any, Kind] = {
     ),
     int: _kind(lambda number: IntegerAttr(number, i64), lambda attr, func: attr.value.data),
     Sequence[int | None]: _kind(factors_attr, lambda attr, func: factors_in(attr)),
-    tuple[str, int]: Kind(
+    tuple[str, int]: ArgumentKind(
         lambda name, buffer: {"role": BufferRoleAttr(_role(buffer[0])), "index": IntegerAttr(buffer[1], i64)},
         lambda op, name, func: (op.role.data, op.index.value.data),
     ),

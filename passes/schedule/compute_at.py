@@ -20,7 +20,7 @@ from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.walks import walk
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer, local_buffer
 from relex.passes.analysis.dependence import block_accesses, carrying
-from relex.passes.analysis.footprints import Interval, Region, covers, interval_of, region_of
+from relex.passes.analysis.footprints import IndexInterval, Region, covers, interval_of, region_of
 from relex.passes.analysis.loop_tree import (
     check_serial,
     check_structure,
@@ -33,7 +33,7 @@ from relex.passes.analysis.loop_tree import (
     variables_of_kind,
 )
 from relex.passes.analysis.reductions import order_matters
-from relex.passes.rewriting.index_arithmetic import Emitter, substitute
+from relex.passes.rewriting.index_arithmetic import IndexEmitter, substitute
 from relex.passes.rewriting.loop_edits import add_guard, erase_empty, insert_nest, new_loop
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import (
@@ -114,16 +114,16 @@ def _variables_read(block: BlockOp, element: Element, region: Region) -> list[It
     return [_up_to(v, needed.get(IndexExpr.of(v.variable))) for v in block.iter_vars]
 
 
-def _up_to(v: IterVar, interval: Interval | None) -> IterVar:
+def _up_to(v: IterVar, interval: IndexInterval | None) -> IterVar:
     if interval is None or not isinstance(v.extent, int):
         return v
     end = span_of(interval.base).high + interval.extent
     return replace(v, extent=int(end)) if end < v.extent else v
 
 
-def _ranges_read(variables: Sequence[IterVar], element: Element, region: Region) -> list[Interval | None]:
+def _ranges_read(variables: Sequence[IterVar], element: Element, region: Region) -> list[IndexInterval | None]:
     """Return for each variable of a block the values that a region of its buffer needs."""
-    ranges: list[Interval | None] = []
+    ranges: list[IndexInterval | None] = []
     for v in variables:
         index = IndexExpr.of(v.variable)
         interval = region[element.index(index)] if index in element else None
@@ -131,7 +131,7 @@ def _ranges_read(variables: Sequence[IterVar], element: Element, region: Region)
     return ranges
 
 
-def _is_part(interval: Interval, extent: int | SSAValue) -> bool:
+def _is_part(interval: IndexInterval, extent: int | SSAValue) -> bool:
     """Return whether an interval is smaller than the range up to `extent`, but covers it as the outer loops run."""
     return isinstance(extent, SSAValue) or (interval.extent < extent and covers(interval, extent))
 
@@ -176,18 +176,20 @@ def _check_any_order(block: BlockOp, branch: Operation) -> None:
             fail(block, f"expected independent iterations of {label_of(carried[0])}, found {elements}")
 
 
-def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None) -> list[Interval | None]:
+def _ranges(
+    block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: ForOp | None
+) -> list[IndexInterval | None]:
     """Return for each variable of a block the values for which one iteration of a loop computes the elements of the
     produced buffers. `shared` is the innermost loop around both, if any: over one of its iterations, the block must
     still do what it did before."""
-    found: dict[SSAValue, Interval | None] = {}
+    found: dict[SSAValue, IndexInterval | None] = {}
     for buffer in produced:
         for variable, interval in _finished(block, loop, buffer):
             if found.setdefault(variable, interval) != interval:
                 fail(block, f"expected {label_of(loop)} to compute the same part of what {name_of_block(block)} reads")
     if shared is None:
         return [found.get(v.variable) for v in block.iter_vars]
-    ranges: list[Interval | None] = []
+    ranges: list[IndexInterval | None] = []
     is_private = all(shared.is_ancestor(buffer.owner) for buffer in produced if isinstance(buffer.owner, Operation))
     for v in block.iter_vars:
         if is_private and v.variable in found and _is_whole(index_of(v.binding), shared, v.extent):
@@ -205,15 +207,15 @@ def _ranges(block: BlockOp, loop: ForOp, produced: Sequence[SSAValue], shared: F
     return ranges
 
 
-def _in_loop(interval: Interval, loop: ForOp) -> Interval | None:
+def _in_loop(interval: IndexInterval, loop: ForOp) -> IndexInterval | None:
     """Return all values that an interval takes in one iteration of a loop."""
     around = interval_of(interval.base, loop)
     if around is None:
         return None
-    return Interval(around.base, around.extent + interval.extent - 1, interval.full)
+    return IndexInterval(around.base, around.extent + interval.extent - 1, interval.full)
 
 
-def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAValue, Interval | None]]:
+def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAValue, IndexInterval | None]]:
     """Return the values of a block's variables for which one iteration of a loop completes the elements of a buffer.
     Fail if elements are computed in several iterations, or if this cannot be decided."""
     accesses = list(accesses_in(function_of(block), buffer))
@@ -222,7 +224,7 @@ def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAVa
     for write in writes:
         _check_finished(block, loop, write, writes)
     regions = [region_of([write.element], loop) for write in writes]
-    ranges: list[tuple[SSAValue, Interval | None]] = []
+    ranges: list[tuple[SSAValue, IndexInterval | None]] = []
     for read in reads:
         for dimension, index in enumerate(read.indices):
             if constant_value(index) is not None and read.shape[dimension] == 1:
@@ -259,7 +261,7 @@ def _check_finished(block: BlockOp, loop: ForOp, write: Access, writes: Sequence
                         f"{label_of(carried[-1])}, found several")  # fmt: skip
 
 
-def _checked(block: BlockOp, buffer: SSAValue, interval: Interval | None, extent: int | SSAValue) -> Interval:
+def _checked(block: BlockOp, buffer: SSAValue, interval: IndexInterval | None, extent: int | SSAValue) -> IndexInterval:
     """Return `interval` if it is certain to cover every value up to `extent`; otherwise fail."""
     if interval is None or not interval.full:
         fail(block, f"expected the part of {name_of(buffer)} that is computed in one iteration to be known")
@@ -287,7 +289,7 @@ class _Placement:
 
     block: BlockOp
     loop: ForOp
-    ranges: Sequence[Interval | None]
+    ranges: Sequence[IndexInterval | None]
 
     def labels(self, names: NewNames) -> list[str]:
         """Return labels for the new loops: `ax0`, `ax1`, ..."""
@@ -311,7 +313,7 @@ class _Placement:
             variable = IndexExpr.of(loops[-1].variable)
             forms.append(variable if interval is None else interval.base + variable)
         insert_nest(loops, block, at)
-        emitter = Emitter(block)
+        emitter = IndexEmitter(block)
         for i, form in enumerate(forms):
             block.operands[i] = emitter.emit(form)
         self._guard(forms)

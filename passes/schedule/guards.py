@@ -33,7 +33,7 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
     variables_of_kind,
 )
-from relex.passes.rewriting.index_arithmetic import Emitter, substitute
+from relex.passes.rewriting.index_arithmetic import IndexEmitter, substitute
 from relex.passes.schedule.code_motion import check_unshared_outputs
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
 from relex.passes.schedule.table import primitive
@@ -94,7 +94,7 @@ def zero_fill(block: BlockOp) -> None:
     sums = [v.variable for v in block.iter_vars if not isinstance(v.binding, BlockArgument)]
     replaced += [v for v in sums if v not in replaced and is_bound_to_loops(block, [v])]
     block, variables = bind_to_loops(block, replaced)
-    emitter = Emitter(store)
+    emitter = IndexEmitter(store)
     holds: list[SSAValue] = []
     for op in comparisons:
         if not isinstance(op, arith.CmpiOp) or not isinstance(op.lhs.type, IndexType):

@@ -14,7 +14,7 @@ from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.loops import FuseOp, ReorderOp
 from relex.dialects.tir import ForOp, IterKind, LoopKind, loops_around
-from relex.dialects.tir.accesses import Access, Place
+from relex.dialects.tir.accesses import Access, UsedValues
 from relex.passes.analysis.dependence import Meeting, check_bindings_differ, dependences, lifetime
 from relex.passes.analysis.loop_tree import (
     base_name,
@@ -27,7 +27,7 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
 )
 from relex.passes.analysis.reductions import order_matters
-from relex.passes.rewriting.index_arithmetic import Emitter, substitute
+from relex.passes.rewriting.index_arithmetic import IndexEmitter, substitute
 from relex.passes.rewriting.loop_edits import insert_nest, new_loop, take_body
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.table import primitive
@@ -94,7 +94,7 @@ def _belong_together(a: Access, b: Access, nest: ForOp) -> bool:
     """Return whether accesses of a block, one of them in its init, only reach the same element for the same values of
     its spatial variables. The init then comes first in any order of the loops."""
     spatial = [(v.variable, v.variable) for v in a.block.iter_vars if v.kind is IterKind.SPATIAL]
-    first, second = (Place(x.op, x.indices, known=tuple(map(index_of, x.indices))) for x in (a, b))
+    first, second = (UsedValues(x.op, x.indices, known=tuple(map(index_of, x.indices))) for x in (a, b))
     scope = lifetime(a.buffer, nest.parent_op() or nest)
     return not Meeting(first, second, scope, spatial).may_happen(spatial)
 
@@ -132,7 +132,7 @@ def fuse(*loops: ForOp, names: NewNames) -> ForOp:
 def _product(loops: Sequence[ForOp]) -> int | SSAValue:
     """Return the product of the trip counts."""
     total = prod(loop.extent if isinstance(loop.extent, int) else IndexExpr.of(loop.extent) for loop in loops)
-    return total if isinstance(total, int) else Emitter(loops[0]).emit(total)
+    return total if isinstance(total, int) else IndexEmitter(loops[0]).emit(total)
 
 
 def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Index]:
@@ -143,7 +143,7 @@ def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Index]:
         if isinstance(loop.extent, int):
             forms[loop.variable], rest = rest % loop.extent, rest // loop.extent
         elif (first := fused.body.block.first_op) is not None:
-            emitter = Emitter(first)
+            emitter = IndexEmitter(first)
             whole = emitter.emit(rest)
             forms[loop.variable] = IndexExpr.of(emitter.add(arith.RemSIOp(whole, loop.extent)))
             rest = IndexExpr.of(emitter.add(arith.DivSIOp(whole, loop.extent)))

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from relex.dialects.errors import fail, name_of
 from relex.dialects.functions import PREFETCH_ATTR
 from relex.dialects.index.expr import values_in
-from relex.dialects.schedule.blocks import PrefetchOp
+from relex.dialects.schedule.blocks import PrefetchReadsOp
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import pick_buffer
 from relex.passes.analysis.dependence import block_accesses
@@ -15,7 +15,7 @@ from relex.passes.analysis.loop_tree import blocks_in, check_serial, label_of, l
 from relex.passes.schedule.table import primitive
 
 
-@primitive(PrefetchOp)
+@primitive(PrefetchReadsOp)
 def prefetch(block: BlockOp, index: int, loop: ForOp, ahead: int) -> None:
     """
     Prefetch the buffer that is number `index` among those that a block reads, in a loop around the block: each

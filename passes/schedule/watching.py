@@ -17,7 +17,7 @@ from relex.dialects.tir import PrimFuncOp
 
 
 @dataclass(frozen=True)
-class Step:
+class AppliedPrimitive:
     """A primitive that was applied."""
 
     primitive: PrimitiveOp
@@ -27,11 +27,11 @@ class Step:
     after: ModuleOp
 
 
-_TAKEN: ContextVar[list[Step] | None] = ContextVar("steps taken", default=None)
+_TAKEN: ContextVar[list[AppliedPrimitive] | None] = ContextVar("steps taken", default=None)
 
 
 @contextmanager
-def recorded_steps() -> Generator[list[Step]]:
+def recorded_steps() -> Generator[list[AppliedPrimitive]]:
     """Record the primitives that are applied in the body, including primitives of schedules that are given up."""
     token = _TAKEN.set(taken := [])
     try:
@@ -49,7 +49,7 @@ def recording(primitive: PrimitiveOp, func: PrimFuncOp) -> Generator[None]:
         return
     before = _alone(func)
     yield
-    taken.append(Step(primitive.clone(), func.sym_name.data, before, _alone(func)))
+    taken.append(AppliedPrimitive(primitive.clone(), func.sym_name.data, before, _alone(func)))
 
 
 def _alone(func: PrimFuncOp) -> ModuleOp:

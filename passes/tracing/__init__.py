@@ -22,8 +22,8 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, 
 
 from relex.dialects.symbols import symbol_of
 from relex.passes.tracing.patterns import WatchedPatterns
-from relex.passes.tracing.records import Application as Application
 from relex.passes.tracing.records import Attempt
+from relex.passes.tracing.records import RuleApplication as RuleApplication
 from relex.passes.tracing.trace import Trace as Trace
 
 Message = str | Callable[[], str]

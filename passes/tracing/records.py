@@ -12,7 +12,7 @@ from relex.dialects.errors import Diagnostic, diagnose, locate
 
 
 @dataclass(frozen=True)
-class Application:
+class RuleApplication:
     """A rule that was applied at an op."""
 
     number: int

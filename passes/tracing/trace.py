@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
 from relex.dialects.errors import Diagnostic, diagnose
-from relex.passes.tracing.records import Application, Attempt, PassRecord, Remark
+from relex.passes.tracing.records import Attempt, PassRecord, Remark, RuleApplication
 
 if TYPE_CHECKING:
     from relex.passes.tracing.texts import OpTexts
@@ -33,16 +33,16 @@ class Trace:
     """Record the text of ops before and after each application of a rule, which takes time."""
     stop_after: int | None = None
     """The number of applications after which `RulesStopped` is raised."""
-    on_application: Callable[[Application], None] = lambda application: None
-    on_refusal: Callable[[Application, str], None] = lambda attempt, reason: None
+    on_application: Callable[[RuleApplication], None] = lambda application: None
+    on_refusal: Callable[[RuleApplication, str], None] = lambda attempt, reason: None
     """Called with the rule and place, and the reason."""
     on_remark: Callable[[Remark], None] = lambda remark: None
 
     passes: dict[str, PassRecord] = field(default_factory=dict[str, PassRecord], init=False)
     """The passes that ran, by name."""
-    applications: list[Application] = field(default_factory=list[Application], init=False)
+    applications: list[RuleApplication] = field(default_factory=list[RuleApplication], init=False)
     remarks: list[Remark] = field(default_factory=list[Remark], init=False)
-    failed: Application | None = field(default=None, init=False)
+    failed: RuleApplication | None = field(default=None, init=False)
     """The rule that raised an exception, if one did."""
 
     _running: list[str] = field(default_factory=list[str], init=False)
@@ -190,7 +190,7 @@ class Trace:
         self._tell(application)
         self._stop_at_limit()
 
-    def _tell(self, application: Application) -> None:
+    def _tell(self, application: RuleApplication) -> None:
         applied = self.running_pass.applied
         applied[application.rule] = applied.get(application.rule, 0) + 1
         self.on_application(application)
@@ -209,12 +209,14 @@ class Trace:
                 ops.add(attempt.op)
                 self.on_refusal(application, reason)
 
-    def _application(self, attempt: Attempt, *, is_replaced: bool = False) -> Application:
+    def _application(self, attempt: Attempt, *, is_replaced: bool = False) -> RuleApplication:
         place = attempt.place()
         number, rule = len(self.applications) + 1, attempt.rule(attempt)
         if not self.with_texts:
-            return Application(number, rule, self.pass_name, attempt.op.name, place)
-        return Application(number, rule, self.pass_name, attempt.op.name, place, *self._texts_of(attempt, is_replaced))
+            return RuleApplication(number, rule, self.pass_name, attempt.op.name, place)
+        return RuleApplication(
+            number, rule, self.pass_name, attempt.op.name, place, *self._texts_of(attempt, is_replaced)
+        )
 
     def _texts_of(self, attempt: Attempt, is_replaced: bool) -> tuple[tuple[str, ...], ...]:
         """Return the ops that are matched, those before and those after. `is_replaced` says that the op counts as

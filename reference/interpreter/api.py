@@ -32,7 +32,7 @@ from relex.reference.interpreter import views as views
 from relex.reference.interpreter.checks import watching
 from relex.reference.interpreter.failures import results_of
 from relex.reference.interpreter.memory import Buffer, fresh_array
-from relex.reference.interpreter.program import Function, Program
+from relex.reference.interpreter.program import PreparedFunction, Program
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
@@ -102,7 +102,7 @@ class Interpretation(Mapping[str, "InterpretedFunction"]):
 class InterpretedFunction:
     """A function on arrays, called like a compiled one: see `relex.runtime.CompiledFunction`."""
 
-    def __init__(self, function: Function, signature: Signature, checked: bool, text: str | None):
+    def __init__(self, function: PreparedFunction, signature: Signature, checked: bool, text: str | None):
         self.signature = signature
         self._function = function
         self._checked = checked

@@ -15,7 +15,7 @@ from relex.dialects.tir import Dot4Op
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.interpreter.memory import any_of
 from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
-from relex.reference.interpreter.scalars import Integers, choose, constant, dtype_of, integers
+from relex.reference.interpreter.scalars import IntegerValues, choose, constant, dtype_of, integers
 
 
 @STEPS.rule(arith.ConstantOp)
@@ -143,7 +143,7 @@ def integer_function(op: Operation, kind: type[Operation], t: Attribute) -> Run:
     return run
 
 
-def _expect_defined(op: Operation, kind: type[Operation], numbers: Integers, a: Any, b: Any) -> None:
+def _expect_defined(op: Operation, kind: type[Operation], numbers: IntegerValues, a: Any, b: Any) -> None:
     """Stop where a result is undefined. Compiled code may do anything there."""
     least = -(2 ** (numbers.width - 1))
     if kind in SHIFTS and any_of((b < 0) | (b >= numbers.width)):
@@ -247,7 +247,7 @@ def convert(op: Operation, kind: type[Operation]) -> Unary:
     return _round_towards_zero(integers(op, target), is_signed=kind is arith.FPToSIOp)
 
 
-def _round_towards_zero(target: Integers, *, is_signed: bool) -> Unary:
+def _round_towards_zero(target: IntegerValues, *, is_signed: bool) -> Unary:
     """Convert floats to integers. Any result is correct for a number out of range."""
     if is_signed and not target.is_bool:
         return lambda a: a.astype(target.dtype)

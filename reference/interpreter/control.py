@@ -18,12 +18,12 @@ from relex.dialects.libraries import LibraryFunction, library_function
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer
-from relex.reference.interpreter.program import STEPS, Binary, Body, Frame, Preparation, Run, Values
+from relex.reference.interpreter.program import STEPS, Binary, BlockSteps, Frame, Preparation, Run, Values
 from relex.reference.interpreter.scalars import dtype_of
 
 
-@STEPS.rule(func.CallOp, relex.CallOp, tir.CallOp)
-def interpret_call(op: func.CallOp | relex.CallOp | tir.CallOp, preparation: Preparation) -> Run:
+@STEPS.rule(func.CallOp, relex.CallOp, tir.CallLoopsOp)
+def interpret_call(op: func.CallOp | relex.CallOp | tir.CallLoopsOp, preparation: Preparation) -> Run:
     """Call a function of the module or a library function."""
     if notes_index(op):
         return _note_index
@@ -109,7 +109,7 @@ def interpret_assert(op: cf.AssertOp, preparation: Preparation) -> Run:
 def interpret_if(op: scf.IfOp, preparation: Preparation) -> Binary:
     """Run one of two regions."""
     then = preparation.body(op.true_region.block)
-    otherwise = preparation.body(op.false_region.block) if op.false_region.blocks else Body((), (), ())
+    otherwise = preparation.body(op.false_region.block) if op.false_region.blocks else BlockSteps((), (), ())
     return lambda frame, condition: (then if condition else otherwise).run(frame)
 
 

@@ -8,12 +8,12 @@ from xdsl.ir import Operation
 
 from relex.dialects.errors import PassError, fail_assertion
 from relex.dialects.functions import SIGNATURE_ATTR
-from relex.dialects.signature import Failure
+from relex.dialects.signature import AssertionRecord
 from relex.lowering.support.signatures import stated_signature
 from relex.reference.interpreter.program import Values
 
 
-def failures_of(function: Operation) -> tuple[Failure, ...]:
+def failures_of(function: Operation) -> tuple[AssertionRecord, ...]:
     """Return the failures that a function returns, as it states. A signature that cannot be read has none."""
     try:
         signature = stated_signature(function, "") if SIGNATURE_ATTR in function.attributes else None
@@ -32,7 +32,7 @@ def results_of(function: Operation, returned: Values) -> Values:
     return tuple(results)
 
 
-def expect_success(function: Operation, failures: tuple[Failure, ...], number: Any, index: Any) -> None:
+def expect_success(function: Operation, failures: tuple[AssertionRecord, ...], number: Any, index: Any) -> None:
     """Raise the error of a failure unless its number is 0."""
     if number:
         failure = failures[int(number) - 1]

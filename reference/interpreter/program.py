@@ -65,16 +65,16 @@ class Program:
         self.foreign = Interpreter(module)
         for functions in implementations:
             self.foreign.register_implementations(functions)
-        self._functions: dict[Operation, Function] = {}
+        self._functions: dict[Operation, PreparedFunction] = {}
         self.globals: dict[Operation, Any] = {}
 
-    def function(self, op: Operation) -> Function:
+    def function(self, op: Operation) -> PreparedFunction:
         """Return the function that `op` defines."""
         if op not in self._functions:
-            self._functions[op] = Function(op, self)
+            self._functions[op] = PreparedFunction(op, self)
         return self._functions[op]
 
-    def resolve(self, user: Operation, symbol: SymbolRefAttr) -> Function:
+    def resolve(self, user: Operation, symbol: SymbolRefAttr) -> PreparedFunction:
         """Return the function that `symbol` names at `user`."""
         callee = SymbolTable.lookup_symbol(user, symbol)
         if callee is None:
@@ -82,7 +82,7 @@ class Program:
         return self.function(callee)
 
 
-class Function:
+class PreparedFunction:
     """A function that can be called on values. Its ops are prepared in the first call."""
 
     def __init__(self, op: Operation, program: Program):
@@ -157,12 +157,12 @@ class Preparation:
         rule = STEPS.find(op)
         return rule(op, self) if rule is not None else _foreign_function(op, self.program)
 
-    def body(self, block: Block) -> Body:
+    def body(self, block: Block) -> BlockSteps:
         """Prepare a block, without the effect of its terminator."""
         last = block.last_op
         terminator = last if last is not None and last.has_trait(IsTerminator) else None
         steps = self.steps(op for op in block.ops if op is not terminator)
-        return Body(self.slots(block.args), steps, self.slots(terminator.operands) if terminator else ())
+        return BlockSteps(self.slots(block.args), steps, self.slots(terminator.operands) if terminator else ())
 
     def region(self, region: Region) -> PreparedRegion:
         """Prepare the blocks of a region and their branches."""
@@ -205,7 +205,7 @@ def _step(op: Operation, run: Run, operands: tuple[int, ...], results: tuple[int
 
 
 @dataclass(frozen=True)
-class Body:
+class BlockSteps:
     """The steps of a block, the slots of its arguments, and the slots of its terminator's operands."""
 
     arguments: tuple[int, ...]
@@ -227,7 +227,7 @@ class PreparedRegion:
     """Blocks that branch to each other."""
 
     entry: Block
-    bodies: dict[Block, Body]
+    bodies: dict[Block, BlockSteps]
     branches: dict[Block, Run]
 
     def run(self, frame: Frame, args: Sequence[Any] = ()) -> Values:

@@ -74,7 +74,7 @@ def wrap(value: int, dtype: np.dtype[Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Integers:
+class IntegerValues:
     """Conversion between the values of an integer type and signed or unsigned numbers.
 
     The values of i1 are booleans. As a signed number, true is -1.
@@ -116,14 +116,14 @@ class Integers:
         return run
 
 
-def integers(op: Operation, t: Attribute) -> Integers:
+def integers(op: Operation, t: Attribute) -> IntegerValues:
     """Return the conversion for an integer type, or for the elements of a vector type. `op` is where errors are
     reported."""
     if isa(t, VectorType):
         return integers(op, t.element_type)
     if not isa(t, IntegerType | IndexType):
         unsupported(op, f"expected an integer or index, found {t}")
-    return Integers(dtype_of(op, t))
+    return IntegerValues(dtype_of(op, t))
 
 
 _where: Any = np.where

@@ -40,7 +40,7 @@ class _Dependent(Exception):
 
 
 @dataclass(frozen=True)
-class Nest:
+class ArrayNest:
     """Nested loops with scalar ops between them, and a block of scalar ops, accesses, and choices between values in the
     innermost, perhaps under a condition that depends on a reduction."""
 
@@ -50,7 +50,7 @@ class Nest:
     condition: SSAValue | None
 
     @classmethod
-    def of(cls, loop: ForOp) -> Nest | None:
+    def of(cls, loop: ForOp) -> ArrayNest | None:
         """Return the nest with outermost loop `loop`, if it has this form and its extents do not depend on its
         loops."""
         loops: list[ForOp] = []
@@ -154,7 +154,7 @@ def _is_made_in(init: InitOp | None, index: SSAValue) -> bool:
 def whole_arrays(loop: ForOp, preparation: Preparation) -> Callable[[Frame], bool] | None:
     """Return a function that runs the nest of `loop` on whole arrays, and returns whether it did; None if it never
     would. If that would not be exact, it leaves all buffers as they were."""
-    nest = Nest.of(loop)
+    nest = ArrayNest.of(loop)
     reducing = nest.reducing() if nest is not None else None
     if nest is None or reducing is None:
         return None
@@ -167,7 +167,7 @@ def whole_arrays(loop: ForOp, preparation: Preparation) -> Callable[[Frame], boo
 class WholeArrays:
     """The steps of a nest on arrays."""
 
-    def __init__(self, nest: Nest, reducing: Sequence[ForOp], varying: set[SSAValue], preparation: Preparation):
+    def __init__(self, nest: ArrayNest, reducing: Sequence[ForOp], varying: set[SSAValue], preparation: Preparation):
         slot = preparation.slot
         spatial = [loop for loop in nest.loops if loop not in reducing]
         self._spatial = {slot(loop.variable): size(loop.extent, preparation) for loop in spatial}

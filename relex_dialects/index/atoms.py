@@ -25,7 +25,7 @@ class Symbol:
     name: str
 
 
-class Origin(Enum):
+class VariableOrigin(Enum):
     """The origin of a variable, and so what it means if different values of it make a difference."""
 
     COUNTER = auto()
@@ -41,7 +41,7 @@ class Variable:
     """An unknown integer from `low` to `high`, both inclusive."""
 
     name: str
-    origin: Origin
+    origin: VariableOrigin
     low: int
     high: int
 

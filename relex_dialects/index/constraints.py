@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from relex.dialects.index.atoms import Origin, Variable
+from relex.dialects.index.atoms import Variable, VariableOrigin
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of
 
 Point = Mapping[Variable, int]
@@ -70,7 +70,7 @@ class Constraint:
         if self.modulus == 0:
             return [System.of(less(self.form, 0)), System.of(less(0, self.form))]
         low, high = limits_of(self.form)
-        quotient = IndexExpr.of(Variable("quotient", Origin.COUNTER, low // self.modulus, high // self.modulus))
+        quotient = IndexExpr.of(Variable("quotient", VariableOrigin.COUNTER, low // self.modulus, high // self.modulus))
         rest = self.form - quotient * self.modulus
         return [System.of(at_least(rest, 1), at_least(self.modulus - 1, rest))]
 

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import gcd
 
-from relex.dialects.index.atoms import Origin, Variable
+from relex.dialects.index.atoms import Variable, VariableOrigin
 from relex.dialects.index.constraints import Constraint, multiple, same, unknowns
 from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of, divide_factors
 
@@ -35,7 +35,7 @@ class Contradiction(Exception):
 
 def fresh(name: str = "t") -> Variable:
     """Return a new variable, internal to an elimination."""
-    return Variable(name, Origin.COUNTER, -(2**63), 2**63)
+    return Variable(name, VariableOrigin.COUNTER, -(2**63), 2**63)
 
 
 Replacement = tuple[Variable, Index]

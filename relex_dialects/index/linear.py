@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relex.dialects.index.atoms import Atom, Extreme, Origin, Quotient, Remainder, Variable
+from relex.dialects.index.atoms import Atom, Extreme, Quotient, Remainder, Variable, VariableOrigin
 from relex.dialects.index.constraints import Constraint, System, limits_of, same, within
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.values import replace_atoms
@@ -23,7 +23,7 @@ class LinearForms:
         name: str,
         limits: tuple[int, int],
         *alternatives: Callable[[Index], System],
-        origin: Origin = Origin.COUNTER,
+        origin: VariableOrigin = VariableOrigin.COUNTER,
     ) -> Index:
         """Return a fresh variable about which one of the systems holds."""
         variable = Variable(name, origin, *limits)

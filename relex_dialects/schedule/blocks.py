@@ -105,7 +105,7 @@ class ReverseComputeInlineOp(BlockPrimitiveOp):
 
 
 @irdl_op_definition
-class PrefetchOp(BufferPrimitiveOp):
+class PrefetchReadsOp(BufferPrimitiveOp):
     """
     Prefetches, in each iteration of a loop, the elements of a buffer that a block reads some iterations later.
 

@@ -144,7 +144,7 @@ class FuseOp(LoopsPrimitiveOp, NamingOp):
 
 
 @irdl_op_definition
-class PadOp(LoopPrimitiveOp, MultiplePrimitiveOp):
+class PadLoopOp(LoopPrimitiveOp, MultiplePrimitiveOp):
     """
     Pads the extent of a loop to a multiple of a number. Blocks do nothing in the additional iterations.
 

@@ -20,7 +20,7 @@ from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, count
 from relex.dialects.sizes.implied import always_holds
 from relex.dialects.sizes.requirements import Requirement
-from relex.dialects.tir import BlockOp, CallOp, ForOp, InitOp, PrimFuncOp
+from relex.dialects.tir import BlockOp, CallLoopsOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.verification import executes
 from relex.dialects.walks import ancestors
 
@@ -132,7 +132,7 @@ def _require_equal_shapes(op: memref.CopyOp, analysis: SizeAnalysis) -> None:
             analysis.require(Requirement(read, "==", written))
 
 
-@SIZES.rule(CallOp)
-def _require_fitting_arguments(op: CallOp, analysis: SizeAnalysis) -> None:
+@SIZES.rule(CallLoopsOp)
+def _require_fitting_arguments(op: CallLoopsOp, analysis: SizeAnalysis) -> None:
     if all(map(analysis.knows, op.arguments)):
         analysis.enter(analysis.callee(op.callee), [analysis.sizes(value) for value in op.arguments])

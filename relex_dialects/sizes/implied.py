@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from relex.dialects.index.atoms import Atom, Origin, Product, Symbol
+from relex.dialects.index.atoms import Atom, Product, Symbol, VariableOrigin
 from relex.dialects.index.constraints import Constraint, System, at_least
 from relex.dialects.index.elimination import TooHardError
 from relex.dialects.index.expr import Index, span_of_atom
@@ -27,10 +27,10 @@ class _Forms(LinearForms):
     def variable_for(self, atom: Atom) -> Index | None:
         match atom:
             case Symbol(name=name):
-                return self.new(name, (0, MAX_ARGUMENT_SIZE), origin=Origin.SIZE)
+                return self.new(name, (0, MAX_ARGUMENT_SIZE), origin=VariableOrigin.SIZE)
             case Product():
                 low = 0 if span_of_atom(atom).low >= 0 else -_ENDLESS
-                return self.new("product", (low, _ENDLESS), origin=Origin.SIZE)
+                return self.new("product", (low, _ENDLESS), origin=VariableOrigin.SIZE)
             case _:
                 return super().variable_for(atom)
 

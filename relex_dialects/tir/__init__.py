@@ -9,11 +9,13 @@ from xdsl.ir import Dialect
 
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
 from relex.dialects.tir.dot4 import Dot4Op
-from relex.dialects.tir.functions import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallOp, PrimFuncOp
+from relex.dialects.tir.functions import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallLoopsOp, PrimFuncOp
 from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR, OpPattern
 
-Tir = Dialect("tir", [AllocBufferOp, BlockOp, CallOp, Dot4Op, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr])
+Tir = Dialect(
+    "tir", [AllocBufferOp, BlockOp, CallLoopsOp, Dot4Op, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr]
+)
 
 __all__ = [
     "NOALIAS_ATTR",
@@ -21,7 +23,7 @@ __all__ = [
     "AllocBufferOp",
     "BlockOp",
     "BufferConstr",
-    "CallOp",
+    "CallLoopsOp",
     "Dot4Op",
     "ForOp",
     "InitOp",

@@ -23,7 +23,7 @@ Element: TypeAlias = tuple[Index, ...]
 
 
 @dataclass(eq=False)  # Not frozen: there are many, and that takes several times as long.
-class Place:
+class UsedValues:
     """Values that an op uses, such as the indices of an access or the bindings of a block."""
 
     op: Operation
@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(eq=False)
-class Access(Place):
+class Access(UsedValues):
     """A read or write of one element of a buffer or, if it is `whole`, of every element."""
 
     buffer: SSAValue

@@ -299,7 +299,7 @@ class AllocBufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CallOp(IRDLOperation):
+class CallLoopsOp(IRDLOperation):
     """
     Calls a loop function on buffers: its inputs, then the outputs that it fills.
 

@@ -25,7 +25,7 @@ MAX_WORDS = 2048
 """The largest frame, in words, that native code puts on the stack."""
 
 
-class Plan:
+class CallPlan:
     """The data that all calls of a function with the same shapes have in common.
 
     `shapes` are the shapes of all arguments and results. A frame has a descriptor for each of them, or one word for a
@@ -84,10 +84,10 @@ class NativePlans:
         self._dtypes = [spec.dtype for spec in (*signature.inputs, *signature.outputs)]
         self._takes_out = takes_out(signature)
         self._may_fail = bool(signature.failures)
-        self._kept: dict[Plan, Array] = {}
+        self._kept: dict[CallPlan, Array] = {}
         self._lock = Lock()
 
-    def offer(self, plan: Plan, function: Any) -> None:
+    def offer(self, plan: CallPlan, function: Any) -> None:
         """Put a plan at the head of the function's list, unless it is there already or does not fit native code."""
         if len(plan.template) > MAX_WORDS or any(plan.is_scalar):
             return
@@ -101,7 +101,7 @@ class NativePlans:
             function._plans = address_of(words)
             self._kept = {**kept, plan: words}
 
-    def _words(self, plan: Plan, following: int) -> Array:
+    def _words(self, plan: CallPlan, following: int) -> Array:
         head = [following, self._code, *self._counts, len(plan.template), self._takes_out, self._may_fail]
         arrays = [_array(*of_one) for of_one in zip(self._dtypes, plan.shapes, plan.places, strict=True)]
         return np.array([*head, *(word for array in arrays for word in array), *plan.template], np.int64)

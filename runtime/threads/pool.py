@@ -34,7 +34,7 @@ PATIENCE = 100_000
 _ONLINE = os.sysconf_names["SC_NPROCESSORS_ONLN"]
 
 
-class Pool:
+class ThreadPool:
     """The thread pool of this process."""
 
     def __init__(self, code: LoadedCode, threads: int):
@@ -66,9 +66,9 @@ class Pool:
 
 
 @once
-def pool() -> Pool:
+def pool() -> ThreadPool:
     """The thread pool of this process. Raises `RelexError` for an invalid number of threads in the environment."""
-    return Pool(_compile(), threads_wanted())
+    return ThreadPool(_compile(), threads_wanted())
 
 
 def set_threads(count: int) -> None:

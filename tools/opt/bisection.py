@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError
 from relex.passes.driver.base import apply_pass, verify_after
 from relex.passes.tracing import observe
-from relex.passes.tracing.records import Application
+from relex.passes.tracing.records import RuleApplication
 from relex.passes.tracing.trace import RulesStopped, Trace
 from relex.tools.opt.check_each import CheckOptions
 from relex.tools.opt.reproducer import write_reproducer
@@ -24,7 +24,7 @@ from relex.tools.shell.diagnostics import Source, stage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from relex.reference.equivalence.differences import Difference
+    from relex.reference.equivalence.differences import FunctionChange
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Fault:
     """A fault of a program after passes: an error of the verifier or of a pass, or a different result."""
 
     error: CompileError | None = None
-    difference: Difference | None = None
+    difference: FunctionChange | None = None
 
     @property
     def kind(self) -> object:
@@ -41,7 +41,7 @@ class Fault:
             return "error"
         return self.difference.function, self.difference.sample is None
 
-    def told(self, rule: Application) -> str:
+    def told(self, rule: RuleApplication) -> str:
         """Return the fault as one of a rule."""
         who = f"rule {rule}"
         if self.difference is None:
@@ -110,7 +110,7 @@ class Bisection:
             return Fault(e)
         return None
 
-    def _blame(self, section: Section, fault: Fault, count: int, failed: Application | None) -> CompileError:
+    def _blame(self, section: Section, fault: Fault, count: int, failed: RuleApplication | None) -> CompileError:
         """Return the error for a fault after `count` rules, which names the rule to blame. `failed` is the rule that
         raised it, if one did."""
         low, high = 0, count
@@ -145,7 +145,7 @@ class Bisection:
         difference = self.options.checker(section.module).after(section.passes[-1], module)
         return None if difference is None else Fault(difference=difference)
 
-    def _error(self, section: Section, fault: Fault, rule: Application) -> CompileError:
+    def _error(self, section: Section, fault: Fault, rule: RuleApplication) -> CompileError:
         from relex.reference.equivalence.differences import explain
 
         number = section.applied + rule.number
@@ -159,7 +159,7 @@ class Bisection:
         ]
         return CompileError(replace(rule.place, message=fault.told(rule), severity="error", notes=tuple(notes)))
 
-    def _outside(self, section: Section, fault: Fault, count: int, failed: Application | None) -> CompileError:
+    def _outside(self, section: Section, fault: Fault, count: int, failed: RuleApplication | None) -> CompileError:
         """Return the error for what a pass does by itself, or for a rule that raises an error."""
         from relex.reference.equivalence.differences import NotEquivalentError
         from relex.reference.equivalence.interface import find_function

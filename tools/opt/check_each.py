@@ -29,8 +29,8 @@ from relex.tools.shell.diagnostics import ToolError, print_diagnostic
 
 if TYPE_CHECKING:
     from relex.reference.equivalence.check import Checker
-    from relex.reference.equivalence.differences import Difference
-    from relex.reference.equivalence.verdicts import Finding
+    from relex.reference.equivalence.differences import FunctionChange
+    from relex.reference.equivalence.verdicts import FunctionVerdict
 
 
 PROOF = "proof"
@@ -92,7 +92,7 @@ class CheckEach(Instrumentation):
     """Returns the directory for a reduced program that shows a difference."""
     arguments: Sequence[str]
     """The tool's arguments that the passes depend on."""
-    report: Callable[[Iterable[Finding]], None] = lambda findings: None
+    report: Callable[[Iterable[FunctionVerdict]], None] = lambda findings: None
     """Called with what was found out about each pass."""
     _checker: Checker = field(init=False)
     _told: int = 0
@@ -125,28 +125,30 @@ class CheckEach(Instrumentation):
     def finish(self, module: ModuleOp) -> None:
         if not self.options.proof:
             return
-        from relex.reference.equivalence.verdicts import Kind
+        from relex.reference.equivalence.verdicts import Certainty
 
         counts = Counter(found.verdict.kind for found in self._checker.report.findings)
-        found = ", ".join(f"{counts[kind]} {kind}" for kind in Kind)
+        found = ", ".join(f"{counts[kind]} {kind}" for kind in Certainty)
         digest = sha256(as_text(module, self.context).encode()).hexdigest()
         what = f"functions over all passes: {found}; the result has the SHA-256 {digest}"
         print_diagnostic(Diagnostic(what, self.source, severity="note"))
 
     def _note_findings(self, p: ModulePass) -> None:
         """Report what was found out about a pass, and print what is not proved."""
-        from relex.reference.equivalence.verdicts import Finding, Kind, Verdict
+        from relex.reference.equivalence.verdicts import Certainty, FunctionVerdict, Verdict
 
         findings = self._checker.report.findings[self._found :]
         compared = self._checker.report.compared[self._compared :]
         self._found += len(findings)
         self._compared += len(compared)
-        checked = (Finding(p.name, function, Verdict(Kind.CHECKED)) for _, function in compared)
+        checked = (FunctionVerdict(p.name, function, Verdict(Certainty.CHECKED)) for _, function in compared)
         skipped = self._checker.report.skipped.items()
-        is_open = (Finding(p.name, name, Verdict(Kind.OPEN, why)) for (at, name), why in skipped if at == p.name)
+        is_open = (
+            FunctionVerdict(p.name, name, Verdict(Certainty.OPEN, why)) for (at, name), why in skipped if at == p.name
+        )
         self.report(findings or [*checked, *is_open])
         for found in findings:
-            if found.verdict.kind is not Kind.OPEN and found.verdict.why:
+            if found.verdict.kind is not Certainty.OPEN and found.verdict.why:
                 about = f"@{found.function} is not proved after pass '{found.pass_name}', only checked"
                 print_diagnostic(Diagnostic(f"{about}: {found.verdict.why}", self.source, severity="note"))
 
@@ -159,7 +161,7 @@ class CheckEach(Instrumentation):
             print_diagnostic(Diagnostic(what, self.source, severity="note"))
         self._told = len(skipped)
 
-    def _reduce(self, difference: Difference) -> list[str]:
+    def _reduce(self, difference: FunctionChange) -> list[str]:
         """Write the smallest program that shows a difference. Return the notes for the error."""
         from relex.reference.equivalence.reduction import reduce_module
 

@@ -23,7 +23,7 @@ from relex.passes.driver.base import steps_of
 from relex.tools.shell.diagnostics import make_folder, write_bytes
 
 if TYPE_CHECKING:
-    from relex.reference.equivalence.verdicts import Finding
+    from relex.reference.equivalence.verdicts import FunctionVerdict
 
 AsText = Callable[[ModuleOp], str]
 """Prints a module."""
@@ -57,7 +57,7 @@ class ReportOfPasses(Instrumentation, ABC):
         """Take down what a pass says about an op."""
 
     @abstractmethod
-    def checked(self, verdicts: Iterable[Finding]) -> None:
+    def checked(self, verdicts: Iterable[FunctionVerdict]) -> None:
         """Take down what `--check-each` has found out about the last pass."""
 
     @abstractmethod

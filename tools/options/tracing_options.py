@@ -15,7 +15,7 @@ from relex.tools.options.arguments import JSON, REFUSED, TEXT
 from relex.tools.shell.diagnostics import ToolError, print_diagnostic, write_bytes
 
 if TYPE_CHECKING:
-    from relex.passes.tracing.records import Application, PassRecord, Remark
+    from relex.passes.tracing.records import PassRecord, Remark, RuleApplication
     from relex.passes.tracing.trace import Trace
 
 
@@ -91,12 +91,12 @@ class Observing:
         self._show(remark.diagnostic)
 
 
-def _print_application(application: Application) -> None:
+def _print_application(application: RuleApplication) -> None:
     rule = f"rule {application.number}" if application.number else "rule"
     _print(replace(application.place, message=f"{rule}: {application}"), *application.lines())
 
 
-def _print_refusal(attempt: Application, reason: str) -> None:
+def _print_refusal(attempt: RuleApplication, reason: str) -> None:
     _print(
         replace(attempt.place, message=f"refused: {attempt}: {reason}"),
         *(f"    {text}" for text in (*attempt.matched, *attempt.before)),

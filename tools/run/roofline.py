@@ -117,7 +117,7 @@ def stream_text(reads: int, writes: int) -> str:
     )
 
 
-class Kernel:
+class NativeFunction:
     """A native function of pointers and numbers."""
 
     def __init__(self, name: str, text: str, arguments: Sequence[Any]):
@@ -136,7 +136,7 @@ class FmaPeak:
     """Measures the peak rate of multiply-adds of a type."""
 
     def __init__(self, dtype: str):
-        self.kernel = Kernel("fma", fma_text(dtype), [ctypes.c_void_p, ctypes.c_int64])
+        self.kernel = NativeFunction("fma", fma_text(dtype), [ctypes.c_void_p, ctypes.c_int64])
         self.memory = aligned(np.full(vector_bytes(), 0.5, dtype).tobytes())
         self.address = self.memory.ctypes.data
         self.flops = 2 * ACCUMULATORS * vector_bytes() // np.dtype(dtype).itemsize * FMA_STEPS
@@ -154,7 +154,7 @@ class Stream:
         reads = max(1, round(ACCUMULATORS * read / (read + written)))
         writes = ACCUMULATORS - reads
         pointer, number = ctypes.c_void_p, ctypes.c_int64
-        self.kernel = Kernel("stream", stream_text(reads, writes), [pointer, pointer, number, number])
+        self.kernel = NativeFunction("stream", stream_text(reads, writes), [pointer, pointer, number, number])
         self.steps = -(-(read + written) // (ACCUMULATORS * vector_bytes()))
         self.passes = max(1, STREAMED_BYTES // (read + written))
         self.source = aligned(bytes(self.steps * reads * vector_bytes()))

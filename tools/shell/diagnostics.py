@@ -33,7 +33,7 @@ from relex.tools.shell.colors import style_for
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from relex.passes.driver.crashes import Crash
+    from relex.passes.driver.crashes import PassCrash
 
 
 # When it ends, Python would search the program and all modules for garbage: a quarter of the time of a short run.
@@ -160,7 +160,7 @@ def stage(name: str, source: Source) -> Generator[None]:
         raise InternalError(_at_crash(e, f"internal error in {name}", describe(e), source)) from e
 
 
-def _crash_of(error: BaseException) -> Crash | None:
+def _crash_of(error: BaseException) -> PassCrash | None:
     # Most runs have no errors.
     from relex.passes.driver.crashes import crash_of
 

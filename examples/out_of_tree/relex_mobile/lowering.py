@@ -11,7 +11,7 @@ from relex.lowering.llvm.intrinsics import add_intrinsic, float_constant
 from relex.lowering.te import Tensor, call, compute
 from relex.lowering.te.scalars import SCALARS, Scalar
 from relex.lowering.vectors.forms import vector_form
-from relex.lowering.vectors.lanes import Emitter
+from relex.lowering.vectors.lanes import LaneEmitter
 from relex_mobile.dialect import Clamp6Op, Relu6Op
 
 SCALARS.add(Scalar(on_float=Clamp6Op), "clamp6")
@@ -24,7 +24,7 @@ def relu6(op: Relu6Op, x: Tensor) -> Tensor:
 
 
 @vector_form(Clamp6Op)
-def clamp_vector(op: Clamp6Op, operands: Sequence[SSAValue], out: Emitter) -> SSAValue:
+def clamp_vector(op: Clamp6Op, operands: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     """Vectorize the op; without this, vectors are computed lane by lane."""
     return out.add(Clamp6Op(operands[0])).result
 

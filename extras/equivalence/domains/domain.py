@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.domains.symbols import Head, flags, head_for, head_of, is_choice
+from relex.reference.domains.symbols import SymbolHead, flags, head_for, head_of, is_choice
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.interpreter.scalars import dtype_of
 
@@ -39,7 +39,7 @@ class Domain(ABC):
         """Return the numbers that cells stand for; None if one of them is not known."""
 
     @abstractmethod
-    def make(self, head: Head) -> Make:
+    def make(self, head: SymbolHead) -> Make:
         """Return a function by its head."""
 
     def make_op(self, op: Operation, function: Callable[..., Any]) -> Make:
@@ -55,7 +55,7 @@ class Domain(ABC):
     ) -> Make:
         """Return the comparison of numbers of a type by a predicate of `arith.cmpf` or `arith.cmpi`."""
         name = "arith.cmpf" if is_float_dtype(dtype) else "arith.cmpi"
-        return self.make(Head(name, np.dtype(np.bool_), properties, function))
+        return self.make(SymbolHead(name, np.dtype(np.bool_), properties, function))
 
     def choice(self, dtype: np.dtype[Any]) -> Make:
         """Return the choice between two numbers of a type by a condition. Further operands are ignored."""
@@ -75,7 +75,7 @@ class Domain(ABC):
         self.spend(max(map(np.size, arrays)))
         return np.asarray(make(*arrays))
 
-    def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
+    def fold(self, head: SymbolHead, begin: Sequence[Any], rows: Array) -> Array:
         """Reduce cells along the last dimension by a function of two, from the cells in `begin` on."""
         self.spend(rows.size)
         make, columns = self.make(head), [*begin, *np.moveaxis(rows, -1, 0)]
@@ -84,7 +84,7 @@ class Domain(ABC):
             result = make(result, column)
         return np.asarray(result)
 
-    def scan(self, head: Head, rows: Array) -> Array:
+    def scan(self, head: SymbolHead, rows: Array) -> Array:
         """Return the partial results along the last dimension."""
         make, result = self.make(head), np.array(rows)
         for i in range(1, rows.shape[-1]):

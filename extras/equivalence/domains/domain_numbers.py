@@ -21,10 +21,10 @@ from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.operators import evaluate
-from relex.reference.domains.symbols import Head
+from relex.reference.domains.symbols import SymbolHead
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
-from relex.reference.interpreter.program import Function, Program
+from relex.reference.interpreter.program import PreparedFunction, Program
 from relex.reference.interpreter.scalars import dtype_of
 
 
@@ -36,7 +36,7 @@ class DomainNumbers(Numbers):
         self.domain = domain
         self.assumed: set[str] = set()
         """The operators whose meaning was taken from the loops that `legalize-ops` makes of them."""
-        self._loops: dict[object, Function | None] = {}
+        self._loops: dict[object, PreparedFunction | None] = {}
 
     def fresh_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], element_type: Attribute) -> Array:
         array = super().fresh_array(shape, dtype, element_type)
@@ -94,7 +94,7 @@ class DomainNumbers(Numbers):
             return function(*values)[number]
 
         dtype = dtype_of(op, op.results[number].type)
-        return self.domain.make(Head(f"{op.name} {number}", dtype, str(op.operands[0].type), of_one))
+        return self.domain.make(SymbolHead(f"{op.name} {number}", dtype, str(op.operands[0].type), of_one))
 
     def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
         """Return the results of a graph operator: by its own definition, or by its loops."""
@@ -146,7 +146,7 @@ def is_index(t: Attribute) -> bool:
     return isinstance(t.element_type if isa(t, VectorType) else t, IndexType)
 
 
-def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: Numbers) -> Function | None:
+def _as_loops(op: Operator, types: Sequence[TensorType[Attribute]], numbers: Numbers) -> PreparedFunction | None:
     """Return the loop function of an operator on operands of static types; None if there is none."""
     operands = [create_ssa_value(t) for t in types]
     block = Block(arg_types=types)

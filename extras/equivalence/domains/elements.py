@@ -32,7 +32,7 @@ from relex.reference.domains.numpy_functions import (
     UNARY,
     UNSIGNED,
 )
-from relex.reference.domains.symbols import SUM, Head, head_of
+from relex.reference.domains.symbols import SUM, SymbolHead, head_of
 from relex.reference.interpreter.memory import signless
 
 
@@ -137,7 +137,7 @@ class Elements(NDArrayOperatorsMixin):
 
     def converted(self, op: str, dtype: np.dtype[Any], convert: Callable[[Any], Any]) -> Elements:
         """Return what an op makes of each element: a number of another type."""
-        head = Head(op, signless(dtype), signless(self.dtype).name, convert)
+        head = SymbolHead(op, signless(dtype), signless(self.dtype).name, convert)
         return self.derived(self.applied(head, [self]).cells, dtype)
 
     def copy(self) -> Elements:
@@ -160,7 +160,7 @@ class Elements(NDArrayOperatorsMixin):
         array = np.asarray(array, dtype)
         return self.derived(self.domain.constants(array.view(signless(array.dtype))), array.dtype)
 
-    def applied(self, head: Head, operands: Sequence[Elements]) -> Elements:
+    def applied(self, head: SymbolHead, operands: Sequence[Elements]) -> Elements:
         """Apply an op elementwise."""
         dtype = operands[0].dtype
         return self._mapped(self.domain.make(head), operands, dtype if signless(dtype) == head.dtype else head.dtype)
@@ -170,7 +170,7 @@ class Elements(NDArrayOperatorsMixin):
         cells = [x.cells if x.shape == shape else np.broadcast_to(x.cells, shape) for x in operands]
         return self.derived(self.domain.map(make, cells), dtype)
 
-    def _head(self, name: str, dtype: np.dtype[Any]) -> Head:
+    def _head(self, name: str, dtype: np.dtype[Any]) -> SymbolHead:
         """Return the head for one of NumPy's functions of two numbers of a type."""
         names = BINARY.get(name, ("", "", ""))
         op = names[0 if is_float_dtype(dtype) else 2 if dtype.kind == "b" else 1]
@@ -275,10 +275,10 @@ class Elements(NDArrayOperatorsMixin):
     def _part(self, part: slice) -> Elements:
         return self if self.shape[-1] == 1 else self[..., part]
 
-    def _addition(self, dtype: np.dtype[Any]) -> Head:
+    def _addition(self, dtype: np.dtype[Any]) -> SymbolHead:
         """Return the head for a sum in any order."""
         head = self._head("add", dtype)
-        return Head(SUM, head.dtype, "", head.function) if head.name == "arith.addf" else head
+        return SymbolHead(SUM, head.dtype, "", head.function) if head.name == "arith.addf" else head
 
     def _matmul(self, a: Elements, b: Elements) -> Elements:
         left = a[np.newaxis, :] if a.ndim == 1 else a

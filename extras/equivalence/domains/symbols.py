@@ -23,7 +23,7 @@ SUM = "sum"
 
 
 @dataclass(frozen=True)
-class Head:
+class SymbolHead:
     """A function that is applied to numbers, or symbols: the name of an op, the dtype of its result, and properties
     that matter."""
 
@@ -78,11 +78,11 @@ _MODULAR = {kind.name: functions for kind, functions in MODULAR_FUNCTIONS.items(
 
 
 @cache
-def head_of(name: str, dtype: np.dtype[Any], properties: str = "") -> Head:
+def head_of(name: str, dtype: np.dtype[Any], properties: str = "") -> SymbolHead:
     """Return the head of an op whose operands have the type of its result."""
     if name in _MODULAR:
-        return Head(name, dtype, properties, _MODULAR[name][dtype == np.bool_])
-    return Head(name, dtype, properties, _NAMED.get(name))
+        return SymbolHead(name, dtype, properties, _MODULAR[name][dtype == np.bool_])
+    return SymbolHead(name, dtype, properties, _NAMED.get(name))
 
 
 def flags(op: Operation, *allowed: FastMathFlag) -> str:
@@ -101,7 +101,7 @@ _SAME_AS: dict[type[Operation], str] = {
 """Ops that mean the same as one of another dialect."""
 
 
-def head_for(op: Operation, function: Callable[..., Any]) -> Head:
+def head_for(op: Operation, function: Callable[..., Any]) -> SymbolHead:
     """Return the head for an op: with the types of its operands, where they differ from the type of the result, and all
     properties."""
     dtype = dtype_of(op, op.results[0].type)
@@ -109,7 +109,7 @@ def head_for(op: Operation, function: Callable[..., Any]) -> Head:
     parts = [] if all(d == dtype.name for d in operands) else [" ".join(operands)]
     parts += [f"{key}={value}" for key, value in sorted(op.properties.items()) if key not in _PROPERTIES]
     parts += [flags(op)]
-    return Head(_SAME_AS.get(type(op), op.name), dtype, ", ".join(filter(None, parts)), function)
+    return SymbolHead(_SAME_AS.get(type(op), op.name), dtype, ", ".join(filter(None, parts)), function)
 
 
 def is_choice(op: Operation) -> bool:

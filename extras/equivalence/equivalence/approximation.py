@@ -18,7 +18,7 @@ from xdsl.dialects import arith, math
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.relex import Exactness, Operator
 from relex.passes.rewriting.numerics import Numerics
-from relex.reference.domains.symbols import Head
+from relex.reference.domains.symbols import SymbolHead
 from relex.reference.equivalence.bounded import SLACK, Format, plain, spread_of, value_of, where
 from relex.reference.equivalence.bounds import BoundedNumbers, Bounds
 from relex.reference.equivalence.reassociation import ReassociatedBounds
@@ -45,7 +45,7 @@ class ApproximateBounds(Bounds):
         if name not in _APPROXIMATED:
             return rule
 
-        def bound(head: Head, value: Any, *operands: Any) -> Any:
+        def bound(head: SymbolHead, value: Any, *operands: Any) -> Any:
             return self.with_tolerance(rule(head, value, *operands))
 
         return bound

@@ -19,7 +19,7 @@ where: Any = np.where
 """`np.where`, for arrays without static types."""
 
 
-class Undecided(Exception):
+class UndecidedBranch(Exception):
     """Control flow depends on a number that may have several values."""
 
 
@@ -28,7 +28,7 @@ class Bounded(np.void):
 
     def _decided(self) -> Any:
         if self["spread"] != 0:
-            raise Undecided
+            raise UndecidedBranch
         return self["value"]
 
     def __bool__(self) -> bool:

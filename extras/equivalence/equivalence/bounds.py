@@ -13,12 +13,12 @@ A program may have several correct results. relex allows (`docs/checking.md` exp
 * The sign of a zero is unspecified where a maximum or minimum chooses between zeros, and in reordered sums.
 * Any NaN is as good as another: the integer that has the bits of one is unspecified.
 
-`Bounds` is the domain of this: each number carries its *spread*, the maximum distance between two correct values of
-it. An operation on numbers with a spread gives one with a spread: the spread of
-the exact operation over all correct operands, plus two roundings. Results without a known bound (a quotient whose
-divisor may be zero, a selection that may go either way) have an infinite spread and are not compared; if control flow
-depends on such a number, the run ends with `Undecided`. Where a program works on the bits of such a number, as after
-`expand-math`, nothing is known: there, the bounds of the earlier program apply.
+`Bounds` is the domain of this: each number carries its *spread*, the maximum distance between two correct values of it.
+An operation on numbers with a spread gives one with a spread: the spread of the exact operation over all correct
+operands, plus two roundings. Results without a known bound (a quotient whose divisor may be zero, a selection that may
+go either way) have an infinite spread and are not compared; if control flow depends on such a number, the run ends with
+`UndecidedBranch`. Where a program works on the bits of such a number, as after `expand-math`, nothing is known: there,
+the bounds of the earlier program apply.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.domain_numbers import DomainNumbers
-from relex.reference.domains.symbols import Head
-from relex.reference.equivalence.bounded import Undecided, plain, spread_of, value_of
+from relex.reference.domains.symbols import SymbolHead
+from relex.reference.equivalence.bounded import UndecidedBranch, plain, spread_of, value_of
 from relex.reference.equivalence.spread_rules import RULES, Rule, known_if_operands_are
 
 STEPS = 4
@@ -61,7 +61,7 @@ class Bounds(Domain):
         """Return the function that bounds the result of an op of a name."""
         return RULES.get(name, known_if_operands_are)
 
-    def make(self, head: Head) -> Make:
+    def make(self, head: SymbolHead) -> Make:
         rule, function = self.rule_of(head.name), head.function
         assert function is not None
 
@@ -78,7 +78,7 @@ class BoundedNumbers(DomainNumbers):
         return number if number.dtype.names else plain(number)
 
     def undecided(self) -> Exception:
-        return Undecided()
+        return UndecidedBranch()
 
     def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
         def run(*arrays: Array) -> None:

@@ -14,9 +14,9 @@ from relex.passes.driver.base import SameCall
 from relex.passes.rewriting.numerics import Numerics
 from relex.reference.equivalence import sizes
 from relex.reference.equivalence.comparison import Mismatch
-from relex.reference.equivalence.execution import Outcome, Runner
+from relex.reference.equivalence.execution import CallOutcome, Runner
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
-from relex.reference.equivalence.references import Reference
+from relex.reference.equivalence.references import LastRun
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class CallAfter:
 
     @classmethod
     def of(
-        cls, before: Reference, module: ModuleOp, same_call: SameCall | None, numerics: Numerics
+        cls, before: LastRun, module: ModuleOp, same_call: SameCall | None, numerics: Numerics
     ) -> CallAfter | Mismatch | None:
         """Return the way to call the function of a module; the mismatch if it is wrong; None if it is not to be
         compared."""
@@ -61,7 +61,7 @@ class CallAfter:
             return cls(before.interface, None, numerics)
         return Mismatch("", f"{before.interface}", f"{interface}") if before.is_public else None
 
-    def find_other_sizes(self, before: Reference, module: ModuleOp) -> Mismatch | None:
+    def find_other_sizes(self, before: LastRun, module: ModuleOp) -> Mismatch | None:
         """Return a call that a pass makes invalid or valid, or whose result shapes it changes, as far as sizes alone
         show that."""
         if self.is_native or self.rewrite is not None:
@@ -72,8 +72,8 @@ class CallAfter:
         return sizes.find_mismatch(old, new, before.interface)
 
     def given(
-        self, before: Reference, arguments: Sequence[Any], expected: Outcome | None
-    ) -> tuple[Sequence[Any], Sequence[Any], Outcome]:
+        self, before: LastRun, arguments: Sequence[Any], expected: CallOutcome | None
+    ) -> tuple[Sequence[Any], Sequence[Any], CallOutcome]:
         """Return the arguments of a call before the pass, those after it, and the outcome before: `expected`, if that
         is known and the arguments stay the same. Raises `NotComparable` if there are none, or if the call stops, unless
         it does so because of an assertion."""
@@ -86,7 +86,7 @@ class CallAfter:
             raise NotComparable(f"it stops, even before: {expected.error}")
         return arguments, changed, expected
 
-    def mismatch(self, before: Reference, after: Runner, arguments: Sequence[Any]) -> Mismatch | None:
+    def mismatch(self, before: LastRun, after: Runner, arguments: Sequence[Any]) -> Mismatch | None:
         """Return the mismatch of a call with other arguments, if there is one and it is known."""
         try:
             given, changed, expected = self.given(before, arguments, None)

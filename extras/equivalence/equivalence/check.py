@@ -19,29 +19,35 @@ from relex.passes.driver.activity import doing
 from relex.passes.driver.base import apply_pass, same_call_of, steps_of, verify_after
 from relex.passes.loops.check_tir import check as check_function
 from relex.passes.rewriting.numerics import Numerics, exact, numerics_of, together
-from relex.passes.schedule.watching import Step, recorded_steps
+from relex.passes.schedule.watching import AppliedPrimitive, recorded_steps
 from relex.reference.equivalence.call_after import CallAfter
 from relex.reference.equivalence.comparison import Mismatch
-from relex.reference.equivalence.differences import Difference, NotEquivalentError, Rewriting, ScheduleStep, title_of
+from relex.reference.equivalence.differences import (
+    FunctionChange,
+    NotEquivalentError,
+    Rewriting,
+    ScheduleStep,
+    title_of,
+)
 from relex.reference.equivalence.directed import find_directed
-from relex.reference.equivalence.execution import Outcome, Runner, TooLong
+from relex.reference.equivalence.execution import CallOutcome, Runner, TooLong
 from relex.reference.equivalence.interface import NotComparable, find_function, function_names, interface_of
 from relex.reference.equivalence.proving import DifferentTerms, Side, prove
-from relex.reference.equivalence.references import Reference
+from relex.reference.equivalence.references import LastRun
 from relex.reference.equivalence.samples import Sample
 from relex.reference.equivalence.time_limit import SECONDS, TimeLimit
 from relex.reference.equivalence.unchanged import is_unchanged
-from relex.reference.equivalence.verdicts import Finding, Kind, Verdict
+from relex.reference.equivalence.verdicts import Certainty, FunctionVerdict, Verdict
 
 
 @dataclass
-class Report:
+class CheckReport:
     """The functions that were compared. `skipped` has the reasons for those that were not, by pass and function."""
 
     compared: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Pass and function, for each function that a pass changed and that still computes the same."""
     skipped: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: list[FunctionVerdict] = field(default_factory=list[FunctionVerdict])
     """With `proof`, what is known about each public function after each pass."""
 
 
@@ -49,12 +55,12 @@ class Checker:
     """Follows a program from pass to pass."""
 
     def __init__(self, seed: int = 0, samples: int = 3, *, proof: bool = False, seconds: float = SECONDS):
-        self.report = Report()
+        self.report = CheckReport()
         self._time = TimeLimit(seconds)
         self._proof = proof
         self._seed = seed
         self._samples = samples
-        self._references: dict[str, Reference] = {}
+        self._references: dict[str, LastRun] = {}
 
     def start(self, module: ModuleOp) -> None:
         """Start with the program before all passes."""
@@ -71,24 +77,24 @@ class Checker:
             yield
         self.check_steps(p, steps)
 
-    def after(self, p: ModulePass, module: ModuleOp) -> Difference | None:
+    def after(self, p: ModulePass, module: ModuleOp) -> FunctionChange | None:
         """Check the next pass; return the first change that it should not have made."""
         if numerics_of(p).relaxes:
             runners: dict[Runner, Runner] = {}
             self._references = {name: reference.relaxed(runners) for name, reference in self._references.items()}
         runner = Runner(module.clone())
-        kept: dict[str, Reference] = {}
+        kept: dict[str, LastRun] = {}
         for name, reference in self._references.items():
             if is_unchanged(name, reference.module, runner.module):
                 kept[name] = reference
-                self._note(reference, p, Verdict(Kind.UNCHANGED))
+                self._note(reference, p, Verdict(Certainty.UNCHANGED))
                 continue
             if self._proof and is_unchanged(name, reference.module, runner.module, but_for_attributes=True):
                 kept[name] = replace(reference, runner=runner, is_proved=True, earlier=reference)
-                self._note(reference, p, Verdict(Kind.PROVED))
+                self._note(reference, p, Verdict(Certainty.PROVED))
                 continue
             result = self._compare(reference, runner, p)
-            if isinstance(result, Difference):
+            if isinstance(result, FunctionChange):
                 return result
             if result is not None:
                 kept[name] = result
@@ -101,7 +107,7 @@ class Checker:
         if difference is not None:
             raise self.error(difference)
 
-    def check_steps(self, p: ModulePass, steps: Sequence[Step]) -> None:
+    def check_steps(self, p: ModulePass, steps: Sequence[AppliedPrimitive]) -> None:
         """Check each step of a schedule by itself. Raises `NotEquivalentError`."""
         checker, last = _StepChecker(self), None
         for step in steps:
@@ -110,12 +116,12 @@ class Checker:
             last = step.after
             checker.report.findings.clear()
             checker.expect_same(ScheduleStep(p.name, str(step.primitive)), step.after)
-            findings = [f for f in checker.report.findings if f.verdict.kind is not Kind.UNCHANGED]
+            findings = [f for f in checker.report.findings if f.verdict.kind is not Certainty.UNCHANGED]
             are_right = any(f.verdict.sizes for f in findings) and _has_right_indices(step.after)
             self.report.findings += [f.with_indices(are_right) for f in findings]
 
     def error(
-        self, difference: Difference, notes: Sequence[str] = (), *, terms_in_full: bool = False
+        self, difference: FunctionChange, notes: Sequence[str] = (), *, terms_in_full: bool = False
     ) -> NotEquivalentError:
         """Return the error for a difference, located at the function; with `terms_in_full`, the terms of a proof."""
         function = find_function(self.module_before(difference.function), difference.function)
@@ -126,7 +132,7 @@ class Checker:
         """Return the program as it was when the function was last run."""
         return self._references[name].module
 
-    def _refer(self, module: ModuleOp, kept: dict[str, Reference], after: str, runner: Runner | None = None) -> None:
+    def _refer(self, module: ModuleOp, kept: dict[str, LastRun], after: str, runner: Runner | None = None) -> None:
         """Add references for new functions to those that are `kept`."""
         runner = runner or Runner(module)
         for name, is_public in function_names(module).items():
@@ -139,7 +145,7 @@ class Checker:
                 if is_public and name not in self._references:
                     self._skip(after, name, str(e))
                 continue
-            kept[name] = Reference(name, is_public, interface, runner, self._seed, self._samples)
+            kept[name] = LastRun(name, is_public, interface, runner, self._seed, self._samples)
         self._references = kept
 
     def _skip(self, after: str, name: str, why: str) -> None:
@@ -147,7 +153,7 @@ class Checker:
         if all((name, why) != (other, reason) for (_, other), reason in self.report.skipped.items()):
             self.report.skipped[after, name] = why
 
-    def _compare(self, before: Reference, after: Runner, p: ModulePass) -> Reference | Difference | None:
+    def _compare(self, before: LastRun, after: Runner, p: ModulePass) -> LastRun | FunctionChange | None:
         """Return the function after a pass; the one before if it can no longer be run; None if there is nothing to
         compare it with."""
         name = before.name
@@ -158,9 +164,9 @@ class Checker:
             if call is None:
                 return None
             if isinstance(call, Mismatch):
-                return Difference((*before.unchecked, p), name, call)
+                return FunctionChange((*before.unchecked, p), name, call)
             if before.is_public and (wrong := call.find_other_sizes(before, after.module)) is not None:
-                return Difference((*before.unchecked, p), name, wrong)
+                return FunctionChange((*before.unchecked, p), name, wrong)
             if self._proof:
                 try:
                     return self._prove(before, after, call, p)
@@ -170,20 +176,20 @@ class Checker:
         except NotComparable as e:
             if before.is_public:
                 self._skip(p.name, name, str(e))
-            self._note(before, p, Verdict(Kind.OPEN, str(unproved or e)))
+            self._note(before, p, Verdict(Certainty.OPEN, str(unproved or e)))
             is_slow = before.is_slow or isinstance(e, TooLong)
             return replace(before, unchecked=(*before.unchecked, p), is_slow=is_slow)
         terms = unproved.difference if isinstance(unproved, DifferentTerms) else None
-        if terms is not None and not isinstance(found, Difference):
+        if terms is not None and not isinstance(found, FunctionChange):
             found = find_directed(before, after, call, p, terms) or found
-        if isinstance(found, Difference):
+        if isinstance(found, FunctionChange):
             return replace(found, terms=terms)
-        self._note(before, p, Verdict(Kind.CHECKED, str(unproved)))
+        self._note(before, p, Verdict(Certainty.CHECKED, str(unproved)))
         if call.rewrite is not None:
             return None
         return replace(before, runner=after, calls=found, unchecked=(), is_proved=False, earlier=before)
 
-    def _prove(self, before: Reference, after: Runner, call: CallAfter, p: ModulePass) -> Reference | None:
+    def _prove(self, before: LastRun, after: Runner, call: CallAfter, p: ModulePass) -> LastRun | None:
         """Return the function after a pass if it is proved to compute the same. Raises `NotComparable`."""
         if call.is_native:
             raise NotComparable("machine code is not run on symbols")
@@ -197,22 +203,22 @@ class Checker:
                 sizes.append(size)
         if not sizes:
             raise NotComparable("it stops for all samples, even before")
-        self._note(before, p, Verdict(Kind.PROVED, sizes=tuple(filter(None, sizes)), doubt=doubt))
+        self._note(before, p, Verdict(Certainty.PROVED, sizes=tuple(filter(None, sizes)), doubt=doubt))
         if call.rewrite is not None:
             return None
         return replace(before, runner=after, calls={}, unchecked=(), is_proved=True, earlier=before)
 
-    def _note(self, function: Reference, p: ModulePass, verdict: Verdict) -> None:
+    def _note(self, function: LastRun, p: ModulePass, verdict: Verdict) -> None:
         if self._proof and function.is_public:
-            self.report.findings.append(Finding(title_of(p), function.name, verdict))
+            self.report.findings.append(FunctionVerdict(title_of(p), function.name, verdict))
 
     def _run(
-        self, before: Reference, after: Runner, call: CallAfter, p: ModulePass
-    ) -> dict[Sample, tuple[list[Any], Outcome]] | Difference:
+        self, before: LastRun, after: Runner, call: CallAfter, p: ModulePass
+    ) -> dict[Sample, tuple[list[Any], CallOutcome]] | FunctionChange:
         """Return the outcomes of the function after a pass, by sample, or the first difference."""
         if before.is_slow and not call.is_native:
             raise TooLong
-        calls: dict[Sample, tuple[list[Any], Outcome]] = {}
+        calls: dict[Sample, tuple[list[Any], CallOutcome]] = {}
         problems: list[NotComparable] = []
         for sample, arguments, expected in before.samples():
             try:
@@ -235,7 +241,7 @@ class Checker:
                 passes = (*before.unchecked, p)
                 reordered = call.numerics == exact and before.may_be_reordered(given, expected, found)
                 specs = before.interface.inputs
-                return Difference(passes, before.name, mismatch, sample, tuple(named), specs, retry, reordered)
+                return FunctionChange(passes, before.name, mismatch, sample, tuple(named), specs, retry, reordered)
         if len(problems) == len(calls):
             raise problems[0]
         self.report.compared.append((p.name, before.name))
@@ -249,12 +255,12 @@ class _StepChecker(Checker):
         super().__init__(passes._seed, passes._samples, proof=passes._proof)
         self._time = passes._time
 
-    def _compare(self, before: Reference, after: Runner, p: ModulePass) -> Reference | Difference | None:
+    def _compare(self, before: LastRun, after: Runner, p: ModulePass) -> LastRun | FunctionChange | None:
         return super()._compare(before, after, p) if self._time.left(before.name) > 0 else None
 
     def _run(
-        self, before: Reference, after: Runner, call: CallAfter, p: ModulePass
-    ) -> dict[Sample, tuple[list[Any], Outcome]] | Difference:
+        self, before: LastRun, after: Runner, call: CallAfter, p: ModulePass
+    ) -> dict[Sample, tuple[list[Any], CallOutcome]] | FunctionChange:
         with self._time.limited(before.name):
             return super()._run(before, after, call, p)
 
@@ -273,7 +279,7 @@ def check_pass(
     samples: int = 3,
     proof: bool = False,
     seconds: float = SECONDS,
-) -> Report:
+) -> CheckReport:
     """
     Run a pass on a copy of a module, and every function on generated arguments before and after it. Raises
     `NotEquivalentError` if a result differs by more than the ops of the program allow (see `bounds`) and the `numerics`
@@ -323,7 +329,7 @@ def check_equivalent(
     samples: int = 3,
     numerics: Numerics = exact,
     proof: bool = False,
-) -> Report:
+) -> CheckReport:
     """
     Compare the functions of two modules as `check_pass` does: `after` is `before` after some rewriting of these
     numerics. Raises `NotEquivalentError`.

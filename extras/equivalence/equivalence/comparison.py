@@ -12,7 +12,7 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.passes.rewriting.numerics import Numerics, exact
-from relex.reference.equivalence.execution import Call, Outcome
+from relex.reference.equivalence.execution import Call, CallOutcome
 from relex.reference.equivalence.interface import Interface
 
 
@@ -30,7 +30,7 @@ class Mismatch:
         return f"expected {self.expected}{where}, found {self.found}"
 
 
-def is_same(expected: Outcome, found: Outcome) -> bool:
+def is_same(expected: CallOutcome, found: CallOutcome) -> bool:
     """Return whether two outcomes are equal bit by bit; all NaNs are equal."""
     return (
         expected.error is None
@@ -44,8 +44,8 @@ def is_same(expected: Outcome, found: Outcome) -> bool:
 
 
 def find_mismatch(
-    expected: Outcome,
-    found: Outcome,
+    expected: CallOutcome,
+    found: CallOutcome,
     spreads: Sequence[Array] | None,
     interface: Interface,
     numerics: Numerics = exact,
@@ -79,14 +79,14 @@ def find_mismatch(
     return None
 
 
-def find_other_failure(expected: Outcome, found: Outcome) -> Mismatch | None:
+def find_other_failure(expected: CallOutcome, found: CallOutcome) -> Mismatch | None:
     """Return how a call ends in which an assertion failed before, unless the same one fails."""
     if expected.failed == found.failed:
         return None
     return Mismatch("", f"the failed assertion '{expected.failed}'", found.error or "a result")
 
 
-def find_other_calls(expected: Outcome, found: Outcome, effectful: Collection[str]) -> Mismatch | None:
+def find_other_calls(expected: CallOutcome, found: CallOutcome, effectful: Collection[str]) -> Mismatch | None:
     """Return the first call of a library function with side effects that another one takes the place of; None if there
     is none, or if the calls are not known.
 

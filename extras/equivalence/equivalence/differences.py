@@ -22,7 +22,7 @@ from relex.reference.equivalence.samples import Sample
 
 
 @dataclass(frozen=True)
-class Difference:
+class FunctionChange:
     """A change of a function by a pass."""
 
     passes: tuple[ModulePass, ...]
@@ -91,14 +91,14 @@ class NotEquivalentError(CompileError):
     """Raised when a pass changes what a function computes. `difference` has the details."""
 
     def __init__(
-        self, difference: Difference, function: Operation, notes: Sequence[str] = (), *, terms_in_full: bool = False
+        self, difference: FunctionChange, function: Operation, notes: Sequence[str] = (), *, terms_in_full: bool = False
     ):
         self.difference = difference
         details = (*explain(difference, terms_in_full=terms_in_full), *notes)
         super().__init__(replace(diagnose(function, difference.message), notes=details))
 
 
-def explain(difference: Difference, *, terms_in_full: bool = False) -> Iterator[str]:
+def explain(difference: FunctionChange, *, terms_in_full: bool = False) -> Iterator[str]:
     """Yield notes on a difference: where it was seen, simple arguments that show it, and, if a proof found it, the
     first difference of the terms, or both terms in full."""
     if len(difference.passes) > 1:

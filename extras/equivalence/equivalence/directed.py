@@ -12,10 +12,10 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.equivalence.call_after import CallAfter
-from relex.reference.equivalence.differences import Difference
+from relex.reference.equivalence.differences import FunctionChange
 from relex.reference.equivalence.execution import Runner
 from relex.reference.equivalence.proving import TermDifference
-from relex.reference.equivalence.references import Reference
+from relex.reference.equivalence.references import LastRun
 from relex.reference.interpreter.budget import steps_taken
 
 MOST_ELEMENTS, MOST_CALLS, MOST_STEPS = 3, 200, 300_000
@@ -24,8 +24,8 @@ take together."""
 
 
 def find_directed(
-    before: Reference, after: Runner, call: CallAfter, p: ModulePass, terms: TermDifference
-) -> Difference | None:
+    before: LastRun, after: Runner, call: CallAfter, p: ModulePass, terms: TermDifference
+) -> FunctionChange | None:
     """Return a difference for arguments that equal a sample's, except for the elements in terms that differ: these
     become the numbers in the terms, their neighbors, and special numbers."""
     names = [spec.name for spec in before.interface.inputs]
@@ -49,7 +49,7 @@ def find_directed(
             if (mismatch := retry(changed)) is not None:
                 named = tuple(zip(names, changed, strict=True))
                 passes, specs = (*before.unchecked, p), before.interface.inputs
-                return Difference(passes, before.name, mismatch, sample, named, specs, retry, is_directed=True)
+                return FunctionChange(passes, before.name, mismatch, sample, named, specs, retry, is_directed=True)
         return None
     return None
 

@@ -30,7 +30,7 @@ from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
 from relex.passes.rewriting.numerics import Numerics, exact
 from relex.reference.equivalence.approximation import numbers_for
-from relex.reference.equivalence.bounded import Undecided, plain, spread_of
+from relex.reference.equivalence.bounded import UndecidedBranch, plain, spread_of
 from relex.reference.equivalence.interface import Interface, NotComparable, Spec, find_function
 
 # The interpreter's tables are filled by its modules.
@@ -50,7 +50,7 @@ Call = tuple[str, tuple[Array, ...]]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CallOutcome:
     """The outcome of a call: the results, then the contents of buffers that it may write; or the error that stopped
     it."""
 
@@ -62,7 +62,7 @@ class Outcome:
     """The message of the assertion that has failed, if that is the error."""
 
     @classmethod
-    def of(cls, error: ExecutionError) -> Outcome:
+    def of(cls, error: ExecutionError) -> CallOutcome:
         """Return the outcome of a call that an error has stopped."""
         is_assertion = isinstance(error, AssertionFailedError | IndexRangeError)
         failed = error.reason.removeprefix("failed: ") if is_assertion else None
@@ -80,7 +80,7 @@ class Runner:
         self.symbolic: dict[object, Any] = {}
         """The results of functions on symbols, kept from one proof to the next."""
 
-    def run(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None) -> Outcome:
+    def run(self, name: str, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None) -> CallOutcome:
         """Call a function. `shapes` are the shapes of the results, if known; they are required if the function gets
         buffers for results of dynamic sizes.
 
@@ -99,12 +99,12 @@ class Runner:
         except UnsupportedError as e:
             raise NotComparable(e.diagnostics[0].message) from e
         except ExecutionError as e:
-            return Outcome.of(e)
-        except Crash as e:
-            return Outcome(error=str(e))
+            return CallOutcome.of(e)
+        except CallCrash as e:
+            return CallOutcome(error=str(e))
         finally:
             CALLS.reset(token)
-        return Outcome(tuple(map(_without_sign, found)), calls=calls)
+        return CallOutcome(tuple(map(_without_sign, found)), calls=calls)
 
     def spreads(
         self,
@@ -123,7 +123,7 @@ class Runner:
         ]
         try:
             found = self.run_on(program, name, interface, inputs, shapes, STEPS // BOUNDED_STEPS)
-        except Undecided:
+        except UndecidedBranch:
             raise Rounding("it decides by numbers that rounding may change") from None
         return [np.asarray(spread_of(np.asarray(x))) for x in found]
 
@@ -144,12 +144,12 @@ class Runner:
         try:
             return _interpret(program, function, interface, inputs, shapes, steps)
         except ExecutionError as e:
-            outcome = Outcome.of(e)
+            outcome = CallOutcome.of(e)
             raise (NotComparable if outcome.failed is None else Fails)(outcome.error) from e
 
     def _run_natively(
         self, function: llvm.FuncOp, interface: Interface, arguments: Sequence[Any], shapes: Shapes | None
-    ) -> Outcome:
+    ) -> CallOutcome:
         if self._code is None:
             try:
                 self._code = load(compile_module(self.module))
@@ -168,15 +168,15 @@ class Runner:
         before = [np.array(value) for value in inputs]
         returned = prototype(self._code.address(function.sym_name.data))(*(word for _, word in words))
         if not interface.written and any(a.tobytes() != b.tobytes() for a, b in zip(before, inputs, strict=True)):
-            return Outcome(error="writes one of its inputs")
+            return CallOutcome(error="writes one of its inputs")
         if failures:
             try:
                 expect_success(function, failures, returned.number, returned.index)
             except ExecutionError as e:
-                return Outcome.of(e)
+                return CallOutcome.of(e)
         values = [np.array(returned, spec.dtype) for spec in scalars]
         found = values if interface.written else _in_order(interface, outputs, values)
-        return Outcome((*found, *map(np.array, _written(interface, inputs))))
+        return CallOutcome((*found, *map(np.array, _written(interface, inputs))))
 
 
 STEPS = 5_000_000
@@ -205,24 +205,24 @@ class UnknownSizes(NotComparable):
     """A call with arguments of sizes that do not fit, so that nothing says how large the results are."""
 
 
-class Crash(NotComparable):
+class CallCrash(NotComparable):
     """A call that raises an exception other than relex's errors, so that the reason is unknown."""
 
 
 @contextmanager
 def interpreting(steps: int) -> Generator[None]:
-    """Limit the steps of a run. Raises `Crash` for exceptions that name no op."""
+    """Limit the steps of a run. Raises `CallCrash` for exceptions that name no op."""
     try:
         with at_most(steps), np.errstate(all="ignore"):
             yield
     except OutOfSteps:
         raise TooLong from None
-    except (RelexError, Undecided, NotComparable):
+    except (RelexError, UndecidedBranch, NotComparable):
         raise
     except RecursionError:
-        raise Crash("it nests or calls itself too deeply") from None
+        raise CallCrash("it nests or calls itself too deeply") from None
     except Exception as e:
-        raise Crash(f"the interpreter stumbles over it: {describe(e)}") from e
+        raise CallCrash(f"the interpreter stumbles over it: {describe(e)}") from e
 
 
 def _interpret(

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects import arith
 
 from relex.dialects.table import Table
-from relex.reference.domains.symbols import SUM, Head
+from relex.reference.domains.symbols import SUM, SymbolHead
 from relex.reference.equivalence.bounded import Format, add_terms, plain, quantum_of, spread_of, value_of, where
 from relex.reference.equivalence.bounds import Bounds
 from relex.reference.equivalence.spread_rules import Rule, bound_divf, bound_mulf, names_of
@@ -40,7 +40,7 @@ def _limit(dtype: np.dtype[Any]) -> float:
 
 
 @REASSOCIATED.rule(SUM, *names_of(arith.AddfOp, arith.SubfOp))
-def bound_sum(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_sum(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Add a term to a sum in any order. The difference of infinities may be anything after a distribution."""
     result = add_terms(value, a, b)
     is_made = np.isnan(value) & ~np.isnan(value_of(a)) & ~np.isnan(value_of(b))
@@ -50,7 +50,7 @@ def bound_sum(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 @REASSOCIATED.rule(*names_of(arith.MulfOp))
-def bound_product(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_product(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Bound a factor of a product in any order."""
     wide_a, wide_b = (np.abs(np.asarray(value_of(x), np.float64)) for x in (a, b))
     is_exact = np.asarray(np.abs(value), np.float64) < 2.0 ** Format.of(value.dtype).precision * (
@@ -61,7 +61,7 @@ def bound_product(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 @REASSOCIATED.rule(*names_of(arith.DivfOp))
-def bound_quotient(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_quotient(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Bound a quotient, which may be a product with the reciprocal."""
     wide_a, wide_b = (np.abs(np.asarray(value_of(x), np.float64)) for x in (a, b))
     limit = _limit(value.dtype)
@@ -72,7 +72,7 @@ def bound_quotient(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 def _rounded_anywhere(
-    bound: Callable[..., Any], head: Head, value: Any, a: Any, b: Any, is_exact: Any, is_extreme: Any
+    bound: Callable[..., Any], head: SymbolHead, value: Any, a: Any, b: Any, is_exact: Any, is_extreme: Any
 ) -> Any:
     """Return a result with the spread that `bound` gives, and the roundings of another order."""
     spread = spread_of(bound(head, value, a, b))

@@ -29,13 +29,13 @@ from relex.reference.equivalence.comparison import (
     find_unequal,
     is_same,
 )
-from relex.reference.equivalence.execution import Fails, Outcome, Rounding, Runner, UnknownSizes
+from relex.reference.equivalence.execution import CallOutcome, Fails, Rounding, Runner, UnknownSizes
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
 from relex.reference.equivalence.samples import KINDS, Sample, samples
 
 
 @dataclass
-class Reference:
+class LastRun:
     """A function as it was last run, and its results."""
 
     name: str
@@ -44,14 +44,16 @@ class Reference:
     runner: Runner
     seed: int
     count: int
-    calls: dict[Sample, tuple[list[Any], Outcome]] = field(default_factory=dict[Sample, "tuple[list[Any], Outcome]"])
+    calls: dict[Sample, tuple[list[Any], CallOutcome]] = field(
+        default_factory=dict[Sample, "tuple[list[Any], CallOutcome]"]
+    )
     unchecked: tuple[ModulePass, ...] = ()
     """The passes since then."""
     is_slow: bool = False
     """True if a lower level took too long to be interpreted: the next comparison is with machine code."""
     is_proved: bool = False
     """True if it is proved to compute the same as `earlier`, whose outcomes then stand for its own."""
-    earlier: Reference | None = None
+    earlier: LastRun | None = None
     """The same function before the last pass that changed it; its arguments are the same."""
 
     @property
@@ -65,7 +67,7 @@ class Reference:
         calls = (op for op in self.module.walk() if isinstance(op, CallDpsPackedOp) and op.side_effects is not None)
         return known | frozenset(op.callee.data for op in calls)
 
-    def narrowed(self, function: Operation | None) -> Reference:
+    def narrowed(self, function: Operation | None) -> LastRun:
         """Return a private function with the equal sizes and the finite arguments that a pass has found in all of its
         calls: it may rely on them."""
         if self.is_public or function is None or isinstance(function, llvm.FuncOp):
@@ -81,7 +83,7 @@ class Reference:
         interface = first.interface.with_dims(stated.dims).with_finite(finite)
         return replace(first, interface=interface, calls={}, unchecked=self.unchecked, is_slow=self.is_slow)
 
-    def relaxed(self, runners: dict[Runner, Runner]) -> Reference:
+    def relaxed(self, runners: dict[Runner, Runner]) -> LastRun:
         """Return the function, in all of its forms, with the fast-math flags that hand-written loops allow: they leave
         more than one result possible, and this one as it is. `runners` maps runners of modules to runners of annotated
         modules."""
@@ -91,12 +93,12 @@ class Reference:
         earlier = self.earlier.relaxed(runners) if self.earlier is not None else None
         return replace(self, runner=runners[self.runner], earlier=earlier)
 
-    def samples(self) -> Iterator[tuple[Sample, list[Any], Outcome]]:
+    def samples(self) -> Iterator[tuple[Sample, list[Any], CallOutcome]]:
         """Yield samples with their arguments and the outcome of the function."""
         for sample in samples(self.seed, self.count):
             yield sample, *self.call(sample)
 
-    def call(self, sample: Sample) -> tuple[list[Any], Outcome]:
+    def call(self, sample: Sample) -> tuple[list[Any], CallOutcome]:
         """Return the arguments of a sample, and the outcome of the function."""
         if self.earlier is not None and self.is_proved:
             return self.earlier.call(sample)
@@ -123,7 +125,7 @@ class Reference:
         for sample in samples(self.seed, 1):
             yield next(sample.arguments(self.interface))
 
-    def _call(self, sample: Sample) -> tuple[list[Any], Outcome]:
+    def _call(self, sample: Sample) -> tuple[list[Any], CallOutcome]:
         *others, last = sample.arguments(self.interface)
         for arguments in others:
             try:
@@ -143,7 +145,7 @@ class Reference:
         arguments = sample.of_shapes(self.interface, self.accepted[sample.number % len(self.accepted)])
         return arguments, self._run(arguments)
 
-    def _run(self, arguments: Sequence[Any]) -> Outcome:
+    def _run(self, arguments: Sequence[Any]) -> CallOutcome:
         return self.runner.run(self.name, self.interface, arguments, self._filled(arguments))
 
     @cached_property
@@ -180,7 +182,7 @@ class Reference:
         return sizes.enlarged(function, self.interface, given, shapes)
 
     def spreads(
-        self, arguments: Sequence[Any], outcome: Outcome, numerics: Numerics, unequal: Sequence[Array]
+        self, arguments: Sequence[Any], outcome: CallOutcome, numerics: Numerics, unequal: Sequence[Array]
     ) -> list[Array]:
         """Return how far apart correct results may lie at the elements that are `unequal`: according to the program at
         this level, and where functions are lowered to bit arithmetic, which has no bounds, according to the last one
@@ -189,10 +191,10 @@ class Reference:
         Where the first program has no bounds either, as where sums may overflow, those in between are not asked.
         """
 
-        def bounds(program: Reference) -> list[Array]:
+        def bounds(program: LastRun) -> list[Array]:
             return program.runner.spreads(self.name, program.interface, arguments, self.shapes(outcome), numerics)
 
-        def bounds_if_any(program: Reference) -> list[Array]:
+        def bounds_if_any(program: LastRun) -> list[Array]:
             try:
                 return bounds(program)
             except NotComparable:
@@ -215,18 +217,18 @@ class Reference:
             unknown = [mask & ~np.isfinite(spread) for mask, spread in zip(unknown, found, strict=True)]
         return list(map(np.where, unknown, last_resort, spreads))
 
-    def history(self) -> Iterator[Reference]:
+    def history(self) -> Iterator[LastRun]:
         """Yield the function as it was before, last form first."""
         if self.earlier is not None:
             yield self.earlier
             yield from self.earlier.history()
 
-    def shapes(self, outcome: Outcome) -> list[tuple[int, ...]]:
+    def shapes(self, outcome: CallOutcome) -> list[tuple[int, ...]]:
         """Return the shapes of the results, without the shapes of the buffers that are written."""
         return [result.shape for result in outcome.results[: len(self.interface.outputs)]]
 
     def mismatch(
-        self, arguments: Sequence[Any], expected: Outcome, found: Outcome, numerics: Numerics
+        self, arguments: Sequence[Any], expected: CallOutcome, found: CallOutcome, numerics: Numerics
     ) -> Mismatch | None:
         """Return where `found` deviates from what the function may return after a pass of these numerics. Raises
         `NotComparable` if that is unknown."""
@@ -245,7 +247,7 @@ class Reference:
         spreads = self.spreads(arguments, expected, numerics, unequal)
         return find_mismatch(expected, found, spreads, self.interface, numerics)
 
-    def _expect_decided(self, arguments: Sequence[Any], outcome: Outcome) -> None:
+    def _expect_decided(self, arguments: Sequence[Any], outcome: CallOutcome) -> None:
         """Raise `NotComparable` if rounding may change whether an assertion fails, according to the last program that
         can tell."""
         unknown: NotComparable | None = None
@@ -263,7 +265,7 @@ class Reference:
         if unknown is not None:
             raise unknown
 
-    def may_be_reordered(self, arguments: Sequence[Any], expected: Outcome, found: Outcome) -> bool:
+    def may_be_reordered(self, arguments: Sequence[Any], expected: CallOutcome, found: CallOutcome) -> bool:
         """Return whether a pass that reassociates could have given an outcome. Only finite numbers say something."""
         if not all(np.all(np.isfinite(x)) for x in expected.results if x.dtype.kind == "f"):
             return False

@@ -92,7 +92,7 @@ Draw = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...], int], Arra
 
 
 @dataclass(frozen=True)
-class Kind:
+class Distribution:
     """A distribution of the elements of an array."""
 
     description: str
@@ -145,9 +145,9 @@ def _extreme(dtype: np.dtype[Any]) -> Sequence[Any]:
 
 
 KINDS = {
-    "normal": Kind("normal numbers", _normal),
-    "whole": Kind("small whole numbers", _whole),
-    "unbounded": Kind("NaN and infinities among normal numbers", _with(_unbounded)),
-    "extreme": Kind("zeros, largest and smallest numbers among normal ones", _with(_extreme)),
+    "normal": Distribution("normal numbers", _normal),
+    "whole": Distribution("small whole numbers", _whole),
+    "unbounded": Distribution("NaN and infinities among normal numbers", _with(_unbounded)),
+    "extreme": Distribution("zeros, largest and smallest numbers among normal ones", _with(_extreme)),
 }
 """Distributions by name."""

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.table import Table
-from relex.reference.domains.symbols import SUM, Head
+from relex.reference.domains.symbols import SUM, SymbolHead
 from relex.reference.equivalence.bounded import SLACK, Format, add_terms, plain, quantum_of, spread_of, value_of, where
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.memory import any_of
@@ -37,7 +37,7 @@ def names_of(*kinds: type[Operation]) -> tuple[str, ...]:
     return tuple(kind.name for kind in kinds)
 
 
-def known_if_operands_are(head: Head, value: Any, *operands: Any) -> Any:
+def known_if_operands_are(head: SymbolHead, value: Any, *operands: Any) -> Any:
     """Return a result that is known, without a spread, if all operands are."""
     unknown = np.any(np.broadcast_arrays(*(spread_of(x) != 0 for x in operands), False), axis=0)
     return plain(value, where(unknown, np.inf, 0.0))
@@ -51,7 +51,7 @@ def _wide(number: Any) -> Any:
     return np.asarray(value_of(number), np.float64)
 
 
-def _rounded(head: Head, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
+def _rounded(head: SymbolHead, value: Any, exact: Any, operands: Sequence[Any], *, straddles: Any = False) -> Any:
     """Return `value` with its spread as a rounded result: `exact` is the spread before rounding, which counts only
     where an operand has a spread. `straddles` marks where an operand may have either sign."""
     fmt, flags = Format.of(value.dtype), head.flags
@@ -83,7 +83,7 @@ def _spread_of_rounded(
 
 
 @RULES.rule(SUM, *names_of(arith.AddfOp, arith.SubfOp))
-def bound_addition(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_addition(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Add a term to a sum in any order, if flags allow that; else add the spreads."""
     if head.name == SUM or (FastMathFlag.REASSOC in head.flags and not head.flags - _OPEN):
         return add_terms(value, a, b)
@@ -91,7 +91,7 @@ def bound_addition(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(*names_of(arith.MulfOp))
-def bound_mulf(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_mulf(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Bound a product over all operands; if it may be fused into a sum, its rounding is uncertain, too."""
     wide_a, wide_b, spread_a, spread_b = np.abs(_wide(a)), np.abs(_wide(b)), spread_of(a), spread_of(b)
     exact = wide_a * spread_b + wide_b * spread_a + 2 * spread_a * spread_b
@@ -109,7 +109,7 @@ def bound_mulf(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(*names_of(arith.DivfOp))
-def bound_divf(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_divf(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Bound a quotient by the smallest possible divisor; infinite if that may be zero."""
     spread_a, spread_b = spread_of(a), spread_of(b)
     least = np.abs(_wide(b)) - spread_b
@@ -128,7 +128,7 @@ def bound_divf(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(*names_of(math.FmaOp))
-def bound_fma(head: Head, value: Any, a: Any, b: Any, c: Any) -> Any:
+def bound_fma(head: SymbolHead, value: Any, a: Any, b: Any, c: Any) -> Any:
     """Bound a product and a sum with one rounding."""
     spread_a, spread_b = spread_of(a), spread_of(b)
     exact = np.abs(_wide(a)) * spread_b + np.abs(_wide(b)) * spread_a + 2 * spread_a * spread_b + spread_of(c)
@@ -136,26 +136,26 @@ def bound_fma(head: Head, value: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @RULES.rule(*names_of(arith.NegfOp, math.AbsFOp, arith.ExtFOp))
-def bound_exact_op(head: Head, value: Any, a: Any) -> Any:
+def bound_exact_op(head: SymbolHead, value: Any, a: Any) -> Any:
     """Keep the spread of the operand: these ops are exact."""
     return plain(value, spread_of(a))
 
 
 @RULES.rule(*names_of(arith.BitcastOp))
-def bound_bits(head: Head, value: Any, a: Any) -> Any:
+def bound_bits(head: SymbolHead, value: Any, a: Any) -> Any:
     """Bound the bits of a number: the bits of NaN are not known."""
     result, number = known_if_operands_are(head, value, a), value_of(a)
     return plain(value, where(np.isnan(number), np.inf, spread_of(result))) if is_float_dtype(number.dtype) else result
 
 
 @RULES.rule(*names_of(arith.TruncFOp))
-def bound_truncf(head: Head, value: Any, a: Any) -> Any:
+def bound_truncf(head: SymbolHead, value: Any, a: Any) -> Any:
     """Round the operand once more."""
     return _rounded(head, value, spread_of(a), (a,))
 
 
 @RULES.rule(*names_of(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp))
-def bound_minmax(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_minmax(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Keep the spread of the operand that is chosen, or the larger one if either may be."""
     left, right, spread_a, spread_b = _wide(a), _wide(b), spread_of(a), spread_of(b)
     is_left = np.asarray(value == value_of(a)) | np.isnan(left)
@@ -167,7 +167,7 @@ def bound_minmax(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(*names_of(arith.CmpfOp))
-def bound_cmpf(head: Head, value: Any, a: Any, b: Any) -> Any:
+def bound_cmpf(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
     """Bound a comparison: known if the operands lie further apart than their spreads."""
     left, right, spread = _wide(a), _wide(b), spread_of(a) + spread_of(b)
     is_clear = np.abs(left - right) > spread
@@ -178,7 +178,7 @@ def bound_cmpf(head: Head, value: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(*names_of(arith.SelectOp))
-def bound_select(head: Head, value: Any, condition: Any, a: Any, b: Any) -> Any:
+def bound_select(head: SymbolHead, value: Any, condition: Any, a: Any, b: Any) -> Any:
     """Keep the spread of the chosen operand; if either may be, add the distance between the two."""
     chosen = where(value_of(condition), a, b)
     unclear = spread_of(condition) != 0
@@ -194,7 +194,7 @@ def bound_select(head: Head, value: Any, condition: Any, a: Any, b: Any) -> Any:
 
 
 @RULES.rule(*names_of(arith.FPToSIOp, arith.FPToUIOp))
-def bound_float_to_integer(head: Head, value: Any, a: Any) -> Any:
+def bound_float_to_integer(head: SymbolHead, value: Any, a: Any) -> Any:
     """Bound a conversion: known if the range of the operand truncates to one integer that fits."""
     wide, spread = _wide(a), spread_of(a)
     is_known = (spread == 0) | (np.trunc(wide - spread) == np.trunc(wide + spread))
@@ -220,7 +220,7 @@ _FUNCTIONS = {kind.name: function for kind, function in FUNCTIONS.items()}
 
 
 @RULES.rule(*names_of(*_EXACT, *_INVERSES, *_EXPONENTIALS, *_LOGARITHMS))
-def bound_monotonic_function(head: Head, value: Any, a: Any) -> Any:
+def bound_monotonic_function(head: SymbolHead, value: Any, a: Any) -> Any:
     """Bound a monotonic function by its values at both ends of the operand's range."""
     function = _FUNCTIONS[head.name]
     wide, spread = _wide(a), spread_of(a)
@@ -230,7 +230,7 @@ def bound_monotonic_function(head: Head, value: Any, a: Any) -> Any:
 
 
 @RULES.rule(*names_of(*_STEADY))
-def bound_lipschitz_function(head: Head, value: Any, a: Any) -> Any:
+def bound_lipschitz_function(head: SymbolHead, value: Any, a: Any) -> Any:
     """Bound a function by its largest slope."""
     return _from_library(head, _rounded(head, value, _SLOPES[head.name] * spread_of(a), (a,)))
 
@@ -240,7 +240,7 @@ _CORNERED = (math.CoshOp, math.PowFOp, math.RsqrtOp)
 
 
 @RULES.rule(*names_of(*_CORNERED))
-def bound_cornered_function(head: Head, value: Any, *operands: Any) -> Any:
+def bound_cornered_function(head: SymbolHead, value: Any, *operands: Any) -> Any:
     """Bound a function by its values at the corners of the operands' ranges."""
     ends = [(_wide(x) - spread_of(x), _wide(x) + spread_of(x)) for x in operands]
     corners = np.broadcast_arrays(*(_FUNCTIONS[head.name](*corner) for corner in product(*ends)))
@@ -252,7 +252,7 @@ def bound_cornered_function(head: Head, value: Any, *operands: Any) -> Any:
 
 
 @RULES.rule(*names_of(math.TanOp, math.Atan2Op, math.FPowIOp))
-def bound_discontinuous_function(head: Head, value: Any, *operands: Any) -> Any:
+def bound_discontinuous_function(head: SymbolHead, value: Any, *operands: Any) -> Any:
     """Bound a function with jumps or poles: known if all operands are."""
     return _from_library(head, known_if_operands_are(head, value, *operands))
 
@@ -264,7 +264,7 @@ LIBRARY_FUNCTIONS: tuple[type[Operation], ...] = (
 """Functions that may come from any library."""
 
 
-def _from_library(head: Head, number: Any) -> Any:
+def _from_library(head: SymbolHead, number: Any) -> Any:
     """Add the distance between libraries to the spread of a function's result."""
     value = value_of(number)
     fmt, wide = Format.of(value.dtype), np.abs(np.asarray(value, np.float64))

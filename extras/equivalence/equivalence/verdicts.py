@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class Certainty(StrEnum):
     """The degree of certainty that a function computes the same, from certain to unknown."""
 
     UNCHANGED = "unchanged"
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 class Verdict:
     """The degree of certainty about a function after a pass, with the reason and the scope."""
 
-    kind: Kind
+    kind: Certainty
     why: str = ""
     """Why it is not proved; empty if it is."""
     sizes: tuple[str, ...] = ()
@@ -42,14 +42,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Finding:
+class FunctionVerdict:
     """The verdict on a function after a pass."""
 
     pass_name: str
     function: str
     verdict: Verdict
 
-    def with_indices(self, are_right: bool) -> Finding:
+    def with_indices(self, are_right: bool) -> FunctionVerdict:
         """Return this with what is known about indices for all sizes, if there is more than one."""
         indices = are_right and bool(self.verdict.sizes)
         return replace(self, verdict=replace(self.verdict, indices=indices))

@@ -16,7 +16,7 @@ from relex.lowering import LegalizeOpsPass
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.domain_numbers import DomainNumbers
 from relex.reference.domains.operators import evaluate
-from relex.reference.domains.symbols import Head
+from relex.reference.domains.symbols import SymbolHead
 from relex.reference.interpreter.memory import Buffer
 from relex.reference.interpreter.program import Program
 
@@ -35,7 +35,7 @@ class Counts(Domain):
     def values(self, cells: Array) -> Array | None:
         return None
 
-    def make(self, head: Head) -> Make:
+    def make(self, head: SymbolHead) -> Make:
         def run(*operands: Array) -> Array:
             own = head.name == arith.MulfOp.name
             counts = sum((x["multiplications"] for x in operands), np.int64(own))

@@ -31,7 +31,7 @@ from relex.reference.equivalence.interface import Interface, NotComparable, func
 from relex.reference.equivalence.proving import DifferentTerms, TermDifference
 from relex.reference.equivalence.samples import KINDS
 from relex.reference.equivalence.time_limit import TimeLimit
-from relex.reference.equivalence.verdicts import Kind
+from relex.reference.equivalence.verdicts import Certainty
 from relex.reference.interpreter.budget import OutOfSteps, OutOfTime, at_most, steps_taken, within
 from relex.runtime import register_func, remove_func
 
@@ -461,10 +461,13 @@ def test_what_is_not_proved_in_time_is_checked() -> None:
     module = parse_module(LARGE)
     pipeline = RelexPipelinePass("core")
     proved, late = (check_pass(pipeline, module, proof=True, seconds=seconds) for seconds in (60, 0))
-    assert Kind.PROVED in {finding.verdict.kind for finding in proved.findings}
-    found = {(f.verdict.kind, f.verdict.why) for f in late.findings if f.verdict.kind is not Kind.UNCHANGED}
-    assert (Kind.CHECKED, "its proofs take more than 0 seconds") in found
-    assert {kind for kind, _ in found} <= {Kind.CHECKED, Kind.PROVED}  # But for attributes, functions are the same.
+    assert Certainty.PROVED in {finding.verdict.kind for finding in proved.findings}
+    found = {(f.verdict.kind, f.verdict.why) for f in late.findings if f.verdict.kind is not Certainty.UNCHANGED}
+    assert (Certainty.CHECKED, "its proofs take more than 0 seconds") in found
+    assert {kind for kind, _ in found} <= {
+        Certainty.CHECKED,
+        Certainty.PROVED,
+    }  # But for attributes, functions are the same.
     # No step of a schedule is checked by itself.
     assert {finding.pass_name for finding in late.findings} <= {p.name for p in flat_steps(pipeline)}
 
@@ -653,7 +656,7 @@ def test_sizes_that_a_function_accepts_are_found() -> None:
     report = check_pass(LegalizeOpsPass(), parse_module(text), samples=1, proof=True)
     assert not report.skipped
     (found,) = [f for f in report.findings if f.function == "main"]
-    assert found.verdict.kind is Kind.PROVED
+    assert found.verdict.kind is Certainty.PROVED
     assert "7" in found.verdict.sizes[0]
 
 

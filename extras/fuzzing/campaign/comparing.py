@@ -15,7 +15,7 @@ from relex.dialects.errors import CompileError, InvalidOutputError
 from relex.passes.driver.base import RelexPass, apply_pass
 from relex.passes.rewriting.numerics import together
 from relex.reference import check_pass
-from relex.reference.equivalence.check import Report
+from relex.reference.equivalence.check import CheckReport
 from relex.reference.equivalence.differences import NotEquivalentError
 from relex.reference.fuzzing.variants import has_unused_sizes
 from relex.tools.campaign.subject import Skip
@@ -39,7 +39,7 @@ def read_back(read: Callable[[str], ModuleOp], text: str) -> ModuleOp:
         raise InvalidOutputError(found) from e
 
 
-def difference(compare: Callable[[], Report]) -> str | None:
+def difference(compare: Callable[[], CheckReport]) -> str | None:
     """Return what a comparison finds, None for nothing. Raises `Skip` if nothing could be compared."""
     try:
         report = compare()

@@ -20,7 +20,7 @@ from relex.tools.options.arguments import parse_numbers
 from relex.tools.shell.diagnostics import ToolError, make_folder, write_bytes
 
 if TYPE_CHECKING:
-    from relex.reference.fuzzing.fuzz import Finding, FuzzError
+    from relex.reference.fuzzing.fuzz import FuzzError, FuzzFinding
 
 
 class NotTestedError(ToolError):
@@ -68,22 +68,22 @@ class FuzzPass:
         """Return a report. Raises `FuzzError`, which names the file, for a mistake, and `NotTestedError` if no program
         tests the pass."""
         # Imported here, as other uses of the tool do not need them.
-        from relex.reference.fuzzing.fuzz import Finding, find_mistake
-        from relex.reference.fuzzing.trials import Settings
+        from relex.reference.fuzzing.fuzz import FuzzFinding, find_mistake
+        from relex.reference.fuzzing.trials import TrialSettings
 
-        settings = Settings(self.options.seed, self.options.samples)
+        settings = TrialSettings(self.options.seed, self.options.samples)
         try:
             found = find_mistake(self.p, program, programs=self.options.programs, settings=settings)
         except DTypeError as e:
             raise ToolError(str(e)) from e
-        if isinstance(found, Finding):
+        if isinstance(found, FuzzFinding):
             raise self._error(found, program)
         if not found.is_tested:
             hint = "a larger number" if program is not None else "a program that it changes, or a larger number"
             raise NotTestedError(f"pass '{self.p.name}' was not tested: {found}\nnote: try it on {hint} of programs")
         return f"pass '{self.p.name}': {found}\n"
 
-    def _error(self, finding: Finding, program: ModuleOp | None) -> FuzzError:
+    def _error(self, finding: FuzzFinding, program: ModuleOp | None) -> FuzzError:
         """Return the error for a finding, located in the file that shows it: the given one, if it is small enough, or a
         new one."""
         from relex.reference.fuzzing.fuzz import FuzzError
@@ -97,7 +97,7 @@ class FuzzPass:
         error.diagnostics = [add_source(d, text) for d in error.diagnostics]
         return error
 
-    def _write(self, finding: Finding) -> tuple[str, str]:
+    def _write(self, finding: FuzzFinding) -> tuple[str, str]:
         """Write the program of a finding. Return the path, and the command that shows the mistake again."""
         if self.folder is not None:
             make_folder(self.folder)

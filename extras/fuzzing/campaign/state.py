@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from relex.tools.campaign.trial import Outcome
+from relex.tools.campaign.trial import TrialOutcome
 from relex.tools.shell.diagnostics import ToolError, make_folder, write_bytes
 
 FILE = "campaign.json"
@@ -47,7 +47,7 @@ class State:
             self.pending.append(self.number - 1)
             yield self.number - 1
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: TrialOutcome) -> None:
         """Count a program."""
         if outcome.number in self.pending:
             self.pending.remove(outcome.number)

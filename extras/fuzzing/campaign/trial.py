@@ -29,7 +29,7 @@ HEADER = "// subject: "
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """The outcome of a program. `message` says why it was refused or skipped, or what is wrong; `path` is the file that
     shows it; `number` is the program's number in its campaign; `counts` are the counters of its check."""
 
@@ -47,7 +47,7 @@ def subject_of(seed: int, number: int, subjects: Sequence[str]) -> tuple[str, Ra
     return random.choices(subjects, [SUBJECTS[name].weight for name in subjects])[0], random
 
 
-def try_number(seed: int, number: int, subjects: Sequence[str], folder: Path) -> Outcome:
+def try_number(seed: int, number: int, subjects: Sequence[str], folder: Path) -> TrialOutcome:
     """Make and try a program by its number. One that is wrong is reduced and written into the folder."""
     name, random = subject_of(seed, number, subjects)
     try:
@@ -63,7 +63,7 @@ def try_number(seed: int, number: int, subjects: Sequence[str], folder: Path) ->
     return replace(outcome, path=path)
 
 
-def try_case(name: str, case: Case) -> Outcome:
+def try_case(name: str, case: Case) -> TrialOutcome:
     """Try a program."""
     with counting() as counts:
         try:
@@ -71,19 +71,19 @@ def try_case(name: str, case: Case) -> Outcome:
         except Exception as e:
             return replace(_outcome_of(name, e), counts=dict(counts))
     verdict = "right" if wrong is None else "wrong"
-    return Outcome(name, verdict, wrong or "", counts=dict(counts))
+    return TrialOutcome(name, verdict, wrong or "", counts=dict(counts))
 
 
-def _outcome_of(name: str, error: Exception) -> Outcome:
+def _outcome_of(name: str, error: Exception) -> TrialOutcome:
     match error:
         case Skip():
-            return Outcome(name, "skipped", str(error))
+            return TrialOutcome(name, "skipped", str(error))
         case InvalidOutputError():
-            return Outcome(name, "wrong", f"it becomes invalid: {error.diagnostics[0].message}")
+            return TrialOutcome(name, "wrong", f"it becomes invalid: {error.diagnostics[0].message}")
         case CompileError() if not isinstance(error, InternalError):
-            return Outcome(name, "refused", error.diagnostics[0].message)
+            return TrialOutcome(name, "refused", error.diagnostics[0].message)
         case _:
-            return Outcome(name, "wrong", _described(error))
+            return TrialOutcome(name, "wrong", _described(error))
 
 
 def _described(error: Exception) -> str:

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from relex.tools.campaign.subject import Skip
 from relex.tools.campaign.table import SUBJECTS
-from relex.tools.campaign.trial import Outcome, subject_of, try_number, write_case
+from relex.tools.campaign.trial import TrialOutcome, subject_of, try_number, write_case
 from relex.tools.shell.start import collect_seldom
 
 COMMAND = (sys.executable, "-m", "relex.tools.campaign.workers")
@@ -84,18 +84,18 @@ class Worker:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{number}\n")
 
-    def take(self) -> Outcome:
+    def take(self) -> TrialOutcome:
         """Return the outcome of the program, once there is output."""
         line = self.output.readline()
         if line:
-            return replace(Outcome(**json.loads(line)), number=self.number)
+            return replace(TrialOutcome(**json.loads(line)), number=self.number)
         return self._lost(_end_of(self._process.wait()))
 
-    def give_up(self) -> Outcome:
+    def give_up(self) -> TrialOutcome:
         """Return the outcome of a program that takes too long."""
         return self._lost(f"does not come to an end: it was stopped after {PATIENCE:g} seconds")
 
-    def _lost(self, message: str) -> Outcome:
+    def _lost(self, message: str) -> TrialOutcome:
         self.stop()
         self._start()
         seed, subjects = self._setting.seed, self._setting.subjects
@@ -103,9 +103,9 @@ class Worker:
         try:
             case = SUBJECTS[name].make(random)
         except Skip:
-            return Outcome(name, "wrong", message, number=self.number)
+            return TrialOutcome(name, "wrong", message, number=self.number)
         path = write_case(self._setting.folder, f"{name}-{seed}-{self.number}", name, case, message)
-        return Outcome(name, "wrong", message, path, self.number)
+        return TrialOutcome(name, "wrong", message, path, self.number)
 
     def stop(self) -> None:
         """End the process."""
@@ -132,7 +132,7 @@ def limit_time(seconds: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (until if most == resource.RLIM_INFINITY else min(until, most), most))
 
 
-def outcomes(setting: Setting, numbers: Iterator[int], jobs: int) -> Iterator[Outcome]:
+def outcomes(setting: Setting, numbers: Iterator[int], jobs: int) -> Iterator[TrialOutcome]:
     """Yield the outcomes of programs as they come, for as long as there are numbers."""
     workers = [Worker(setting) for _ in range(jobs)]
     try:
@@ -142,7 +142,7 @@ def outcomes(setting: Setting, numbers: Iterator[int], jobs: int) -> Iterator[Ou
             worker.stop()
 
 
-def _outcomes(workers: Sequence[Worker], numbers: Iterator[int]) -> Iterator[Outcome]:
+def _outcomes(workers: Sequence[Worker], numbers: Iterator[int]) -> Iterator[TrialOutcome]:
     busy: list[Worker] = []
     for worker in workers:
         _next(worker, numbers, busy)

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.errors import RelexError
 from relex.dialects.relex import Operator
 from relex.dialects.relex.properties import python_value
-from relex.passes.rewriting.patterns import OpPattern, Pattern, attribute
+from relex.passes.rewriting.patterns import Pattern, ResultPattern, attribute
 from relex.passes.rewriting.rewrite_rules import Bindings, Rule
 from relex.reference.fuzzing.graphs import DTYPES, Draw, Graph, Shape, returned_of
 
@@ -55,7 +55,7 @@ class PatternExamples:
     def choice(self, count: int) -> int:
         return self._draw.random.randrange(count)
 
-    def operator(self, pattern: OpPattern, operands: Sequence[SSAValue]) -> SSAValue:
+    def operator(self, pattern: ResultPattern, operands: Sequence[SSAValue]) -> SSAValue:
         random = self._draw.random
         kind = random.choice(pattern.classes)
         if not issubclass(kind, Operator):

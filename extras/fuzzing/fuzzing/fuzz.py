@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError, DTypeError, RangeError, diagnose, expect_kind, expect_module
 from relex.dialects.upstream.printer import printed
 from relex.reference.equivalence.reduction import Patience, reduce_module
-from relex.reference.fuzzing.sources import Program, Programs, rule_names
-from relex.reference.fuzzing.trials import Failure, Settings, blame, location_of, try_pass
+from relex.reference.fuzzing.sources import Programs, SourceProgram, rule_names
+from relex.reference.fuzzing.trials import TrialFailure, TrialSettings, blame, location_of, try_pass
 from relex.reference.fuzzing.variants import apply_variation, has_unused_sizes, main_of, resize, sizes_of
 
 
@@ -64,12 +64,12 @@ class FuzzReport:
 
 
 @dataclass(frozen=True)
-class Finding:
+class FuzzFinding:
     """A mistake of a pass, and the smallest program that shows it."""
 
     p: ModulePass
     module: ModuleOp
-    failure: Failure
+    failure: TrialFailure
     number: int
     """The number of the program that showed it, before it was reduced."""
 
@@ -98,7 +98,7 @@ class Finding:
 class FuzzError(CompileError):
     """Raised when a pass goes wrong on a program. `finding` has the pass, the rule, the op and the program."""
 
-    def __init__(self, finding: Finding, notes: tuple[str, ...] | None = None):
+    def __init__(self, finding: FuzzFinding, notes: tuple[str, ...] | None = None):
         self.finding = finding
         shown = (f"the smallest program that shows it:\n{finding.text}",) if notes is None else notes
         found = diagnose(location_of(finding.module, finding.failure), finding.message)
@@ -135,15 +135,15 @@ def fuzz_pass(
         assert fuzz_pass(MyPass).changed > 20
     ```
     """
-    found = find_mistake(p, program, programs=programs, settings=Settings(seed, samples, seconds))
-    if isinstance(found, Finding):
+    found = find_mistake(p, program, programs=programs, settings=TrialSettings(seed, samples, seconds))
+    if isinstance(found, FuzzFinding):
         raise FuzzError(found)
     return found
 
 
 def find_mistake(
-    p: ModulePass | type[ModulePass], program: ModuleOp | None, *, programs: int, settings: Settings
-) -> Finding | FuzzReport:
+    p: ModulePass | type[ModulePass], program: ModuleOp | None, *, programs: int, settings: TrialSettings
+) -> FuzzFinding | FuzzReport:
     """Return the first mistake that a pass makes on generated programs, or a report if there is none."""
     p = _instance(p)
     if program is not None:
@@ -162,7 +162,7 @@ def find_mistake(
         if trial.failure is not None:
             reduced = reduce_program(p, made, trial.failure, drawn)
             failure = blame(p, reduced, drawn, try_pass(p, reduced, drawn))
-            return Finding(p, reduced, failure, number)
+            return FuzzFinding(p, reduced, failure, number)
         report.programs += 1
         report.tried[made.level] += 1
         report.applied.update(step.rule for step in trial.applied)
@@ -187,12 +187,12 @@ def _instance(p: ModulePass | type[ModulePass]) -> ModulePass:
     return p
 
 
-def reduce_program(p: ModulePass, program: Program, failure: Failure, settings: Settings) -> ModuleOp:
+def reduce_program(p: ModulePass, program: SourceProgram, failure: TrialFailure, settings: TrialSettings) -> ModuleOp:
     """Return a smaller program on which a pass makes the same mistake: fewer ops, results and arguments, smaller sizes.
     Of a program that was lowered, the graph is reduced."""
 
     def shows(graph: ModuleOp) -> bool:
-        smaller = None if has_unused_sizes(graph) else Program.at(program.level, graph)
+        smaller = None if has_unused_sizes(graph) else SourceProgram.at(program.level, graph)
         return smaller is not None and failure.is_like(try_pass(p, smaller.module, settings).failure)
 
     function = main_of(program.graph)
@@ -202,7 +202,7 @@ def reduce_program(p: ModulePass, program: Program, failure: Failure, settings: 
     while reduced is not None and patience.is_left():
         graph = reduce_module(reduced, name, shows, patience)
         reduced = next(filter(shows, _smaller_sizes(graph)), None)
-    smallest = Program.at(program.level, graph)
+    smallest = SourceProgram.at(program.level, graph)
     return smallest.module if smallest is not None else program.module
 
 

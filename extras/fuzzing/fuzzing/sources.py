@@ -56,7 +56,7 @@ FAMILIAR = 0.85
 
 
 @dataclass(frozen=True)
-class Program:
+class SourceProgram:
     """A program, and the graph or the loops that it was lowered from."""
 
     module: ModuleOp
@@ -64,7 +64,7 @@ class Program:
     graph: ModuleOp
 
     @classmethod
-    def at(cls, level: str, graph: ModuleOp) -> Program | None:
+    def at(cls, level: str, graph: ModuleOp) -> SourceProgram | None:
         """Return a graph at a level; None if it cannot be lowered to it."""
         module = lowered(graph, LEVELS[level])
         return cls(module, level, graph) if module is not None else None
@@ -90,7 +90,7 @@ class Programs:
         likely = ["graph"] if self._kinds else ["written"] if is_on_loops else []
         self._levels = [*likely * 3, *LEVELS]
 
-    def make(self, number: int) -> Program | None:
+    def make(self, number: int) -> SourceProgram | None:
         """Return program number `number`; None if there is none."""
         random = Random(f"{self.seed} {number}")
         level = self._level(random, number)
@@ -108,7 +108,7 @@ class Programs:
             graph = varied(graph, random, random.choice([0, 1, 2]))
         if graph is None or (has_unused_sizes(graph) and graph is not self.given):
             return None
-        return Program.at(level, graph)
+        return SourceProgram.at(level, graph)
 
     def _level(self, random: Random, number: int) -> str:
         """Return each level once, then those at which the pass has changed something, and now and then another."""

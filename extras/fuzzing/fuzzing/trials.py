@@ -23,10 +23,10 @@ from relex.dialects.errors import CompileError, InternalError, UnknownNameError,
 from relex.dialects.relex import CallDpsPackedOp
 from relex.passes.driver.base import verify_after
 from relex.passes.tracing import observe
-from relex.passes.tracing.records import Application
+from relex.passes.tracing.records import RuleApplication
 from relex.passes.tracing.trace import RulesStopped, Trace
 from relex.reference.equivalence.check import Checker, flat_steps
-from relex.reference.equivalence.differences import Difference, explain
+from relex.reference.equivalence.differences import FunctionChange, explain
 from relex.reference.equivalence.interface import find_function
 from relex.runtime.library import LIBRARY
 
@@ -44,7 +44,7 @@ class Endless(BaseException):
 
 
 @dataclass(frozen=True)
-class Step:
+class TrialStep:
     """A pattern, or what a pass does without one, at work on an op."""
 
     rule: str
@@ -52,22 +52,22 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Failure:
+class TrialFailure:
     """The failure of a run."""
 
     problem: Problem
     message: str
     function: str = "main"
-    step: Step | None = None
+    step: TrialStep | None = None
     """The pattern that did it, and the op it was applied to. Without a pattern, its name is empty."""
-    difference: Difference | None = field(default=None, compare=False, repr=False)
+    difference: FunctionChange | None = field(default=None, compare=False, repr=False)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The place where a different result was seen, and simple arguments that show it."""
         return tuple(explain(self.difference)) if self.difference is not None else ()
 
-    def is_like(self, other: Failure | None) -> bool:
+    def is_like(self, other: TrialFailure | None) -> bool:
         """Return whether a failure is the same mistake, as far as that can be told."""
         return other is not None and self.problem == other.problem
 
@@ -76,17 +76,17 @@ class Failure:
 class Trial:
     """The outcome of a run: what the patterns did, and what went wrong, if anything."""
 
-    applied: tuple[Step, ...] = ()
+    applied: tuple[TrialStep, ...] = ()
     changed: bool = False
     refused: str | None = None
     """The error by which the pass refused the program."""
     skipped: str | None = None
     """The reason why the function could not be compared."""
-    failure: Failure | None = None
+    failure: TrialFailure | None = None
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrialSettings:
     """Settings for running a pass: arguments of functions are drawn from `seed`, `samples` of each kind; the pass may
     take `seconds`."""
 
@@ -119,7 +119,7 @@ def _at_most(seconds: float) -> Generator[None]:
         signal.signal(signal.SIGPROF, old)
 
 
-def try_pass(p: ModulePass, module: ModuleOp, settings: Settings, stop: int | None = None) -> Trial:
+def try_pass(p: ModulePass, module: ModuleOp, settings: TrialSettings, stop: int | None = None) -> Trial:
     """Run a pass on a copy of a module, until its patterns have been applied `stop` times."""
     checker = Checker(settings.seed, settings.samples)
     after = module.clone()
@@ -138,7 +138,7 @@ def try_pass(p: ModulePass, module: ModuleOp, settings: Settings, stop: int | No
 def _make_trace(limit: int, stop: int | None) -> Trace:
     """Return a trace that ends a pass with `Endless` after more than `limit` applications of patterns."""
 
-    def expect_end(_: Application) -> None:
+    def expect_end(_: RuleApplication) -> None:
         if len(trace.applications) > limit:
             raise Endless
 
@@ -146,19 +146,19 @@ def _make_trace(limit: int, stop: int | None) -> Trace:
     return trace
 
 
-def _applied(trace: Trace) -> tuple[Step, ...]:
-    return tuple(Step(a.rule, a.op) for a in trace.applications)
+def _applied(trace: Trace) -> tuple[TrialStep, ...]:
+    return tuple(TrialStep(a.rule, a.op) for a in trace.applications)
 
 
-def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, settings: Settings) -> Trial | None:
+def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, settings: TrialSettings) -> Trial | None:
     """Run one pass and compare the results; None if all is well."""
     before = module.clone()
 
-    def fail(problem: Problem, message: str, step: Step | None = None, **more: Any) -> Trial:
+    def fail(problem: Problem, message: str, step: TrialStep | None = None, **more: Any) -> Trial:
         applied = _applied(trace)
         if step is None:
-            step = applied[-1] if applied else Step("", _changed_op(before, module))
-        return Trial(applied, True, failure=Failure(problem, message, step=step, **more))
+            step = applied[-1] if applied else TrialStep("", _changed_op(before, module))
+        return Trial(applied, True, failure=TrialFailure(problem, message, step=step, **more))
 
     try:
         with observe(trace), _at_most(settings.seconds), suppress(RulesStopped), trace.running(p, module):
@@ -178,7 +178,7 @@ def _try_step(p: ModulePass, module: ModuleOp, checker: Checker, trace: Trace, s
             return Trial(_applied(trace), refused=str(cause))
         step, place = _place(cause, p)
         if trace.failed is not None:
-            step = Step(trace.failed.rule, trace.failed.op)
+            step = TrialStep(trace.failed.rule, trace.failed.op)
         return fail("crash", f"raises {describe(cause)}{place}", step)
     try:
         verify_after(p, module)
@@ -199,7 +199,7 @@ def _cause(error: BaseException) -> BaseException:
     return error
 
 
-def _place(error: BaseException, p: ModulePass) -> tuple[Step | None, str]:
+def _place(error: BaseException, p: ModulePass) -> tuple[TrialStep | None, str]:
     """Return the op that a pass was at when it raised an exception, and file and line in the pass."""
     home, found, op = type(p).__module__, "", None
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -207,7 +207,7 @@ def _place(error: BaseException, p: ModulePass) -> tuple[Step | None, str]:
             found = f" at {frame.f_code.co_filename}:{line}"
             local = [v for v in frame.f_locals.values() if isinstance(v, Operation) and not isinstance(v, ModuleOp)]
             op = local[-1] if local else op
-    return None if op is None else Step("", op.name), found
+    return None if op is None else TrialStep("", op.name), found
 
 
 def _changed_op(before: ModuleOp, after: ModuleOp) -> str:
@@ -250,7 +250,7 @@ def _depth(op: Operation | None) -> int:
     return 0 if op is None else 1 + _depth(op.parent_op())
 
 
-def blame(p: ModulePass, module: ModuleOp, settings: Settings, trial: Trial) -> Failure:
+def blame(p: ModulePass, module: ModuleOp, settings: TrialSettings, trial: Trial) -> TrialFailure:
     """Return the failure of a trial with the first pattern after which it is seen."""
     failure = trial.failure
     assert failure is not None
@@ -263,7 +263,7 @@ def blame(p: ModulePass, module: ModuleOp, settings: Settings, trial: Trial) -> 
     return failure
 
 
-def location_of(module: ModuleOp, failure: Failure) -> Operation:
+def location_of(module: ModuleOp, failure: TrialFailure) -> Operation:
     """Return the op of a program that a failure is about, or else the function."""
     wanted = failure.step.op if failure.step is not None else ""
     found = next((op for op in module.walk() if op.name == wanted), None)

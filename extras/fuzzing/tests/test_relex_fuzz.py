@@ -33,7 +33,7 @@ from relex.tools.campaign.state import FILE, State
 from relex.tools.campaign.subject import Case, Skip, Subject
 from relex.tools.campaign.subjects.schedules import random_steps
 from relex.tools.campaign.table import SUBJECTS
-from relex.tools.campaign.trial import Outcome, try_case, try_number
+from relex.tools.campaign.trial import TrialOutcome, try_case, try_number
 from relex.tools.campaign.workers import Setting, outcomes
 
 PROGRAM = """
@@ -168,7 +168,7 @@ class RefuseEverythingPass(ModulePass):
 def test_a_program_that_becomes_invalid_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a pass, or by printing it; one that a pass refuses is not."""
 
-    def outcome_of(check: Callable[[ModuleOp], object]) -> Outcome:
+    def outcome_of(check: Callable[[ModuleOp], object]) -> TrialOutcome:
         def check_case(self: object, case: Case) -> None:
             check(case.module)
 

@@ -34,7 +34,7 @@ BEFORE_OR_AFTER = "floor_or_ceil"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ResamplingSettings:
     """The mapping from positions of the result to positions in the data, and the weights of the elements there."""
 
     mode: str
@@ -110,7 +110,12 @@ def _cubic(a: float, distance: float) -> float:
 
 
 def resized(
-    site: Site, x: Operand, axes: Sequence[int], sizes: Sequence[Size], scales: Sequence[float], settings: Settings
+    site: Site,
+    x: Operand,
+    axes: Sequence[int],
+    sizes: Sequence[Size],
+    scales: Sequence[float],
+    settings: ResamplingSettings,
 ) -> Operand:
     """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor. Integers are
     interpolated as f64, and rounded: those halfway to even ones, those beyond the type to its ends. Floats of 16 bits
@@ -132,7 +137,12 @@ def _rounded(x: Operand, element_type: Attribute) -> Operand:
 
 
 def _resized(
-    site: Site, x: Operand, axes: Sequence[int], sizes: Sequence[Size], scales: Sequence[float], settings: Settings
+    site: Site,
+    x: Operand,
+    axes: Sequence[int],
+    sizes: Sequence[Size],
+    scales: Sequence[float],
+    settings: ResamplingSettings,
 ) -> Operand:
     """Resize, by the element type's own arithmetic."""
     shape, region = site.shape(x), settings.region
@@ -175,7 +185,7 @@ def scale_between(old: Size, new: Size) -> float:
     refuse(f"expected a whole multiple of the dynamic size {old}, found {new}; fix the size with `shapes=`")
 
 
-def _multiplied(site: Site, x: Operand, axis: int, new: Size, scale: float, settings: Settings) -> Operand:
+def _multiplied(site: Site, x: Operand, axis: int, new: Size, scale: float, settings: ResamplingSettings) -> Operand:
     """Resize a dimension of dynamic size by a whole factor: the same few neighbors count for each element."""
     shape, factor = site.shape(x), int(scale)
     if factor != scale or shape[axis] * factor != new or settings.transformation not in PERIODIC or settings.exclude:

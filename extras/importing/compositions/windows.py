@@ -15,7 +15,7 @@ from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST
 from relex.frontend.compositions.normalization import per_channel
-from relex.frontend.expressions import Call, Operand
+from relex.frontend.expressions import Operand, PendingOp
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Tensor, refuse
 
@@ -49,7 +49,7 @@ def _cut(x: Operand, windows: Windows) -> Operand:
     return x
 
 
-def by_rank(functions: Sequence[Callable[..., Call]], site: Site, x: Operand) -> Callable[..., Call]:
+def by_rank(functions: Sequence[Callable[..., PendingOp]], site: Site, x: Operand) -> Callable[..., PendingOp]:
     """Return the operator for data with one, two or three dimensions that windows slide over."""
     rank = site.rank(x) - 2
     if not 1 <= rank <= len(functions):

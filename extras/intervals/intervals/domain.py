@@ -19,11 +19,11 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_emulated, is_float_dtype
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.domains.domain import Domain, Make
-from relex.reference.domains.symbols import SUM, Head
+from relex.reference.domains.symbols import SUM, SymbolHead
 from relex.reference.equivalence.bounded import Format, where
 from relex.reference.intervals import arithmetic as real
 from relex.reference.intervals.numbers import (
-    Integers,
+    IntegerIntervals,
     Reals,
     Value,
     all_known,
@@ -61,7 +61,7 @@ def known_of(cells: Array, dtype: np.dtype[Any]) -> Value:
     """Return what is known about numbers of a dtype, from their cells."""
     cells = np.asarray(cells)
     if not is_float_dtype(dtype):
-        return Integers(element_type_of(dtype), objects(cells["value"]), cells["known"])
+        return IntegerIntervals(element_type_of(dtype), objects(cells["value"]), cells["known"])
     low, high = cells["low"], cells["high"]
     same = (low == high) & (np.signbit(low) == np.signbit(high)) | (np.isnan(low) & np.isnan(high))
     return Reals(Format.of(dtype), low, low if np.all(same) else high, cells["known"])
@@ -76,7 +76,7 @@ class Intervals(Domain):
         array = np.asarray(array)
         if is_float_dtype(array.dtype):
             return cells_of(Reals.of(Format.of(array.dtype), array), array.dtype)
-        return cells_of(Integers.of(element_type_of(array.dtype), array), array.dtype)
+        return cells_of(IntegerIntervals.of(element_type_of(array.dtype), array), array.dtype)
 
     def values(self, cells: Array) -> Array | None:
         if not np.all(cells["known"]):
@@ -87,7 +87,7 @@ class Intervals(Domain):
         same = (cells["low"] == cells["high"]) | np.isnan(cells["low"])
         return cells["low"] if np.all(same) else None
 
-    def make(self, head: Head) -> Make:
+    def make(self, head: SymbolHead) -> Make:
         function = FUNCTIONS[head.name]
 
         def run(*cells: Array) -> Array:
@@ -99,7 +99,7 @@ class Intervals(Domain):
     def comparison(
         self, dtype: np.dtype[Any], predicate: int, function: Callable[..., Any], properties: str = ""
     ) -> Make:
-        compare: Callable[..., Integers] = _compared_floats if is_float_dtype(dtype) else _compared_integers
+        compare: Callable[..., IntegerIntervals] = _compared_floats if is_float_dtype(dtype) else _compared_integers
 
         def run(a: Array, b: Array) -> Array:
             left = known_of(a, dtype)
@@ -109,7 +109,7 @@ class Intervals(Domain):
 
         return run
 
-    def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
+    def fold(self, head: SymbolHead, begin: Sequence[Any], rows: Array) -> Array:
         function = OF_ROWS.get(head.name)
         if function is None or not (rows.shape[-1] or begin):
             return super().fold(head, begin, rows)
@@ -133,11 +133,11 @@ OF_ROWS: dict[str, Callable[[Any], Reals]] = {
 # Floats
 
 
-def _multiply(head: Head, a: Reals, b: Reals) -> Reals:
+def _multiply(head: SymbolHead, a: Reals, b: Reals) -> Reals:
     return real.contracted(a, b) if "contract" in head.properties else real.multiply(a, b)
 
 
-def _divide(head: Head, a: Reals, b: Reals) -> Reals:
+def _divide(head: SymbolHead, a: Reals, b: Reals) -> Reals:
     found = real.divide(a, b)
     return real.loosened(found, 1) if "arcp" in head.properties else found
 
@@ -231,14 +231,14 @@ _OF_FLOATS: dict[str, Callable[..., Reals]] = {
 # Integers
 
 
-def signed(x: Integers) -> Integers:
+def signed(x: IntegerIntervals) -> IntegerIntervals:
     """Return integers as signed ones: a true i1 is -1."""
-    return Integers(x.t, objects(-x.value), x.known) if width_of(x.t)[0] == 1 else x
+    return IntegerIntervals(x.t, objects(-x.value), x.known) if width_of(x.t)[0] == 1 else x
 
 
-def unsigned(x: Integers) -> Integers:
+def unsigned(x: IntegerIntervals) -> IntegerIntervals:
     """Return integers as unsigned ones."""
-    return Integers(x.t, objects(x.value & ((1 << width_of(x.t)[0]) - 1)), x.known)
+    return IntegerIntervals(x.t, objects(x.value & ((1 << width_of(x.t)[0]) - 1)), x.known)
 
 
 def _quotient(x: int, y: int) -> int:
@@ -246,7 +246,7 @@ def _quotient(x: int, y: int) -> int:
     return 0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
-_Reading = Callable[[Integers], Integers]
+_Reading = Callable[[IntegerIntervals], IntegerIntervals]
 
 _OF_INTEGERS: dict[str, tuple[_Reading, Callable[[int, int], int]]] = {
     arith.AddiOp.name: (signed, lambda x, y: x + y),
@@ -273,7 +273,7 @@ _OF_INTEGERS: dict[str, tuple[_Reading, Callable[[int, int], int]]] = {
 """The interpretation of an op's operands as signed or unsigned, and its function of Python's integers."""
 
 
-def _compared_floats(predicate: int, a: Reals, b: Reals) -> Integers:
+def _compared_floats(predicate: int, a: Reals, b: Reals) -> IntegerIntervals:
     """The name of a predicate says for which orders it holds, and its first letter whether it does for NaN."""
     name = arith.CMPF_COMPARISON_OPERATIONS[predicate]
     known = a.known & b.known
@@ -294,7 +294,7 @@ def _compared_floats(predicate: int, a: Reals, b: Reals) -> Integers:
     return booleans(found, known & (same | of_nan))
 
 
-def _compared_integers(predicate: int, a: Integers, b: Integers) -> Integers:
+def _compared_integers(predicate: int, a: IntegerIntervals, b: IntegerIntervals) -> IntegerIntervals:
     """Equal and not equal, then four orders of signed and of unsigned integers."""
     read = unsigned if predicate > 5 else signed
     order = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
@@ -305,7 +305,7 @@ def _compared_integers(predicate: int, a: Integers, b: Integers) -> Integers:
 # Conversions
 
 
-def _source_of(head: Head) -> np.dtype[Any]:
+def _source_of(head: SymbolHead) -> np.dtype[Any]:
     """Return the dtype of the operand of a conversion."""
     return np.dtype(head.properties.split(",")[0] or head.dtype)
 
@@ -314,11 +314,11 @@ def _rounded(target: np.dtype[Any], x: Reals) -> Reals:
     return x.rounded_to(Format.of(target))
 
 
-def _resized(read: _Reading, target: np.dtype[Any], x: Integers) -> Integers:
+def _resized(read: _Reading, target: np.dtype[Any], x: IntegerIntervals) -> IntegerIntervals:
     return wrapped(element_type_of(target), read(x).value, x.known)
 
 
-def _float_of_integer(read: _Reading, target: np.dtype[Any], x: Integers) -> Reals:
+def _float_of_integer(read: _Reading, target: np.dtype[Any], x: IntegerIntervals) -> Reals:
     """Round integers to floats: types without arithmetic once, or after a conversion to f32."""
     fmt = Format.of(target)
     wide = read(x).value.astype(wide_dtype(fmt))
@@ -329,7 +329,7 @@ def _float_of_integer(read: _Reading, target: np.dtype[Any], x: Integers) -> Rea
     return enclose(fmt, [once.low, twice.low, twice.high], x.known)
 
 
-def _integer_of_float(is_signed: bool, target: np.dtype[Any], x: Reals) -> Integers:
+def _integer_of_float(is_signed: bool, target: np.dtype[Any], x: Reals) -> IntegerIntervals:
     """Round floats towards zero; of those out of range, nothing is known."""
     t = element_type_of(target)
     bits, _ = width_of(t)
@@ -339,7 +339,7 @@ def _integer_of_float(is_signed: bool, target: np.dtype[Any], x: Reals) -> Integ
     return wrapped(t, ends[0], x.known & np.isfinite(x.low) & np.isfinite(x.high) & fits)
 
 
-def _bits(head: Head, cells: Array) -> Value:
+def _bits(head: SymbolHead, cells: Array) -> Value:
     """Return the numbers of another type that have the same bits; nothing is known about the bits of NaN."""
     source = _source_of(head)
     x = known_of(cells, source)
@@ -365,7 +365,7 @@ _CONVERSIONS: dict[str, Callable[[np.dtype[Any], Any], Value]] = {
 }
 
 
-def _select(head: Head, condition: Array, a: Array, b: Array) -> Value:
+def _select(head: SymbolHead, condition: Array, a: Array, b: Array) -> Value:
     chosen = np.asarray(where(condition["value"], a, b))
     return known_of(chosen, head.dtype).only(condition["known"])
 
@@ -373,21 +373,21 @@ def _select(head: Head, condition: Array, a: Array, b: Array) -> Value:
 def _on_values(function: Callable[..., Value]) -> Callable[..., Value]:
     """Return a function of cells of the head's dtype."""
 
-    def run(head: Head, *cells: Array) -> Value:
+    def run(head: SymbolHead, *cells: Array) -> Value:
         return function(*(known_of(c, head.dtype) for c in cells))
 
     return run
 
 
 def _with_head(function: Callable[..., Value]) -> Callable[..., Value]:
-    def run(head: Head, *cells: Array) -> Value:
+    def run(head: SymbolHead, *cells: Array) -> Value:
         return function(head, *(known_of(c, head.dtype) for c in cells))
 
     return run
 
 
 def _wrapping(read: _Reading, function: Callable[..., int]) -> Callable[..., Value]:
-    def run(*operands: Integers) -> Integers:
+    def run(*operands: IntegerIntervals) -> IntegerIntervals:
         values = np.frompyfunc(function, len(operands), 1)(*(read(x).value for x in operands))
         return wrapped(operands[0].t, values, all_known(operands))
 
@@ -395,7 +395,7 @@ def _wrapping(read: _Reading, function: Callable[..., int]) -> Callable[..., Val
 
 
 def _converting(function: Callable[[np.dtype[Any], Any], Value]) -> Callable[..., Value]:
-    def run(head: Head, cells: Array) -> Value:
+    def run(head: SymbolHead, cells: Array) -> Value:
         return function(head.dtype, known_of(cells, _source_of(head)))
 
     return run

@@ -17,7 +17,7 @@ from relex.dialects.relex.operator import Exactness, tensor_type
 from relex.reference.domains.operators import evaluate
 from relex.reference.interpreter.memory import signless
 from relex.reference.intervals.domain import Intervals, cells_of, known_of
-from relex.reference.intervals.numbers import Integers, Reals, Value, value_of, wrapped
+from relex.reference.intervals.numbers import IntegerIntervals, Reals, Value, value_of, wrapped
 
 NARROW = 1 / 16
 """The width of what is known, relative to the number, below which an element is decided."""
@@ -38,13 +38,13 @@ def known_results(op: Operator, operands: Sequence[Value | None]) -> list[Value 
 
 def _cells_of(x: Value, value: SSAValue) -> Array:
     dtype = signless(numpy_dtype(tensor_type(value.type).element_type))
-    return cells_of(wrapped(element_type_of(dtype), x.value, x.known) if isinstance(x, Integers) else x, dtype)
+    return cells_of(wrapped(element_type_of(dtype), x.value, x.known) if isinstance(x, IntegerIntervals) else x, dtype)
 
 
 def _known_of(cells: Array, value: SSAValue) -> Value:
     t = tensor_type(value.type).element_type
     found = known_of(cells, signless(numpy_dtype(t)))
-    return wrapped(t, found.value, found.known) if isinstance(found, Integers) else found
+    return wrapped(t, found.value, found.known) if isinstance(found, IntegerIntervals) else found
 
 
 def known_array(value: SSAValue, array: Array) -> Value | None:
@@ -65,7 +65,7 @@ def follow(function: FuncOp, arguments: Sequence[Array]) -> dict[SSAValue, Value
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Agreement:
     """The agreement of an array with what is known about it."""
 
     decided: int
@@ -74,12 +74,12 @@ class Verdict:
     """The first element that cannot be, and what it should be."""
 
 
-def judge(known: Value | None, array: Array, *, signs: bool = False) -> Verdict:
+def judge(known: Value | None, array: Array, *, signs: bool = False) -> Agreement:
     """Compare an array with what is known about it; with `signs`, zeros of which that is known must have their sign."""
     if known is None:
-        return Verdict(0, array.size, None)
+        return Agreement(0, array.size, None)
     if known.shape != array.shape:
-        return Verdict(0, array.size, f"expected the shape {known.shape}, found {array.shape}")
+        return Agreement(0, array.size, f"expected the shape {known.shape}, found {array.shape}")
     with np.errstate(all="ignore"):
         if isinstance(known, Reals):
             agrees, decided = _judge_reals(known, array, signs)
@@ -89,7 +89,7 @@ def judge(known: Value | None, array: Array, *, signs: bool = False) -> Verdict:
                 known.known,
             )
     wrong = np.asarray(known.known & ~np.asarray(agrees, np.bool_))
-    return Verdict(int(np.sum(decided)), array.size, _described(known, array, wrong) if np.any(wrong) else None)
+    return Agreement(int(np.sum(decided)), array.size, _described(known, array, wrong) if np.any(wrong) else None)
 
 
 def _judge_reals(known: Reals, array: Array, signs: bool) -> tuple[Any, Any]:
@@ -113,7 +113,7 @@ def _described(known: Value, array: Array, wrong: Array) -> str:
     return f"expected {expected} for result{place}, found {array[at]!s}"
 
 
-def steps(function: FuncOp, arrays: Mapping[SSAValue, Array]) -> Iterator[tuple[Operator, Verdict]]:
+def steps(function: FuncOp, arrays: Mapping[SSAValue, Array]) -> Iterator[tuple[Operator, Agreement]]:
     """Yield each operator of a graph with how its results agree with what is known from its own operands."""
     for op in function.body.block.ops:
         if isinstance(op, Operator):

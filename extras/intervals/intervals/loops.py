@@ -14,12 +14,12 @@ from relex.reference.domains.domain import Make
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.intervals.domain import Intervals, known_of
-from relex.reference.intervals.graphs import Verdict, judge
+from relex.reference.intervals.graphs import Agreement, judge
 
 TIMES = 100
 """The number of times that an op is checked, which takes longer than interpreting it."""
 
-Note = Callable[[Operation, Verdict], None]
+Note = Callable[[Operation, Agreement], None]
 """Called with an op and how its results agree with intervals."""
 
 INTERVALS = Intervals()
@@ -59,7 +59,7 @@ def function_of(op: Operation, function: Callable[..., Any]) -> Make | None:
         return None
 
 
-def verdict_on(op: Operation, make: Make, numbers: Sequence[Any], found: Any) -> Verdict:
+def verdict_on(op: Operation, make: Make, numbers: Sequence[Any], found: Any) -> Agreement:
     """Return how the result of an op on numbers agrees with its function of intervals."""
     array = np.asarray(found)
     operands = [INTERVALS.constants(np.asarray(x)) for x in numbers]

@@ -127,7 +127,7 @@ def _outward(fmt: Format, x: Any, off: Any, side: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Integers:
+class IntegerIntervals:
     """Integers of an element type, as Python's, each known or not; i1 has 0 and 1."""
 
     t: Attribute
@@ -135,7 +135,7 @@ class Integers:
     known: Array
 
     @classmethod
-    def of(cls, t: Attribute, array: Any) -> Integers:
+    def of(cls, t: Attribute, array: Any) -> IntegerIntervals:
         """Return integers that are known."""
         value = objects(array)
         return cls(t, value, np.ones(value.shape, np.bool_))
@@ -151,13 +151,13 @@ class Integers:
         bits, signed = width_of(self.t)
         return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
 
-    def moved(self, move: Callable[[Array], Any]) -> Integers:
+    def moved(self, move: Callable[[Array], Any]) -> IntegerIntervals:
         """Return the array after it was moved."""
-        return Integers(self.t, objects(move(self.value)), np.asarray(move(self.known)))
+        return IntegerIntervals(self.t, objects(move(self.value)), np.asarray(move(self.known)))
 
-    def only(self, condition: Any) -> Integers:
+    def only(self, condition: Any) -> IntegerIntervals:
         """Return the integers, of which some are no longer known."""
-        return Integers(self.t, self.value, self.known & condition)
+        return IntegerIntervals(self.t, self.value, self.known & condition)
 
 
 def stacked(*x: Reals) -> Reals:
@@ -167,7 +167,7 @@ def stacked(*x: Reals) -> Reals:
     return Reals(x[0].fmt, low, high, known)
 
 
-Value = Reals | Integers
+Value = Reals | IntegerIntervals
 """The elements of an array, as far as they are known."""
 
 
@@ -189,19 +189,19 @@ def width_of(t: Attribute) -> tuple[int, bool]:
     return bits, bits > 1 and t.signedness.data != Signedness.UNSIGNED
 
 
-def wrapped(t: Attribute, value: Any, known: Any) -> Integers:
+def wrapped(t: Attribute, value: Any, known: Any) -> IntegerIntervals:
     """Return integers that wrap around in their type."""
     bits, signed = width_of(t)
     value = objects(objects(value) & ((1 << bits) - 1))
     if signed:
         value = objects(value - (objects(value >> (bits - 1)) << bits))
-    return Integers(t, value, np.broadcast_to(known, value.shape))
+    return IntegerIntervals(t, value, np.broadcast_to(known, value.shape))
 
 
-def booleans(value: Any, known: Any) -> Integers:
+def booleans(value: Any, known: Any) -> IntegerIntervals:
     """Return truth values."""
     value = objects(np.asarray(value, np.bool_))
-    return Integers(IntegerType(1), value, np.broadcast_to(known, value.shape))
+    return IntegerIntervals(IntegerType(1), value, np.broadcast_to(known, value.shape))
 
 
 def value_of(t: Attribute, array: Array) -> Value | None:
@@ -209,5 +209,5 @@ def value_of(t: Attribute, array: Array) -> Value | None:
     if t in FLOATS:
         return Reals.of(format_of(t), array)
     if isa(t, IntegerType) and not is_float_dtype(array.dtype):
-        return Integers.of(t, array if array.dtype.kind in "biu" else array.astype(np.int64))
+        return IntegerIntervals.of(t, array if array.dtype.kind in "biu" else array.astype(np.int64))
     return None

@@ -23,18 +23,18 @@ from relex.dialects.relex.operator import Exactness, Operator
 from relex.dialects.relex.windows import Windows
 from relex.lowering import LegalizeOpsPass
 from relex.reference import NotEquivalentError, check_pass
-from relex.reference.intervals.graphs import Verdict, judge, known_array, known_results
+from relex.reference.intervals.graphs import Agreement, judge, known_array, known_results
 from relex.reference.intervals.numbers import Reals, format_of, round_to
 from relex.tools.campaign.relex_fuzz import main
 from relex.tools.campaign.state import State
 from relex.tools.campaign.subject import Case, counting
 from relex.tools.campaign.subjects import wider
-from relex.tools.campaign.trial import Outcome, try_case, try_number
+from relex.tools.campaign.trial import TrialOutcome, try_case, try_number
 
 RNG = np.random.default_rng(0)
 
 
-def verdicts(make: MakeOperator, arrays: Sequence[Array]) -> list[Verdict]:
+def verdicts(make: MakeOperator, arrays: Sequence[Array]) -> list[Agreement]:
     """Return how an operator, as it defines itself, agrees with the oracle."""
     values = [create_ssa_value(TensorType(element_type_of(a.dtype), a.shape)) for a in arrays]
     op: Operator = make(*values)
@@ -270,7 +270,7 @@ def test_scattered_integers_are_indices() -> None:
     known = [known_array(value, indices) for value in values]
     (places,) = known_results(relex.ScatterElementsOp(values[0], values[1], values[2]), known)
     (found,) = known_results(relex.GatherElementsOp(values[0], values[1]), [known[0], places])
-    assert judge(found, np.array([1, 0])) == Verdict(2, 2, None)
+    assert judge(found, np.array([1, 0])) == Agreement(2, 2, None)
 
 
 def test_powers_of_integers() -> None:
@@ -293,14 +293,14 @@ def test_updates_are_combined(dtype: type[Any], reduction: str) -> None:
     """Several updates of one element, also of truth values, of which the sum is whether any is true."""
     arrays = [SMALL.astype(dtype), np.array([[0], [2], [0]]), ROWS[:3].astype(dtype)]
     (verdict,) = verdicts(partial(relex.ScatterNdOp, reduction=reduction), arrays)
-    assert verdict == Verdict(36, 36, None)
+    assert verdict == Agreement(36, 36, None)
 
 
 def test_infinite_weights_of_transposed_convolutions() -> None:
     """They are multiplied by zeros around the data, too."""
     weight = np.array([[[np.inf, 1]]], np.float32)
     (verdict,) = verdicts(relex.Conv1dTransposeOp, [np.ones((1, 1, 3), np.float32), weight])
-    assert verdict == Verdict(4, 4, None)
+    assert verdict == Agreement(4, 4, None)
 
 
 def test_what_bounds_do_not_decide() -> None:
@@ -312,7 +312,7 @@ def test_what_bounds_do_not_decide() -> None:
     (less,) = known_results(relex.LessOp(*values), [near, limits])
     assert less is not None
     assert less.known.tolist() == [False, True]
-    assert judge(less, np.array([False, True])) == Verdict(1, 2, None)
+    assert judge(less, np.array([False, True])) == Agreement(1, 2, None)
     assert judge(less, np.array([False, False])).wrong == "expected 1 for result[1], found False"
 
 
@@ -384,4 +384,4 @@ def test_compiled_code_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_oracle_that_decides_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wider, "difference_of", returning(0))
     outcome = try_case("wider", Case(parse_module(PROGRAM), {"strict": "", "seed": "0"}))
-    assert outcome == Outcome("wider", "skipped", "nothing is decided")
+    assert outcome == TrialOutcome("wider", "skipped", "nothing is decided")

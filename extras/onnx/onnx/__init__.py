@@ -8,7 +8,7 @@ from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from relex.frontend.expressions import Operand as Operand
-    from relex.frontend.onnx.node import Node as Node
+    from relex.frontend.onnx.node import OnnxNode as OnnxNode
     from relex.frontend.onnx.reading import from_onnx as from_onnx
     from relex.frontend.onnx.reading import read_onnx as read_onnx
     from relex.frontend.onnx.table import imports as imports

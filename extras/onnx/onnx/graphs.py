@@ -13,10 +13,10 @@ from onnx import FunctionProto, GraphProto, NodeProto, TypeProto, helper
 
 from relex.dialects.errors import Diagnostic
 from relex.dialects.relex.types import without_names
-from relex.frontend.expressions import Expr
+from relex.frontend.expressions import TensorExpr
 from relex.frontend.importing.builder import name_value
 from relex.frontend.importing.graphs import GraphImporter, Missing
-from relex.frontend.onnx.node import Node
+from relex.frontend.onnx.node import OnnxNode
 from relex.frontend.onnx.standard import defaults, function_body, is_function, schema_of
 from relex.frontend.onnx.table import find_import
 from relex.frontend.onnx.tensors import onnx_type
@@ -29,7 +29,7 @@ MAX_NODES = 200_000
 
 
 @dataclass
-class Importer(GraphImporter):
+class OnnxImporter(GraphImporter):
     """The import of a model into one function."""
 
     versions: Mapping[str, int]
@@ -111,7 +111,7 @@ class Importer(GraphImporter):
         def run(graph: GraphProto, values: Sequence[AnyValue]) -> list[AnyValue]:
             return self.run_graph(graph, scope, dict(zip((i.name for i in graph.input), values, strict=False)))
 
-        wrapped = Node(node, version, self.builder, run)
+        wrapped = OnnxNode(node, version, self.builder, run)
         result = function(wrapped, *inputs)
         return self._emitted(node, cast("list[Any]", result) if isinstance(result, list | tuple) else [result])
 
@@ -119,7 +119,7 @@ class Importer(GraphImporter):
         """Return the results of an import as values, with the names of the model."""
         made: list[AnyValue] = []
         for i, result in enumerate(results):
-            if isinstance(result, Expr):
+            if isinstance(result, TensorExpr):
                 tensor = self.builder.tensor(result)
                 if isinstance(tensor, Computed) and i < len(node.output) and tensor.value.name_hint is None:
                     name_value(tensor.value, node.output[i])

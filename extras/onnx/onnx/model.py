@@ -19,7 +19,7 @@ from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graphs import reading, size_name
 from relex.frontend.onnx import operators as operators
-from relex.frontend.onnx.graphs import Importer, versions_of
+from relex.frontend.onnx.graphs import OnnxImporter, versions_of
 from relex.frontend.onnx.reading import Shapes
 from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import AnyValue, Computed, Known, Missing, Unsupported, element_type_of, refuse
@@ -40,7 +40,7 @@ def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes,
     _check(model, file)
     model = _converted(model, file)
     builder = Builder(file)
-    importer = Importer(
+    importer = OnnxImporter(
         builder,
         versions_of(model.opset_import),
         {("" if f.domain == "ai.onnx" else f.domain, f.name): f for f in model.functions},
@@ -55,7 +55,7 @@ def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes,
 class _Inputs:
     """The inputs of a graph: arguments of the function, or arrays."""
 
-    def __init__(self, importer: Importer, graph: GraphProto, shapes: Shapes, values: Mapping[str, Any]):
+    def __init__(self, importer: OnnxImporter, graph: GraphProto, shapes: Shapes, values: Mapping[str, Any]):
         self.importer = importer
         self.graph = graph
         self.shapes = dict(shapes)
@@ -141,7 +141,7 @@ def _frozen(value: Any, dtype: np.dtype[Any]) -> Any:
     return array.astype(dtype)
 
 
-def _results(importer: Importer, graph: GraphProto, outputs: Sequence[AnyValue]) -> list[Any]:
+def _results(importer: OnnxImporter, graph: GraphProto, outputs: Sequence[AnyValue]) -> list[Any]:
     results: list[Any] = []
     for output, value in zip(graph.output, outputs, strict=True):
         with importer.collecting(partial(importer.report_at, "output", output.name)):

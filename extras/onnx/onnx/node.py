@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     RunGraph = Callable[[GraphProto, Sequence[AnyValue]], list[AnyValue]]
 
 
-class Node(Site):
+class OnnxNode(Site):
     """A node while it is imported: its attributes, with the defaults of the standard, and what its inputs are."""
 
     def __init__(self, proto: NodeProto, version: int, builder: Builder, run_graph: RunGraph):

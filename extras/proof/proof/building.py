@@ -11,8 +11,8 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.target.target_attribute import Target
 from relex.passes.driver.extension import AnyExtension
-from relex.reference.equivalence.check import Checker, Report
-from relex.reference.equivalence.verdicts import Kind
+from relex.reference.equivalence.check import Checker, CheckReport
+from relex.reference.equivalence.verdicts import Certainty
 from relex.runtime.compilation import lower_program
 
 
@@ -23,7 +23,7 @@ def prove_compilation(
     target: Target | None = None,
     passes: Iterable[AnyExtension] = (),
     approximate: bool = False,
-) -> Report:
+) -> CheckReport:
     """
     Compile a program as `build` does, and prove or check every pass. Raises `NotEquivalentError` for a pass that
     changes what a function computes, and `CompileError` if a function can be neither proved nor checked.
@@ -53,13 +53,13 @@ def prove_compilation(
     return checker.report
 
 
-def _unknown(report: Report) -> Iterator[tuple[str, str, str]]:
+def _unknown(report: CheckReport) -> Iterator[tuple[str, str, str]]:
     """Yield when, which function, and why, for functions of which nothing is known at the end. What could not be run
     after one pass is compared again after the next, with what it was before."""
     for (pass_name, function), why in report.skipped.items():
         if not pass_name:
             yield "before all passes", function, why
-    last = {finding.function: finding for finding in report.findings if finding.verdict.kind is not Kind.UNCHANGED}
+    last = {finding.function: finding for finding in report.findings if finding.verdict.kind is not Certainty.UNCHANGED}
     for finding in last.values():
-        if finding.verdict.kind is Kind.OPEN:
+        if finding.verdict.kind is Certainty.OPEN:
             yield f"after pass '{finding.pass_name}'", finding.function, finding.verdict.why

@@ -25,7 +25,7 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.domains.domain import Domain
-from relex.reference.domains.symbols import SUM, Head
+from relex.reference.domains.symbols import SUM, SymbolHead
 from relex.reference.equivalence.bounded import where
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.proof.residue_scalar import (
@@ -54,9 +54,9 @@ class Residues(Terms):
         self._numbers_of: dict[int, Any] = {}
         self._numbers_known: dict[tuple[str, bytes], Array] = {}
         self._before, self._after = before, after
-        self.seen: dict[tuple[str, str, frozenset[str]], Head] = {}
+        self.seen: dict[tuple[str, str, frozenset[str]], SymbolHead] = {}
         """The ops that were made, by name, dtype and flags."""
-        self.given: dict[tuple[str, str, frozenset[str]], Head] = {}
+        self.given: dict[tuple[str, str, frozenset[str]], SymbolHead] = {}
         """The ops of the program, with the flags that they have there."""
         self.count = 0
         """The number of residues that were drawn."""
@@ -128,7 +128,7 @@ class Residues(Terms):
 
     # Ops
 
-    def make(self, head: Head) -> Callable[..., Any]:
+    def make(self, head: SymbolHead) -> Callable[..., Any]:
         self.given[_key_of(head)] = head
         head = self._wider(self._narrower(head))
         if head.name == "math.fma" and (parts := self._parts_of_fused(head)) is not None:
@@ -143,10 +143,10 @@ class Residues(Terms):
             return partial(self._negative, head)
         return lambda *arguments: self.apply(head, arguments)
 
-    def join(self, head: Head, a: Any, b: Any) -> Any:
+    def join(self, head: SymbolHead, a: Any, b: Any) -> Any:
         return (self._sum if head.name == SUM else self._chained)(head, a, b)
 
-    def apply(self, head: Head, arguments: Sequence[Any]) -> Any:
+    def apply(self, head: SymbolHead, arguments: Sequence[Any]) -> Any:
         return self._with_constants(
             head, arguments, self._drawn(partial(hashed, head), self._key_of_head(head), arguments)
         )
@@ -156,7 +156,7 @@ class Residues(Terms):
         take(1 + found.size // ELEMENTS)
         return found
 
-    def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
+    def fold(self, head: SymbolHead, begin: Sequence[Any], rows: Array) -> Array:
         make: Any = self.make(head)
         take(1 + rows.size // ELEMENTS)
         if rows.shape[-1] and isinstance(make, partial) and make.func == self._sum:
@@ -166,7 +166,7 @@ class Residues(Terms):
     def at_once(self, count: int, size: int) -> int:
         return Domain.at_once(self, count, size)
 
-    def scan(self, head: Head, rows: Array) -> Array:
+    def scan(self, head: SymbolHead, rows: Array) -> Array:
         return Domain.scan(self, head, rows)
 
     def ordered(self, a: Any, b: Any) -> tuple[Any, Any]:
@@ -174,11 +174,11 @@ class Residues(Terms):
             return (a, b) if a < b else (b, a)
         return np.minimum(a, b), np.maximum(a, b)
 
-    def compare(self, usual: Head, of_same: Head, a: Any, b: Any) -> Any:
+    def compare(self, usual: SymbolHead, of_same: SymbolHead, a: Any, b: Any) -> Any:
         result = self.apply(usual, (a, b))
         return result if usual == of_same else where(a == b, self.apply(of_same, (a, b)), result)
 
-    def choose(self, head: Head, condition: Any, a: Any, b: Any) -> Any:
+    def choose(self, head: SymbolHead, condition: Any, a: Any, b: Any) -> Any:
         is_true, is_false = np.equal(condition, self.true), np.equal(condition, self.false)
         if np.all(is_true | is_false):
             return where(is_true, a, b)
@@ -194,7 +194,7 @@ class Residues(Terms):
             self._keys[what] = np.uint64(int.from_bytes(digest, "little") | 1)
         return self._keys[what]
 
-    def _key_of_head(self, head: Head) -> np.uint64:
+    def _key_of_head(self, head: SymbolHead) -> np.uint64:
         if (key := self._keys.get(head)) is None:
             key = self._keys[head] = self._key((head.name, head.dtype.str, head.properties))
         return key
@@ -208,7 +208,7 @@ class Residues(Terms):
         self.count += np.size(result)
         return result
 
-    def _with_constants(self, head: Head, arguments: Sequence[Any], result: Any) -> Any:
+    def _with_constants(self, head: SymbolHead, arguments: Sequence[Any], result: Any) -> Any:
         """Return the result of an op where arguments are numbers: a number, or what identities say."""
         if are_single(*arguments):
             return result
@@ -225,7 +225,7 @@ class Residues(Terms):
             result[is_folded] = numbers
         return result
 
-    def _neutral(self, head: Head) -> Iterator[tuple[int, Any, int]]:
+    def _neutral(self, head: SymbolHead) -> Iterator[tuple[int, Any, int]]:
         """Yield where an argument may be a number that changes nothing, which, and the argument that remains."""
         for (name, place), (number, keeps) in _NEUTRAL.items():
             if name == head.name:
@@ -233,7 +233,7 @@ class Residues(Terms):
         if head.name in CHAINS and (neutral := CHAINS[head.name].neutral) is not None:
             yield from ((place, neutral(head.dtype), 1 - place) for place in (1, 0))
 
-    def _fold(self, head: Head, arguments: Sequence[Any], mask: Array) -> tuple[Array, Array] | None:
+    def _fold(self, head: SymbolHead, arguments: Sequence[Any], mask: Array) -> tuple[Array, Array] | None:
         """Return where an op on numbers is a number, and which."""
         if head.function is None and head.name != EXACT_PRODUCT:
             return None
@@ -249,7 +249,7 @@ class Residues(Terms):
         numbers = np.asarray(head.function(*values)) if head.function is not None else np.zeros(0)
         return mask, self.constants(numbers.astype(head.dtype, copy=False))
 
-    def _addends(self, head: Head, words: Any) -> Any:
+    def _addends(self, head: SymbolHead, words: Any) -> Any:
         """Return the residues of the terms of a sum; residues of zeros are 0."""
         residues = words & P
         if (words & IS_NUMBER).any():
@@ -258,7 +258,7 @@ class Residues(Terms):
                 residues = where(words == term, np.uint64(0), residues)
         return residues
 
-    def _sum(self, head: Head, a: Any, b: Any) -> Any:
+    def _sum(self, head: SymbolHead, a: Any, b: Any) -> Any:
         if are_single(a, b):
             return reduced((a & P) + (b & P)) | IS_SUM
         a, b = _words(a), _words(b)
@@ -270,7 +270,7 @@ class Residues(Terms):
             result = where((a & b & IS_NUMBER != 0) & (total == 0), zero, result)
         return result
 
-    def _chained(self, head: Head, a: Any, b: Any) -> Any:
+    def _chained(self, head: SymbolHead, a: Any, b: Any) -> Any:
         chain = CHAINS[head.name]
         result = self._drawn(chained, self._key((head.name, head.dtype.str)), (a, b))
         if are_single(a, b):
@@ -279,14 +279,14 @@ class Residues(Terms):
             result = where(np.equal(a, b), a, result)
         return self._with_constants(head, (a, b), result)
 
-    def _negative(self, head: Head, a: Any) -> Any:
+    def _negative(self, head: SymbolHead, a: Any) -> Any:
         """Return the negative: the negative of a negative is the number again."""
         result = self._drawn(flipped, self._key((head.name, head.dtype.str)) & P, (a,))
         return self._with_constants(head, (a,), result)
 
     # What flags allow
 
-    def _narrower(self, head: Head) -> Head:
+    def _narrower(self, head: SymbolHead) -> SymbolHead:
         """Return an op with fewer flags, if those that it has do not occur after the pass: without a flag, fewer
         results are right."""
         name, dtype, flags = _key_of(head)
@@ -299,7 +299,7 @@ class Residues(Terms):
         ]
         return max(narrower, key=lambda other: len(other.properties), default=head)
 
-    def _wider(self, head: Head) -> Head:
+    def _wider(self, head: SymbolHead) -> SymbolHead:
         """Return an op with the flags that those before the pass have, if the pass gave them up: with a flag, more
         results are right."""
         name, dtype, flags = _key_of(head)
@@ -315,7 +315,7 @@ class Residues(Terms):
         ]
         return max(wider, key=lambda other: other.name == SUM, default=head)
 
-    def _parts_of_fused(self, head: Head) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    def _parts_of_fused(self, head: SymbolHead) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
         """Return the sum and the product of a fused op that may be a part of a sum of the other side; None if it is an
         op by itself."""
         if self._before is None or _key_of(head) in self._before.seen:
@@ -323,7 +323,7 @@ class Residues(Terms):
         dtype = head.dtype
         sums = [other for other in self._before.seen.values() if other.dtype == dtype and other.name == SUM]
         if sums:
-            return self.make(sums[0]), self.make(Head(EXACT_PRODUCT, dtype))
+            return self.make(sums[0]), self.make(SymbolHead(EXACT_PRODUCT, dtype))
         known = [head for head in self._before.seen.values() if head.dtype == dtype and "contract" in head.properties]
         addition, product = (next((h for h in known if h.name == f"arith.{name}f"), None) for name in ("add", "mul"))
         return (self.make(addition), self.make(product)) if addition and product else None
@@ -347,7 +347,7 @@ def _added_product(total: Callable[..., Any], product: Callable[..., Any], a: An
     return total(c, product(a, b))
 
 
-def _key_of(head: Head) -> tuple[str, str, frozenset[str]]:
+def _key_of(head: SymbolHead) -> tuple[str, str, frozenset[str]]:
     """Return the name, dtype and flags of a head: a sum in any order is an addition with a flag."""
     flags = frozenset(part.strip() for part in head.properties.split(",")) - {""}
     if head.name == SUM:

@@ -17,7 +17,7 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_float_dtype, record_of
-from relex.reference.domains.symbols import Head, head_of
+from relex.reference.domains.symbols import SymbolHead, head_of
 from relex.reference.proof.terms import Terms
 
 
@@ -61,7 +61,7 @@ class ExtremeOfIntegers:
 
     name = "arith.bitcast"
 
-    def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
+    def apply(self, terms: Terms, head: SymbolHead, arguments: Sequence[int]) -> int | None:
         """Return the extreme of floats for one that was found on integers; None for other terms."""
         if not is_float_dtype(head.dtype) or (shifted := _turned(terms, head.dtype, arguments[0])) is None:
             return None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.reference.domains.symbols import Head, head_of
+from relex.reference.domains.symbols import SymbolHead, head_of
 from relex.reference.proof.terms import CHAINS, Terms
 
 FLOATS = """
@@ -63,21 +63,21 @@ OF_MATH = {"absf", "floor", "ceil", "trunc", "roundeven"}
 
 
 @dataclass(frozen=True)
-class Variable:
+class AnyTerm:
     """Stands for any term; for the same one wherever it occurs."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Application:
+class TermApplication:
     """An op applied to patterns."""
 
     name: str
     arguments: tuple[Pattern, ...]
 
 
-Pattern = Variable | Application | float
+Pattern = AnyTerm | TermApplication | float
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ class Identity:
     """`float`, `integer` or `any`: the types that it holds for."""
 
     @cached_property
-    def sides(self) -> tuple[Application, Pattern]:
+    def sides(self) -> tuple[TermApplication, Pattern]:
         """The two sides."""
         left, right = (_pattern(ast.parse(side.strip(), mode="eval").body) for side in self.text.split(" = "))
-        assert isinstance(left, Application)
+        assert isinstance(left, TermApplication)
         return left, right
 
     @property
@@ -106,14 +106,14 @@ class Identity:
         # Names that are not called.
         return sorted(set(re.findall(r"\b[a-z]+\b(?!\()", self.text)))
 
-    def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
+    def apply(self, terms: Terms, head: SymbolHead, arguments: Sequence[int]) -> int | None:
         """Return the right side for a term that matches the left one; None for others. Terms with
         fast-math flags match if nothing of the op is left."""
         if not self._may_match(terms, arguments):
             return None
         left, right = self.sides
         # A term that disappears takes its flags along; others would have to pass them on.
-        if (head.properties and not isinstance(right, Variable)) or not self._holds_for(head.dtype):
+        if (head.properties and not isinstance(right, AnyTerm)) or not self._holds_for(head.dtype):
             return None
         orders = [arguments]
         if head.name in _SWAPPED and len(arguments) == 2 and len(set(map(type, left.arguments))) > 1:
@@ -128,7 +128,7 @@ class Identity:
     def _needed(self) -> tuple[tuple[str, ...], bool]:
         """The ops that arguments of the left side must be, and whether one must be a number."""
         left, _ = self.sides
-        names = [p.name for p in left.arguments if isinstance(p, Application)]
+        names = [p.name for p in left.arguments if isinstance(p, TermApplication)]
         return tuple(names), any(isinstance(p, int | float) for p in left.arguments)
 
     def _may_match(self, terms: Terms, arguments: Sequence[int]) -> bool:
@@ -148,18 +148,18 @@ _SWAPPED = frozenset({"arith.addf", "arith.mulf"})
 def _pattern(node: ast.expr) -> Pattern:
     match node:
         case ast.Name(id=name):
-            return Variable(name)
+            return AnyTerm(name)
         case ast.Call(func=ast.Name(id=name), args=args):
-            return Application(f"{'math' if name in OF_MATH else 'arith'}.{name}", tuple(map(_pattern, args)))
+            return TermApplication(f"{'math' if name in OF_MATH else 'arith'}.{name}", tuple(map(_pattern, args)))
         case _:
             return float(ast.literal_eval(node))
 
 
-def _match(terms: Terms, pattern: Pattern, term: int, head: Head, found: dict[str, int]) -> bool:
+def _match(terms: Terms, pattern: Pattern, term: int, head: SymbolHead, found: dict[str, int]) -> bool:
     match pattern:
-        case Variable(name=name):
+        case AnyTerm(name=name):
             return found.setdefault(name, term) == term
-        case Application():
+        case TermApplication():
             inner = terms.heads[term]
             if inner.name != pattern.name or inner.properties or len(pattern.arguments) != len(terms.arguments[term]):
                 return False
@@ -170,11 +170,11 @@ def _match(terms: Terms, pattern: Pattern, term: int, head: Head, found: dict[st
             return bool(value is not None and value == pattern and np.signbit(float(value)) == np.signbit(pattern))
 
 
-def _build(terms: Terms, pattern: Pattern, head: Head, found: dict[str, int]) -> int:
+def _build(terms: Terms, pattern: Pattern, head: SymbolHead, found: dict[str, int]) -> int:
     match pattern:
-        case Variable(name=name):
+        case AnyTerm(name=name):
             return found[name]
-        case Application():
+        case TermApplication():
             arguments = [_build(terms, p, head, found) for p in pattern.arguments]
             built = head_of(pattern.name, head.dtype)
             return (

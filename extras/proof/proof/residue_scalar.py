@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from relex.reference.domains.symbols import Head
+from relex.reference.domains.symbols import SymbolHead
 from relex.reference.proof.terms import COMMUTATIVE, EXACT_PRODUCT
 
 BITS = 61
@@ -30,7 +30,7 @@ def are_single(*terms: object) -> bool:
     return True
 
 
-def hashed(head: Head, key: Any, *words: Any) -> Any:
+def hashed(head: SymbolHead, key: Any, *words: Any) -> Any:
     """Return the residue of an op without further laws."""
     if head.name in COMMUTATIVE or head.name == EXACT_PRODUCT:
         a, b = words

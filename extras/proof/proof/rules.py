@@ -15,7 +15,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 
 from relex.dialects.table import Table
-from relex.reference.domains.symbols import SUM, Head, flags, head_of
+from relex.reference.domains.symbols import SUM, SymbolHead, flags, head_of
 from relex.reference.interpreter.arith import MODULAR_FUNCTIONS, SIGNED_FUNCTIONS, UNSIGNED_FUNCTIONS, integer_function
 from relex.reference.interpreter.scalars import dtype_of
 from relex.reference.interpreter.vector import COMBINING
@@ -62,13 +62,13 @@ def make_fma(op: math.FmaOp | vector.FMAOp, terms: Terms, function: Callable[...
     """Add a product that is not rounded to a sum in any order, if flags allow it."""
     dtype = dtype_of(op, op.results[0].type)
     if flags(op, REASSOC):
-        total, product = terms.make(_sum_head(op, dtype)), terms.make(Head(EXACT_PRODUCT, dtype))
+        total, product = terms.make(_sum_head(op, dtype)), terms.make(SymbolHead(EXACT_PRODUCT, dtype))
 
         def add(a: int, b: int, c: int) -> int:
             return total(c, product(*terms.ordered(a, b)))
 
         return add
-    fused = terms.make(Head(math.FmaOp.name, dtype, flags(op), function))
+    fused = terms.make(SymbolHead(math.FmaOp.name, dtype, flags(op), function))
 
     def make(a: int, b: int, c: int) -> int:
         return fused(*terms.ordered(a, b), c)
@@ -76,10 +76,10 @@ def make_fma(op: math.FmaOp | vector.FMAOp, terms: Terms, function: Callable[...
     return make
 
 
-def _sum_head(op: Operation, dtype: Any) -> Head:
+def _sum_head(op: Operation, dtype: Any) -> SymbolHead:
     """Return the head for an addition with the flags of an op."""
     if flags(op, REASSOC):
-        return Head(SUM, dtype, "", head_of("arith.addf", dtype).function)
+        return SymbolHead(SUM, dtype, "", head_of("arith.addf", dtype).function)
     return head_of("arith.addf", dtype, flags(op))
 
 
@@ -90,7 +90,7 @@ _EXTREMES: tuple[type[Operation], ...] = (arith.MaximumfOp, arith.MinimumfOp)
 def make_exact_op(op: Operation, terms: Terms, function: Callable[..., Any]) -> Make:
     """Apply a function of integers, or choose the larger or smaller float: as one step of a chain if it may be applied
     in any order."""
-    return terms.make(Head(op.name, dtype_of(op, op.results[0].type), "", function))
+    return terms.make(SymbolHead(op.name, dtype_of(op, op.results[0].type), "", function))
 
 
 def reduction_term(op: vector.ReductionOp, terms: Terms, function: Callable[..., Any]) -> Callable[..., int]:
@@ -100,7 +100,7 @@ def reduction_term(op: vector.ReductionOp, terms: Terms, function: Callable[...,
     kind = COMBINING[op.kind.data][0 if isinstance(element, AnyFloat) else 1]
     assert kind is not None
     if not isinstance(element, AnyFloat):
-        step = terms.make(Head(kind.name, dtype, "", integer_function(op, kind, element)))
+        step = terms.make(SymbolHead(kind.name, dtype, "", integer_function(op, kind, element)))
         return lambda *values: reduce(step, values)
     properties = "" if kind in _EXTREMES else flags(op)
     step = terms.make(_sum_head(op, dtype) if kind is arith.AddfOp else head_of(kind.name, dtype, properties))

@@ -17,7 +17,7 @@ from xdsl.dialects import arith
 
 from relex.dialects.arrays import Array
 from relex.dialects.tir import Dot4Op
-from relex.reference.domains.symbols import Head, head_of
+from relex.reference.domains.symbols import SymbolHead, head_of
 from relex.reference.proof.rules import TERMS, Make
 from relex.reference.proof.terms import Terms
 
@@ -27,23 +27,23 @@ _EXTENSIONS = {arith.ShRUIOp.name: arith.ExtUIOp.name, arith.ShRSIOp.name: arith
 """The extension that produces the upper bits of a word for each kind of right shift."""
 
 
-def truncation(source: np.dtype[Any], target: np.dtype[Any]) -> Head:
+def truncation(source: np.dtype[Any], target: np.dtype[Any]) -> SymbolHead:
     """Return the head for the low bits of an integer."""
 
     def truncate(value: Any) -> Any:
         return np.asarray(value).astype(target)
 
-    return Head(arith.TruncIOp.name, target, source.name, truncate)
+    return SymbolHead(arith.TruncIOp.name, target, source.name, truncate)
 
 
-def extension(name: str, source: np.dtype[Any], target: np.dtype[Any]) -> Head:
+def extension(name: str, source: np.dtype[Any], target: np.dtype[Any]) -> SymbolHead:
     """Return the head for an integer of more bits: of `arith.extui` or `arith.extsi`."""
     read = np.dtype(f"u{source.itemsize}") if name == arith.ExtUIOp.name else source
 
     def extend(value: Any) -> Any:
         return np.asarray(value).view(read).astype(target)
 
-    return Head(name, target, source.name, extend)
+    return SymbolHead(name, target, source.name, extend)
 
 
 def part_of(terms: Terms, word: Any, start: int, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
@@ -61,7 +61,7 @@ class ShiftedPart:
 
     name: str
 
-    def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
+    def apply(self, terms: Terms, head: SymbolHead, arguments: Sequence[int]) -> int | None:
         """Return the extension of a part of a word; None for other terms."""
         inner, right = arguments[0], terms.integer(arguments[1])
         if head.properties or terms.heads[inner].name != arith.ShLIOp.name or terms.heads[inner].dtype != head.dtype:
@@ -83,7 +83,7 @@ class TruncatedShift:
 
     name = arith.TruncIOp.name
 
-    def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
+    def apply(self, terms: Terms, head: SymbolHead, arguments: Sequence[int]) -> int | None:
         """Return the truncation of an unsigned shift for the truncation of a signed one; None for other terms."""
         inner = terms.heads[arguments[0]]
         if inner.name != arith.ShRSIOp.name or inner.properties or head.properties != inner.dtype.name:

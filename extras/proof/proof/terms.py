@@ -25,7 +25,7 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
 from relex.reference.domains.domain import Domain, Make
-from relex.reference.domains.symbols import SUM, Head, head_of
+from relex.reference.domains.symbols import SUM, SymbolHead, head_of
 from relex.reference.interpreter.budget import take
 
 UNDEFINED, TRUE, FALSE = 0, 1, 2
@@ -96,7 +96,7 @@ class Simplification(Protocol):
         """The op."""
         ...
 
-    def apply(self, terms: Terms, head: Head, arguments: Sequence[int]) -> int | None:
+    def apply(self, terms: Terms, head: SymbolHead, arguments: Sequence[int]) -> int | None:
         """Return a simpler term; None if there is none."""
 
 
@@ -104,9 +104,9 @@ class Terms(Domain):
     """All terms of a proof."""
 
     def __init__(self, simplifications: Sequence[Simplification] = ()):
-        self.heads: list[Head] = []
+        self.heads: list[SymbolHead] = []
         self.arguments: list[tuple[Any, ...]] = []
-        self._numbers: dict[tuple[Head, tuple[Any, ...]], int] = {}
+        self._numbers: dict[tuple[SymbolHead, tuple[Any, ...]], int] = {}
         self._values: dict[int, Any] = {}
         self._settled: dict[int, int] = {}
         self._pairs: set[int] = set()
@@ -115,14 +115,14 @@ class Terms(Domain):
             self._rules.setdefault(rule.name, []).append(rule)
         self.undefined, self.true, self.false = UNDEFINED, TRUE, FALSE
         boolean = np.dtype(np.bool_)
-        self._term(Head("memory that was not written", boolean), ())
+        self._term(SymbolHead("memory that was not written", boolean), ())
         self.constant(np.True_)
         self.constant(np.False_)
 
     def __len__(self) -> int:
         return len(self.heads)
 
-    def _term(self, head: Head, arguments: tuple[Any, ...]) -> int:
+    def _term(self, head: SymbolHead, arguments: tuple[Any, ...]) -> int:
         key = (head, arguments)
         number = self._numbers.get(key)
         if number is None:
@@ -136,7 +136,7 @@ class Terms(Domain):
         dtype = value.dtype
         if is_float_dtype(dtype) and value != value:
             value = dtype.type(np.nan)
-        term = self._term(Head(CONSTANT, dtype), (value.tobytes(),))
+        term = self._term(SymbolHead(CONSTANT, dtype), (value.tobytes(),))
         self._values.setdefault(term, value)
         return term
 
@@ -151,7 +151,7 @@ class Terms(Domain):
 
     def elements(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Return the terms of the elements of an argument."""
-        head = Head(ELEMENT, dtype)
+        head = SymbolHead(ELEMENT, dtype)
         terms = [self._term(head, (name, *index)) for index in np.ndindex(shape)]
         return np.array(terms, np.int64).reshape(shape)
 
@@ -186,7 +186,7 @@ class Terms(Domain):
         take(len(lists[0]) if lists else 1)
         return np.array(list(map(make, *lists)), np.int64).reshape(shape)
 
-    def fold(self, head: Head, begin: Sequence[Any], rows: Array) -> Array:
+    def fold(self, head: SymbolHead, begin: Sequence[Any], rows: Array) -> Array:
         make, begin = self.make(head), [int(term) for term in begin]
         take(rows.size)
         if not rows.size:
@@ -197,7 +197,7 @@ class Terms(Domain):
     def at_once(self, count: int, size: int) -> int:
         return max(size, 1)
 
-    def scan(self, head: Head, rows: Array) -> Array:
+    def scan(self, head: SymbolHead, rows: Array) -> Array:
         make = self.make(head)
         found = [list(accumulate(row, make)) for row in rows.reshape(-1, rows.shape[-1]).tolist()]
         return np.array(found, np.int64).reshape(rows.shape)
@@ -207,7 +207,7 @@ class Terms(Domain):
         a, b = self.settle(a), self.settle(b)
         return (a, b) if a <= b else (b, a)
 
-    def compare(self, usual: Head, of_same: Head, a: int, b: int) -> int:
+    def compare(self, usual: SymbolHead, of_same: SymbolHead, a: int, b: int) -> int:
         """Return the term of a comparison; of `of_same`, if a term is compared with itself."""
         a, b = self.settle(a), self.settle(b)
         return self.apply(of_same if a == b else usual, (a, b))
@@ -223,10 +223,10 @@ class Terms(Domain):
         def swapped(a: Any, b: Any) -> Any:
             return function(b, a)
 
-        def head(number: int) -> Head:
+        def head(number: int) -> SymbolHead:
             name = f"{'arith.cmpf' if is_float else 'arith.cmpi'} {number}"
             run = function if flipped is None else swapped
-            return Head(name, np.dtype(np.bool_), ", ".join(filter(None, (dtype.name, properties))), run)
+            return SymbolHead(name, np.dtype(np.bool_), ", ".join(filter(None, (dtype.name, properties))), run)
 
         usual = head(predicate if flipped is None else flipped)
         of_same = head(_OF_SAME[predicate]) if is_float and predicate in _OF_SAME else usual
@@ -248,7 +248,7 @@ class Terms(Domain):
 
         return choose
 
-    def choose(self, head: Head, condition: int, a: int, b: int) -> int:
+    def choose(self, head: SymbolHead, condition: int, a: int, b: int) -> int:
         """Return the term of a choice."""
         condition = self.settle(condition)
         if condition in (TRUE, FALSE):
@@ -257,7 +257,7 @@ class Terms(Domain):
             return UNDEFINED
         return self.apply(head, (condition, a, b))
 
-    def apply(self, head: Head, arguments: Sequence[int]) -> int:
+    def apply(self, head: SymbolHead, arguments: Sequence[int]) -> int:
         """Return the term of an op with these arguments, simplified."""
         args = tuple([self.settle(a) for a in arguments]) if self._pairs else tuple(arguments)
         if UNDEFINED in args:
@@ -272,7 +272,7 @@ class Terms(Domain):
             args = (args[1], args[0])
         return self._term(head, args)
 
-    def _folded(self, head: Head, args: tuple[int, ...]) -> int | None:
+    def _folded(self, head: SymbolHead, args: tuple[int, ...]) -> int | None:
         if head.function is None or not args or not all([a in self._values for a in args]):
             return None
         values = [self._values[a] for a in args]
@@ -280,20 +280,20 @@ class Terms(Domain):
             result = np.asarray(head.function(*values))
         return self.constant(result.astype(head.dtype, copy=False)[()])
 
-    def make(self, head: Head) -> Callable[..., int]:
+    def make(self, head: SymbolHead) -> Callable[..., int]:
         """Return the function from the terms of arguments to the term of a head: the next step of a chain, if it is
         one."""
         if head.name == SUM or head.name in CHAINS:
             return partial(self.join, head)
         return lambda *arguments: self.apply(head, arguments)
 
-    def join(self, head: Head, a: int, b: int) -> int:
+    def join(self, head: SymbolHead, a: int, b: int) -> int:
         """Return the term of one more step of a chain: of `CHAINS`, or a sum of floats in any order."""
         if UNDEFINED in (a, b):
             return UNDEFINED
         if a not in self._pairs and b not in self._pairs and (folded := self._folded(head, (a, b))) is not None:
             return folded
-        term = self._term(Head(f"{head.name} pair", head.dtype, head.properties, head.function), (a, b))
+        term = self._term(SymbolHead(f"{head.name} pair", head.dtype, head.properties, head.function), (a, b))
         self._pairs.add(term)
         return term
 
@@ -303,7 +303,7 @@ class Terms(Domain):
             return term
         if term not in self._settled:
             pair = self.heads[term]
-            head = Head(pair.name.removesuffix(" pair"), pair.dtype, pair.properties, pair.function)
+            head = SymbolHead(pair.name.removesuffix(" pair"), pair.dtype, pair.properties, pair.function)
             self._settled[term] = self._joined(head, list(self._leaves(term, head.name)))
         return self._settled[term]
 
@@ -319,7 +319,7 @@ class Terms(Domain):
             else:
                 yield current
 
-    def _joined(self, head: Head, leaves: list[int]) -> int:
+    def _joined(self, head: SymbolHead, leaves: list[int]) -> int:
         if head.name == SUM:
             # The sign of a zero is not specified in a sum in any order.
             kept = [leaf for leaf in leaves if (value := self._values.get(leaf)) is None or value != 0]

@@ -37,7 +37,7 @@ from relex.dialects.errors import RelexError
 from relex.lowering import RelexPipelinePass
 from relex.reference import check_pass
 from relex.reference.equivalence import check
-from relex.reference.equivalence.verdicts import Kind
+from relex.reference.equivalence.verdicts import Certainty
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.proof.proof import prove
 from relex.reference.proof.symbolic_numbers import Unproved
@@ -52,14 +52,16 @@ BATCH, FEWER = "360", "4"
 """The batch of the test set in `examples`, and the one that is proved in its place: on symbols, a core-level run of 360
 images takes more steps than a proof may. Loops over images are the outermost ones."""
 
-KINDS = (Kind.PROVED, Kind.CHECKED, Kind.OPEN)
+KINDS = (Certainty.PROVED, Certainty.CHECKED, Certainty.OPEN)
 
 
 @dataclass
 class Share:
     """How many functions each pass changed, by verdict, and why some are not proved."""
 
-    counts: dict[str, Counter[Kind]] = field(default_factory=partial(defaultdict[str, Counter[Kind]], Counter))
+    counts: dict[str, Counter[Certainty]] = field(
+        default_factory=partial(defaultdict[str, Counter[Certainty]], Counter)
+    )
     reasons: list[str] = field(default_factory=list[str])
     programs: int = 0
     seconds: float = 0.0
@@ -73,9 +75,9 @@ class Share:
             self.counts[p] += counts
 
     @property
-    def total(self) -> Counter[Kind]:
+    def total(self) -> Counter[Certainty]:
         """The sum over all passes."""
-        return sum(self.counts.values(), Counter[Kind]())
+        return sum(self.counts.values(), Counter[Certainty]())
 
     def to_json(self) -> dict[str, Any]:
         """Return the share as JSON has it."""
@@ -193,7 +195,7 @@ def table(shares: dict[str, Share]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows))
 
 
-def _text(counts: Counter[Kind]) -> str:
+def _text(counts: Counter[Certainty]) -> str:
     return " / ".join(f"{counts[kind]:,}" for kind in KINDS) if counts else ""
 
 

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects import parse_module
 from relex.passes import RelexPass
 from relex.reference import NotEquivalentError, check_pass
-from relex.reference.domains.symbols import SUM, Head
+from relex.reference.domains.symbols import SUM, SymbolHead
 from relex.reference.equivalence.differences import explain
 from relex.reference.proof.first_difference import LINES, first_difference, in_full
 from relex.reference.proof.refinement import Refinement
@@ -23,7 +23,7 @@ from relex.reference.proof.terms import Terms
 from relex.tools.opt import relex_opt
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-ADD, MULTIPLY, NEGATE = Head("arith.addf", F32), Head("arith.mulf", F32), Head("arith.negf", F32)
+ADD, MULTIPLY, NEGATE = SymbolHead("arith.addf", F32), SymbolHead("arith.mulf", F32), SymbolHead("arith.negf", F32)
 Made = Callable[[Terms], tuple[int, int]]
 
 
@@ -37,7 +37,7 @@ def products(terms: Terms, a: str, b: str, size: int) -> list[int]:
 
 
 def total(terms: Terms, parts: list[int]) -> int:
-    join = terms.make(Head(SUM, F32))
+    join = terms.make(SymbolHead(SUM, F32))
     result = parts[0]
     for part in parts[1:]:
         result = join(result, part)
@@ -60,7 +60,7 @@ def one_product_less(terms: Terms) -> tuple[int, int]:
 
 def another_type(terms: Terms) -> tuple[int, int]:
     x = elements(terms, "x", 1)
-    return terms.apply(NEGATE, x), terms.apply(Head("arith.negf", F64), x)
+    return terms.apply(NEGATE, x), terms.apply(SymbolHead("arith.negf", F64), x)
 
 
 def deep(terms: Terms) -> tuple[int, int]:

@@ -29,9 +29,9 @@ from relex.lowering import RelexPipelinePass
 from relex.passes import ApplySchedulePass, RelexPass, SetTargetPass, placed
 from relex.passes.schedule.table import PRIMITIVES
 from relex.reference import FuzzError, check_equivalent, check_pass, fuzz_pass
-from relex.reference.equivalence.check import Report
+from relex.reference.equivalence.check import CheckReport
 from relex.reference.equivalence.differences import NotEquivalentError, explain
-from relex.reference.equivalence.verdicts import Kind
+from relex.reference.equivalence.verdicts import Certainty
 from relex.reference.fuzzing.sources import Programs
 from relex.runtime import build
 
@@ -49,18 +49,18 @@ func.func @main(%x: tensor<2x32xf32>, %w0: tensor<48x32xf32>, %b0: tensor<48xf32
 """
 
 
-def kinds(report: Report) -> dict[str, Kind]:
+def kinds(report: CheckReport) -> dict[str, Certainty]:
     """Return the kind of the verdict on @main after each pass."""
     return {found.pass_name: found.verdict.kind for found in report.findings if found.function == "main"}
 
 
 def test_pipeline():
     found = kinds(check_pass(RelexPipelinePass(to="core"), parse_module(MLP), proof=True))
-    assert found["expand-math"] is Kind.CHECKED
+    assert found["expand-math"] is Certainty.CHECKED
     others = {p: kind for p, kind in found.items() if p not in ("expand-math", "legalize-ops")}
-    assert set(others.values()) <= {Kind.PROVED, Kind.UNCHANGED}
+    assert set(others.values()) <= {Certainty.PROVED, Certainty.UNCHANGED}
     changed = ("fuse-ops", "schedule-cpu", "plan-memory", "vectorize-loops", "convert-tir-to-scf")
-    assert {others[p] for p in changed} == {Kind.PROVED}
+    assert {others[p] for p in changed} == {Certainty.PROVED}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -72,7 +72,7 @@ def test_wrong_rewrites(name: str):
     assert e.value.difference.sample is not None
     if case.right is not None:
         found = kinds(check_pass(case.right, case.module, proof=True))
-        assert found[case.right.name] in (Kind.PROVED, Kind.CHECKED)
+        assert found[case.right.name] in (Certainty.PROVED, Certainty.CHECKED)
 
 
 def test_build():
@@ -145,8 +145,8 @@ def test_right_passes(name: str):
     p = RIGHT[name]()
     programs = [made for n in range(12) if (made := Programs(p, None, 0).make(n)) is not None]
     found = [f.verdict.kind for made in programs for f in check_pass(p, made.module, proof=True).findings]
-    assert found.count(Kind.PROVED) >= 3
-    assert Kind.OPEN not in found
+    assert found.count(Certainty.PROVED) >= 3
+    assert Certainty.OPEN not in found
 
 
 def test_terms_direct_the_search_for_arguments():
@@ -204,7 +204,7 @@ def test_rounding_is_not_proved():
     }
     """
     (found,) = check_pass(RIGHT["regroup"](), parse_module(text), proof=True).findings
-    assert found.verdict.kind is Kind.CHECKED
+    assert found.verdict.kind is Certainty.CHECKED
     assert found.verdict.why.startswith("its terms differ: result[0] is arith.addf(")
 
 
@@ -238,7 +238,7 @@ def test_steps_of_schedules(size: str):
         "apply-schedule: schedule.unroll @i_1",
         "apply-schedule",
     ]
-    assert {f.verdict.kind for f in report.findings} == {Kind.PROVED}
+    assert {f.verdict.kind for f in report.findings} == {Certainty.PROVED}
     if size == "?":
         assert {str(f.verdict) for f in report.findings[:2]} == {
             "proved for n = 3 and for n = 1 and for n = 0, its indices for all sizes"
@@ -278,7 +278,7 @@ def test_sizes_of_results(more: str, dims: str, sizes: str):
     """A step is proved for sizes for which the function can be called, where these follow from its loops."""
     text = WINDOWS.replace("MORE", more).replace("DIMS", dims)
     report = check_pass(ApplySchedulePass(), parse_module(text), proof=True)
-    assert {f.verdict.kind for f in report.findings} == {Kind.PROVED}
+    assert {f.verdict.kind for f in report.findings} == {Certainty.PROVED}
     assert all(sizes in f"{f.verdict} " for f in report.findings)
 
 
@@ -311,14 +311,14 @@ def test_wrong_edits():
 
 def test_share():
     """A few random programs and operators: most passes are proved, and none is left open."""
-    total = Counter[Kind]()
+    total = Counter[Certainty]()
     for case in [*islice(cases("operators", every=40), 3), *cases("fuzzed:2")]:
         share = share_of(case, samples=1)
         assert share.programs == 1
         total += share.total
-    assert total[Kind.PROVED] >= 25
-    assert total[Kind.PROVED] > 4 * total[Kind.CHECKED]
-    assert not total[Kind.OPEN]
+    assert total[Certainty.PROVED] >= 25
+    assert total[Certainty.PROVED] > 4 * total[Certainty.CHECKED]
+    assert not total[Certainty.OPEN]
 
 
 def test_share_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -342,7 +342,7 @@ def test_share_limit():
     """Where the time is up, functions are checked."""
     (case,) = cases("fuzzed:1")
     share = share_of(case, samples=1, limit=0)
-    assert share.total[Kind.CHECKED] >= 5
+    assert share.total[Certainty.CHECKED] >= 5
     assert all("takes more than 0 seconds" in reason for reason in share.reasons)
 
 
@@ -359,7 +359,7 @@ def test_products_of_bytes(cpu: str, n: int):
     """Bytes are the same, whether an instruction, shifts or NumPy take them out of words."""
     module = SetTargetPass("x86_64-unknown-linux-gnu", cpu)(parse_module(DOT4.format(n=n)))
     found = kinds(check_pass(RelexPipelinePass(to="core"), module, samples=1, proof=True))
-    assert found["legalize-ops"] is found["expand-dot4"] is Kind.PROVED
+    assert found["legalize-ops"] is found["expand-dot4"] is Certainty.PROVED
 
 
 def product_of_bytes(extend: str, shift: int, lhs: str = "a", rhs: str = "b") -> str:
@@ -385,7 +385,7 @@ def test_wrong_products_of_bytes():
     dot4 = "func.func @main(%a: i32, %b: i32) -> i32 {\n  %0 = tir.dot4 %a, %b : i32\n  func.return %0 : i32\n}"
     before = parse_module(dot4)
     report = check_equivalent(before, parse_module(product_of_bytes("shrui", 0)), proof=True)
-    assert kinds(report) == {"rewriting": Kind.PROVED}
+    assert kinds(report) == {"rewriting": Certainty.PROVED}
     for wrong in (product_of_bytes("shrsi", 0), product_of_bytes("shrui", 8), product_of_bytes("shrui", 0, "b", "a")):
         with pytest.raises(NotEquivalentError):
             check_equivalent(before, parse_module(wrong), proof=True)

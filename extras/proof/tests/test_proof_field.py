@@ -14,9 +14,9 @@ from xdsl.dialects.arith import AddfOp, MaximumfOp, MulfOp, NegfOp
 from relex.dialects import parse_module
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.reference import check_pass
-from relex.reference.domains.symbols import SUM, Head, head_of
+from relex.reference.domains.symbols import SUM, SymbolHead, head_of
 from relex.reference.equivalence.differences import NotEquivalentError
-from relex.reference.equivalence.verdicts import Kind
+from relex.reference.equivalence.verdicts import Certainty
 from relex.reference.proof import proof
 from relex.reference.proof.field import P, Residues
 from relex.reference.proof.identities import identities
@@ -28,9 +28,9 @@ HEADS = [
     head_of(AddfOp.name, F32),
     head_of(MulfOp.name, F32),
     head_of(MulfOp.name, F32, "contract"),
-    Head(EXACT_PRODUCT, F32),
+    SymbolHead(EXACT_PRODUCT, F32),
     head_of(MaximumfOp.name, F32),
-    *[Head(SUM, F32, "", head_of(AddfOp.name, F32).function)] * 3,
+    *[SymbolHead(SUM, F32, "", head_of(AddfOp.name, F32).function)] * 3,
 ]
 
 
@@ -87,8 +87,8 @@ def test_residues_agree_with_terms(seed: int):
 def test_pipeline(by_residues: None):
     report = check_pass(RelexPipelinePass(to="core"), parse_module(MLP), proof=True)
     found = kinds(report)
-    assert {p for p, kind in found.items() if kind is Kind.CHECKED} == {"expand-math"}
-    assert {found[p] for p in ("legalize-ops", "schedule-cpu", "plan-memory", "vectorize-loops")} == {Kind.PROVED}
+    assert {p for p, kind in found.items() if kind is Certainty.CHECKED} == {"expand-math"}
+    assert {found[p] for p in ("legalize-ops", "schedule-cpu", "plan-memory", "vectorize-loops")} == {Certainty.PROVED}
     doubts = [f.verdict.doubt for f in report.findings if f.verdict.doubt]
     assert doubts
     assert max(doubts) < proof.DOUBT
@@ -105,7 +105,7 @@ def test_large():
     }
     """
     (found,) = check_pass(LegalizeOpsPass(), parse_module(text), proof=True).findings
-    assert found.verdict.kind is Kind.PROVED
+    assert found.verdict.kind is Certainty.PROVED
     assert 0 < found.verdict.doubt < proof.DOUBT
 
 
@@ -128,7 +128,7 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tens
 def test_rounding_is_not_proved(by_residues: None):
     """Sums that must keep their order are not proved in another one."""
     (found,) = check_pass(RIGHT["regroup"](), parse_module(SUMS), proof=True).findings
-    assert found.verdict.kind is Kind.CHECKED
+    assert found.verdict.kind is Certainty.CHECKED
     assert found.verdict.why.startswith("its residues differ for result[0]")
 
 
@@ -137,7 +137,7 @@ def test_sums():
     """A total is the sum of its parts, in any order and modulo P."""
     residues = Residues(3)
     rows = residues.elements("x", (2, 5000), F32)
-    head = Head(SUM, F32)
+    head = SymbolHead(SUM, F32)
     once = residues.fold(head, (), rows)
     halves = [residues.fold(head, (), rows[:, part]) for part in (slice(1234, None), slice(1234))]
     assert once.tolist() == residues.make(head)(*halves).tolist()

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f16, i1, i8
 
 from relex.reference.domains.symbols import head_of
 from relex.reference.proof.float_order import Order
-from relex.reference.proof.identities import Application, Identity, Pattern, Variable, identities
+from relex.reference.proof.identities import AnyTerm, Identity, Pattern, TermApplication, identities
 from relex.reference.proof.subword import simplifications, truncation
 from relex.reference.proof.terms import CHAINS, COMMUTATIVE, ELEMENT, Terms
 
@@ -21,9 +21,9 @@ Array = Any
 def evaluate(pattern: Pattern, values: dict[str, Array], dtype: np.dtype[Any]) -> Array:
     """Return the value of one side of an identity, by the functions of the interpreter."""
     match pattern:
-        case Variable(name=name):
+        case AnyTerm(name=name):
             return values[name]
-        case Application():
+        case TermApplication():
             # The only op on booleans in identities of other types.
             kind = np.dtype(np.bool_) if pattern.name == "arith.xori" else dtype
             arguments = [evaluate(a, values, kind) for a in pattern.arguments]

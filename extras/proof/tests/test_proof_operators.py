@@ -9,7 +9,7 @@ from programs import operator_module, operator_of, tensor_of
 from relex.dialects import parse_module
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.reference import check_pass
-from relex.reference.equivalence.verdicts import Kind
+from relex.reference.equivalence.verdicts import Certainty
 
 Case = tuple[str, int]
 
@@ -41,7 +41,7 @@ def test_operators(case: Case):
     make, operands = CASES[case[1]]
     module = operator_module(make, [tensor_of(x) for x in operands])
     (found,) = check_pass(LegalizeOpsPass(), module, proof=True).findings
-    assert found.verdict.kind is Kind.PROVED, str(found.verdict)
+    assert found.verdict.kind is Certainty.PROVED, str(found.verdict)
 
 
 def graph(*lines: str, argument: str, result: str) -> str:
@@ -56,14 +56,14 @@ def test_floats_without_arithmetic(kind: str):
     t = f"tensor<3x{kind}>"
     text = graph(f"%1 = relex.gelu %0 : ({t}) -> {t}", f"%r = relex.trunc %1 : ({t}) -> {t}", argument=t, result=t)
     (found,) = check_pass(LegalizeOpsPass(), parse_module(text), proof=True).findings
-    assert found.verdict.kind is Kind.PROVED, str(found.verdict)
+    assert found.verdict.kind is Certainty.PROVED, str(found.verdict)
 
 
 def test_empty_constants():
     t = "tensor<2x0xf32>"
     text = graph(f"%r = relex.tanh %0 : ({t}) -> {t}", argument=t, result=t)
     (found,) = check_pass(LegalizeOpsPass(), parse_module(text), proof=True).findings
-    assert found.verdict.kind is Kind.PROVED, str(found.verdict)
+    assert found.verdict.kind is Certainty.PROVED, str(found.verdict)
 
 
 def test_sums_of_sums():
@@ -82,7 +82,7 @@ def test_sums_of_sums():
         result=t,
     )
     (found,) = check_pass(LegalizeOpsPass(), parse_module(text), proof=True).findings
-    assert found.verdict.kind is Kind.PROVED, str(found.verdict)
+    assert found.verdict.kind is Certainty.PROVED, str(found.verdict)
 
 
 def test_signs_matter(monkeypatch: pytest.MonkeyPatch):
@@ -94,6 +94,6 @@ def test_signs_matter(monkeypatch: pytest.MonkeyPatch):
     constant = f"%c = relex.constant dense<[1, 130, 200]> : {t}"
     text = graph(constant, f"%r = relex.maximum %0, %c : ({t}, {t}) -> {t}", argument=t, result=t)
     (found,) = check_pass(LegalizeOpsPass(), parse_module(text), proof=True).findings
-    assert found.verdict.kind is Kind.CHECKED
+    assert found.verdict.kind is Certainty.CHECKED
     assert "arith.maxsi" in found.verdict.why
     assert "arith.maxui" in found.verdict.why

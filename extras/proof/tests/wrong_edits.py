@@ -27,7 +27,7 @@ from relex.dialects.tir import ForOp
 from relex.lowering import RelexPipelinePass
 from relex.passes.driver.base import apply_pass
 from relex.reference.equivalence.check import Checker
-from relex.reference.equivalence.verdicts import Kind
+from relex.reference.equivalence.verdicts import Certainty
 
 PROGRAM = """
 func.func @main(%x: tensor<3x7xf32>, %w: tensor<19x7xf32>, %b: tensor<19xf32>, %y: tensor<3x19xf32>)
@@ -171,7 +171,7 @@ class WrongEdit:
         if checker.after(self.p, self.after) is not None:
             return True
         kinds = {f.verdict.kind for f in checker.report.findings}
-        return False if Kind.PROVED in kinds or Kind.UNCHANGED in kinds else None
+        return False if Certainty.PROVED in kinds or Certainty.UNCHANGED in kinds else None
 
 
 def wrong_edits(text: str = PROGRAM, only: str | None = None) -> Iterator[WrongEdit]:

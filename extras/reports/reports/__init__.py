@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from relex.tools.reports.compilation import Report as Report
+    from relex.tools.reports.compilation import CompilationReport as CompilationReport
     from relex.tools.reports.compilation import report as report
     from relex.tools.reports.recorder import Recorder as Recorder
 else:

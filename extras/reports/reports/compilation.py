@@ -23,7 +23,7 @@ from relex.runtime.sources import AnyProgram, read_program, showing_source
 from relex.tools.options.pipelines import explaining
 from relex.tools.reports.memory import MemoryPlan
 from relex.tools.reports.page import make_page
-from relex.tools.reports.recorder import Recorder, Step
+from relex.tools.reports.recorder import PassStep, Recorder
 from relex.tools.shell.diagnostics import compile_warnings, write_bytes
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Report:
+class CompilationReport:
     """
     The effects of passes on a program, as a page for browsers: `html` is its text, and Jupyter and marimo show it.
 
@@ -40,7 +40,7 @@ class Report:
     """
 
     name: str
-    steps: Sequence[Step]
+    steps: Sequence[PassStep]
     plans: Sequence[MemoryPlan] = ()
     assembly: Mapping[str, str] = field(default_factory=dict[str, str])
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -72,7 +72,7 @@ def report(
     target: Target | str | None = None,
     passes: Iterable[AnyExtension] = (),
     approximate: bool = False,
-) -> Report:
+) -> CompilationReport:
     """Compile a program, as `build` does with the same arguments, and return a report of it. Raises what `build`
     raises; nothing is run."""
     module, text = read_program(program)
@@ -93,7 +93,7 @@ def report_of(
     target: Target | None = None,
     passes: Iterable[AnyExtension] = (),
     approximate: bool = False,
-) -> Report:
+) -> CompilationReport:
     """Return the report of a module, which is not changed. `text` is what it was read from."""
     module = program.clone()
     if target is not None:
@@ -109,10 +109,12 @@ def report_of(
     return finished(recorder, module, name or file, {file: text} if text else {})
 
 
-def finished(recorder: Recorder, module: ModuleOp, name: str, sources: Mapping[str, str]) -> Report:
+def finished(recorder: Recorder, module: ModuleOp, name: str, sources: Mapping[str, str]) -> CompilationReport:
     """Return the report of what was recorded, with the module as it became. `sources` are the texts of files."""
     is_machine_code = all(op.name.startswith("llvm.") for op in module.ops) and not recorder.steps[-1].error
     assembly = split_assembly(compile_to_assembly(module, embed_constants=False)) if is_machine_code else {}
     target = get_target(module)
     processor = target.cpu if target is not None else ""
-    return Report(name or "a program", list(recorder.steps), list(recorder.plans), assembly, sources, processor)
+    return CompilationReport(
+        name or "a program", list(recorder.steps), list(recorder.plans), assembly, sources, processor
+    )

@@ -14,14 +14,14 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import locate, size_str
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.tir import BlockOp
-from relex.tools.reports.layout import GAP, Arrow, Node, lay_out
+from relex.tools.reports.layout import GAP, Arrow, LayoutItem, lay_out
 
 CHARACTER, ROW = 7.0, 16.0
 """Pixels: the width of a character, the height of a row of text."""
 
 
 @dataclass
-class Box(Node):
+class Box(LayoutItem):
     """An operator, a call or an argument."""
 
     title: str

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.tools.options.instrumentation import ReportOfPasses
 from relex.tools.reports.compilation import finished
-from relex.tools.reports.recorder import Finding, Recorder
+from relex.tools.reports.recorder import CheckResult, Recorder
 
 if TYPE_CHECKING:
-    from relex.reference.equivalence.verdicts import Finding as Verdict
+    from relex.reference.equivalence.verdicts import FunctionVerdict
 
 
 class ReportFile(Recorder, ReportOfPasses):
@@ -22,16 +22,16 @@ class ReportFile(Recorder, ReportOfPasses):
         super().__init__()
         self._path = path
 
-    def checked(self, verdicts: Iterable[Verdict]) -> None:
+    def checked(self, verdicts: Iterable[FunctionVerdict]) -> None:
         self.found(map(self._finding, verdicts))
 
     def write(self, module: ModuleOp, name: str, text: str) -> None:
         finished(self, module, name, {name: text}).save(self._path)
 
-    def _finding(self, found: Verdict) -> Finding:
+    def _finding(self, found: FunctionVerdict) -> CheckResult:
         """Return a verdict as the page shows it. Those on the steps of a schedule are named after pass and step."""
         whole = self.steps[-1].name
         kind = str(found.verdict.kind)
         why = str(found.verdict).removeprefix(kind).lstrip(": ")
         step = "" if found.pass_name == whole else found.pass_name.removeprefix(f"{whole}: ")
-        return Finding(found.function, kind, why, step)
+        return CheckResult(found.function, kind, why, step)

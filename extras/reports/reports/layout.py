@@ -20,7 +20,7 @@ SWEEPS = 8
 
 
 @dataclass(kw_only=True)
-class Node:
+class LayoutItem:
     """An item of a layer: a box, or an arrow that passes through."""
 
     width: float = 10.0
@@ -43,7 +43,7 @@ class Arrow:
     """The ends of the vertical lines by which it passes the layers between."""
 
 
-def lay_out(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> None:
+def lay_out(nodes: Sequence[LayoutItem], arrows: Sequence[Arrow]) -> None:
     """Give nodes their places and arrows their ways. Sources precede targets in the order of the nodes."""
     _assign_layers(nodes, arrows)
     # Arrows from one node pass a layer together.
@@ -54,7 +54,7 @@ def lay_out(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> None:
         for layer in range(nodes[arrow.source].layer + 1, nodes[arrow.target].layer):
             if (arrow.source, layer) not in bends:
                 bends[arrow.source, layer] = len(every)
-                every.append(Node(layer=layer))
+                every.append(LayoutItem(layer=layer))
             links[last, last := bends[arrow.source, layer]] = None
         links[last, arrow.target] = None
     layers = _arrange(every, list(links))
@@ -65,7 +65,7 @@ def lay_out(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> None:
             arrow.points += [(bend.x, bend.y), (bend.x, bend.y + heights[layer])]
 
 
-def _assign_layers(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> None:
+def _assign_layers(nodes: Sequence[LayoutItem], arrows: Sequence[Arrow]) -> None:
     """Put each node below all of its sources; one that has none just above the first that needs it."""
     above: list[list[int]] = [[] for _ in nodes]
     below: list[list[int]] = [[] for _ in nodes]
@@ -79,7 +79,7 @@ def _assign_layers(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> None:
             node.layer = min(nodes[n].layer for n in targets) - 1
 
 
-def _arrange(nodes: Sequence[Node], links: Sequence[tuple[int, int]]) -> list[list[int]]:
+def _arrange(nodes: Sequence[LayoutItem], links: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Return the nodes of each layer in order, and move them sideways to where their neighbours are."""
     above: list[list[int]] = [[] for _ in nodes]
     below: list[list[int]] = [[] for _ in nodes]
@@ -96,7 +96,7 @@ def _arrange(nodes: Sequence[Node], links: Sequence[tuple[int, int]]) -> list[li
     return layers
 
 
-def _order(layer: list[int], neighbours: Sequence[Sequence[int]], nodes: Sequence[Node]) -> None:
+def _order(layer: list[int], neighbours: Sequence[Sequence[int]], nodes: Sequence[LayoutItem]) -> None:
     """Order a layer by where the neighbours of its nodes are, and move each towards them as far as there is room."""
     wanted = {n: mean(nodes[m].x for m in neighbours[n]) if neighbours[n] else nodes[n].x for n in layer}
     layer.sort(key=lambda n: wanted[n])
@@ -121,7 +121,7 @@ def _apart(wanted: Sequence[float], widths: Sequence[float]) -> Iterator[float]:
     return (offset + shift for offset, shift in zip(offsets, shifts, strict=True))
 
 
-def _place(layers: Sequence[Sequence[int]], nodes: Sequence[Node]) -> list[float]:
+def _place(layers: Sequence[Sequence[int]], nodes: Sequence[LayoutItem]) -> list[float]:
     """Set the upper edges of the nodes, and move all into the picture. Return the heights of the layers."""
     left = min((node.x - node.width / 2 for node in nodes), default=0.0)
     heights = [max(nodes[n].height for n in layer) for layer in layers]

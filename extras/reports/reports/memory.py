@@ -19,7 +19,7 @@ from relex.passes.cpu.cost import LIKELY_SIZE
 
 
 @dataclass(frozen=True)
-class Buffer:
+class ArenaPart:
     """A part of an arena. It holds what the steps from `first` to `last` write and read."""
 
     name: str
@@ -40,7 +40,7 @@ class MemoryPlan:
     bytes: int
     steps: tuple[str, ...]
     """The calls and other ops that access its buffers, in order."""
-    buffers: tuple[Buffer, ...]
+    buffers: tuple[ArenaPart, ...]
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     """The dynamic sizes that all numbers refer to: those for which `plan-memory` packs the buffers."""
 
@@ -62,13 +62,13 @@ def _plan(function: func.FuncOp) -> MemoryPlan | None:
         return None
     sizes = {name: LIKELY_SIZE for place in placed.values() for size in place for name in names_in(size)}
     position = {op: i for i, op in enumerate(steps)}
-    buffers: list[Buffer] = []
+    buffers: list[ArenaPart] = []
     for op, (offset, size) in placed.items():
         if at := [position[statement] for statement in accesses[op]]:
             name, kind = op.results[0].name_hint or "", str(op.results[0].type)
             text = f"{size} bytes at {offset}" if names_in(offset) or names_in(size) else ""
             numbers = evaluate(offset, sizes), evaluate(size, sizes)
-            buffers.append(Buffer(name, kind, *numbers, min(at), max(at), text))
+            buffers.append(ArenaPart(name, kind, *numbers, min(at), max(at), text))
     end = max(buffer.offset + buffer.bytes for buffer in buffers)
     return MemoryPlan(function.sym_name.data, end, tuple(map(_name, steps)), tuple(buffers), sizes)
 

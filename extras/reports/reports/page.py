@@ -19,8 +19,8 @@ from relex.version import __version__
 
 if TYPE_CHECKING:
     from relex.runtime.profile import KernelCalls, Profile
-    from relex.tools.reports.compilation import Report
-    from relex.tools.reports.recorder import Step
+    from relex.tools.reports.compilation import CompilationReport
+    from relex.tools.reports.recorder import PassStep
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ SCRIPTS = ("report.js", "program.js", "pictures.js", "findings.js")
 """The scripts that show the page: its frame, and the tabs."""
 
 
-def make_page(report: Report) -> str:
+def make_page(report: CompilationReport) -> str:
     """Return a page that needs nothing else."""
     parts = files("relex.tools.reports") / "page"
     compressed = gzip.compress(json.dumps(data_of(report), separators=(",", ":")).encode(), mtime=0)
@@ -46,7 +46,7 @@ def make_page(report: Report) -> str:
     return page
 
 
-def data_of(report: Report) -> dict[str, Any]:
+def data_of(report: CompilationReport) -> dict[str, Any]:
     """Return what the page shows, as values for JSON. Equal texts and pictures are there once, and others refer to
     them by number."""
     listings, drawings, places = _Numbers[Listing](), _Numbers[str](), _Numbers[str]()
@@ -81,7 +81,7 @@ class _Numbers(dict[T, int]):
         return list(self)
 
 
-def _steps(steps: Sequence[Step], listings: _Numbers[Listing], drawings: _Numbers[str]) -> Iterator[dict[str, Any]]:
+def _steps(steps: Sequence[PassStep], listings: _Numbers[Listing], drawings: _Numbers[str]) -> Iterator[dict[str, Any]]:
     before: Mapping[str, Listing] = {}
     for step in steps:
         functions = {name: listings.of(listing) for name, listing in step.functions.items()}

@@ -22,7 +22,7 @@ from relex.tools.reports.memory import MemoryPlan, memory_plans
 
 
 @dataclass(frozen=True)
-class Remark:
+class ShownRemark:
     """A remark of a pass about an op."""
 
     function: str
@@ -34,7 +34,7 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of a check of a function after a pass."""
 
     function: str
@@ -46,15 +46,15 @@ class Finding:
 
 
 @dataclass
-class Step:
+class PassStep:
     """A pass and the program after it. The first step has no pass, but the program as it was read."""
 
     name: str
     seconds: float = 0.0
     functions: dict[str, Listing] = field(default_factory=dict[str, Listing])
     drawings: dict[str, Drawing] = field(default_factory=dict[str, Drawing])
-    remarks: list[Remark] = field(default_factory=list[Remark])
-    findings: list[Finding] = field(default_factory=list[Finding])
+    remarks: list[ShownRemark] = field(default_factory=list[ShownRemark])
+    findings: list[CheckResult] = field(default_factory=list[CheckResult])
     """The findings of `--check-each` or `check-tir`, if one of them runs."""
     error: str = ""
     """Why the pass failed, or what it broke, if it did."""
@@ -70,15 +70,15 @@ class Step:
 class Recorder(Instrumentation):
     """Records the program after each pass, how long the pass took, and what it said."""
 
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[PassStep] = field(default_factory=list[PassStep])
     plans: list[MemoryPlan] = field(default_factory=list[MemoryPlan])
-    _remarks: list[Remark] = field(default_factory=list[Remark])
+    _remarks: list[ShownRemark] = field(default_factory=list[ShownRemark])
     _listings: Listings = field(default_factory=Listings)
     _since: float = 0.0
 
     def start(self, module: ModuleOp) -> None:
         self.steps[:], self.plans[:] = [], []
-        self._add(Step("input"), module)
+        self._add(PassStep("input"), module)
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
         self._remarks.clear()
@@ -88,7 +88,7 @@ class Recorder(Instrumentation):
         if steps_of(p):
             return
         seconds = time.perf_counter() - self._since
-        self._add(Step(p.name, seconds, remarks=list(self._remarks)), module)
+        self._add(PassStep(p.name, seconds, remarks=list(self._remarks)), module)
         if isinstance(p, PlanMemoryPass):
             self.plans[:] = memory_plans(module)
         if isinstance(p, CheckTirPass):
@@ -97,7 +97,7 @@ class Recorder(Instrumentation):
     def failed(self, p: ModulePass, module: ModuleOp) -> None:
         if not steps_of(p):
             seconds = time.perf_counter() - self._since
-            self.steps.append(Step(p.name, seconds, remarks=list(self._remarks), error="this pass failed"))
+            self.steps.append(PassStep(p.name, seconds, remarks=list(self._remarks), error="this pass failed"))
 
     def stopped(self, error: Exception) -> None:
         """Record why the last pass failed, or what a check has found wrong with it."""
@@ -107,15 +107,15 @@ class Recorder(Instrumentation):
             return
         step.error = "\n".join(str(replace(d, source_line=None)) for d in error.diagnostics)
         wrong = {name: d for d in error.diagnostics if (name := _function_of(d))}
-        self.found(Finding(name, "wrong", d.reason or d.message) for name, d in wrong.items())
+        self.found(CheckResult(name, "wrong", d.reason or d.message) for name, d in wrong.items())
 
     def remark(self, diagnostic: Diagnostic) -> None:
         """Record a remark or a warning of the running pass."""
         place = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}" if diagnostic.line else ""
         d = diagnostic
-        self._remarks.append(Remark(_function_of(d), place, d.reason or d.message, d.notes, d.steps))
+        self._remarks.append(ShownRemark(_function_of(d), place, d.reason or d.message, d.notes, d.steps))
 
-    def found(self, findings: Iterable[Finding]) -> None:
+    def found(self, findings: Iterable[CheckResult]) -> None:
         """Record what a check has found out about the last pass."""
         self.steps[-1].findings += findings
 
@@ -124,18 +124,18 @@ class Recorder(Instrumentation):
         """The known places of the program as it was read."""
         return (place for f in self.steps[0].functions.values() for place in f.places if place)
 
-    def _add(self, step: Step, module: ModuleOp) -> None:
+    def _add(self, step: PassStep, module: ModuleOp) -> None:
         step.functions = self._listings.of(module)
         step.drawings = draw_graphs(module)
         self.steps.append(step)
 
 
-def _decided(module: ModuleOp, remarks: Iterable[Remark]) -> Iterator[Finding]:
+def _decided(module: ModuleOp, remarks: Iterable[ShownRemark]) -> Iterator[CheckResult]:
     """Yield what `check-tir` has found out, which warns of all that it cannot decide."""
     open_ones = {remark.function: remark.message for remark in remarks}
     for function in (f.sym_name.data for f in module.walk() if isinstance(f, PrimFuncOp)):
         why = open_ones.get(function, "")
-        yield Finding(function, "undecided" if why else "proved", why)
+        yield CheckResult(function, "undecided" if why else "proved", why)
 
 
 def _function_of(diagnostic: Diagnostic) -> str:

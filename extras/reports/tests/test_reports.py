@@ -20,10 +20,10 @@ from relex.dialects.errors import RelexError
 from relex.lowering import LegalizeOpsPass
 from relex.passes import ApplySchedulePass
 from relex.tools.opt.relex_opt import main as relex_opt
-from relex.tools.reports import Report, report
+from relex.tools.reports import CompilationReport, report
 from relex.tools.reports.drawing import draw_graphs
 from relex.tools.reports.listings import Listings
-from relex.tools.reports.recorder import Finding
+from relex.tools.reports.recorder import CheckResult
 from relex.tools.run.relex_run import main as relex_run
 
 CHROMIUM = shutil.which("chromium")
@@ -49,11 +49,11 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 @pytest.fixture(scope="module")
-def reported() -> Report:
+def reported() -> CompilationReport:
     x, w, b = (np.ones(shape, np.float32) for shape in ((4, 8), (6, 8), (6,)))
     found = relex.build(PROGRAM).report(x, w, b=b)
-    assert isinstance(found, Report)
-    found.steps[2].findings.append(Finding("main", "proved", "for all sizes", "schedule.split @i by [?, 4]"))
+    assert isinstance(found, CompilationReport)
+    found.steps[2].findings.append(CheckResult("main", "proved", "for all sizes", "schedule.split @i by [?, 4]"))
     return found
 
 
@@ -63,7 +63,7 @@ def _data(page: str) -> dict[str, Any]:
     return json.loads(gzip.decompress(base64.b64decode(found[1])))
 
 
-def test_each_pass_is_there_with_what_it_changed(reported: Report):
+def test_each_pass_is_there_with_what_it_changed(reported: CompilationReport):
     data = _data(reported.html)
     steps = {step["name"]: step for step in data["steps"]}
     assert list(steps)[:2] == ["input", "set-target"]
@@ -75,7 +75,7 @@ def test_each_pass_is_there_with_what_it_changed(reported: Report):
     assert "loc(" not in text
 
 
-def test_schedules_memory_assembly_and_times_are_there(reported: Report):
+def test_schedules_memory_assembly_and_times_are_there(reported: CompilationReport):
     data = _data(reported.html)
     remarks = next(step["remarks"] for step in data["steps"] if step["name"] == "schedule-cpu")
     assert {"fused_dense_add", "softmax"} <= {remark["function"] for remark in remarks}
@@ -91,7 +91,7 @@ def test_schedules_memory_assembly_and_times_are_there(reported: Report):
     assert all(row["least"] > 0 for row in data["profile"]["rows"])
 
 
-def test_the_page_needs_nothing_else(reported: Report):
+def test_the_page_needs_nothing_else(reported: CompilationReport):
     assert not re.search(r'(?:src|href)="?(?:https?:)?//|@import|url\(', reported.html)
     assert len(reported.html) < 2_000_000
     assert reported._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')  # pyright: ignore[reportPrivateUsage]
@@ -349,7 +349,7 @@ class _Browser:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
-def test_clicking_through_the_page(reported: Report, tmp_path: Path):
+def test_clicking_through_the_page(reported: CompilationReport, tmp_path: Path):
     assert CHROMIUM is not None
     chromium = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     # Browsers ignore more than 200 changes of the address in ten seconds.

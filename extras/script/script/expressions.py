@@ -15,7 +15,7 @@ from relex.dialects.dtypes import DTYPES, size_in_bytes
 from relex.frontend.script.declarations import expected_indices
 from relex.frontend.script.dtypes import element_type_of, name_of_type
 from relex.frontend.script.functions import FUNCTIONS, OPERATORS
-from relex.frontend.script.numbers import Literal, Numbers, Scalarlike, Size, rounded
+from relex.frontend.script.numbers import Literal, NumberEmitter, Scalarlike, Size, rounded
 from relex.frontend.script.parameters import Parameters
 from relex.frontend.script.scope import Scope, arguments
 from relex.frontend.script.source import ScriptError, shown
@@ -29,7 +29,7 @@ class Expressions:
 
     def __init__(self, scope: Scope, parameters: Parameters):
         self.scope = scope
-        self.numbers = Numbers(scope)
+        self.numbers = NumberEmitter(scope)
         self._parameters = parameters
         self._constants = scope.unit.constants
 

@@ -19,7 +19,7 @@ from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.functions import OPERATORS
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
-from relex.frontend.script.metadata import Reference, dictionary_of, missing
+from relex.frontend.script.metadata import MetadataReference, dictionary_of, missing
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
 from relex.frontend.script.parameters import Parameters
 from relex.frontend.script.scope import FollowUp, Scope, Unit
@@ -96,7 +96,7 @@ class GraphExpressions:
     def _element(self, node: ast.Subscript, source: ast.expr, place: ast.expr) -> Value:
         if (key := dictionary_of(source)) is not None:
             number = self.scope.unit.constants.integer(place, "the number of a constant")
-            return self._metadata(Reference(node, key, number), is_reported=isinstance(place, ast.Constant))
+            return self._metadata(MetadataReference(node, key, number), is_reported=isinstance(place, ast.Constant))
         values = self.tensors(source)
         if not isinstance(values, tuple):
             raise ScriptError(node, "expected a tuple to index; R.take and R.strided_slice index tensors")
@@ -105,7 +105,7 @@ class GraphExpressions:
             raise ScriptError(place, f"expected a position below {len(values)}, found {position}")
         return values[position]
 
-    def _metadata(self, reference: Reference, *, is_reported: bool) -> SSAValue:
+    def _metadata(self, reference: MetadataReference, *, is_reported: bool) -> SSAValue:
         """Emit a constant that TVM elided when it printed the module. `is_reported` says that `missing_constants`
         reports it if it is missing."""
         array = reference.find(self.scope.unit.params)
@@ -214,5 +214,8 @@ def missing_constants(unit: Unit, tree: ast.AST) -> Iterator[ScriptError]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and (key := dictionary_of(node.value)) is not None:
             number = node.slice.value if isinstance(node.slice, ast.Constant) else None
-            if isinstance(number, int) and (reference := Reference(node, key, number)).find(unit.params) is None:
+            if (
+                isinstance(number, int)
+                and (reference := MetadataReference(node, key, number)).find(unit.params) is None
+            ):
                 yield missing(reference)

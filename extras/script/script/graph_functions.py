@@ -18,7 +18,7 @@ from relex.frontend.script.graph_calls import Value, as_tensors, flatten
 from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
 from relex.frontend.script.numbers import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
-from relex.frontend.script.scope import Hidden, Scope, Unit, Wrong
+from relex.frontend.script.scope import Hidden, Scope, Unit, WrongValue
 from relex.frontend.script.source import ScriptError, name_of, shown
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class GraphFunctionReader:
         for name, value in inside.items():
             outside[name] = value if isinstance(value, TheModule | Size) else hidden
         if not was_complete or not self._unit.complete:
-            outside.update({name: Wrong() for name in inside})
+            outside.update({name: WrongValue() for name in inside})
         position = iter(results)
         for name, value in self._outputs_of_block.items():
             self._bind(name, _like(value, position))

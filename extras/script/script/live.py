@@ -19,7 +19,7 @@ from relex.frontend.call_site import shown_path
 from relex.frontend.ir_module import IRModule
 from relex.frontend.script.metadata import in_scope
 from relex.frontend.script.modules import read_module
-from relex.frontend.script.source import Source
+from relex.frontend.script.source import ScriptSource
 
 _HERE = "relex.frontend.script"
 
@@ -80,7 +80,7 @@ def _read(function: FunctionType, *, is_alone: bool) -> IRModule:
     if not text:
         raise RelexError(f"cannot find the source of '{function.__qualname__}'; scripts are read from it")
     name = shown_path(file)
-    source = Source(text, name)
+    source = ScriptSource(text, name)
     for scope in ast.walk(source.tree):
         for node in ast.iter_child_nodes(scope):
             # Python counts the lines of a function from its first decorator, or from its name.

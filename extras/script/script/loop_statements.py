@@ -21,7 +21,7 @@ from relex.frontend.script.declarations import expect_extent, read_allocation
 from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.numbers import Literal, Scalarlike
-from relex.frontend.script.scope import Wrong, arguments
+from relex.frontend.script.scope import WrongValue, arguments
 from relex.frontend.script.source import ScriptError, name_of, shown
 from relex.frontend.script.vocabulary import unknown
 
@@ -224,7 +224,7 @@ class Statements:
 
     def _let(self, target: ast.Name, value: Scalarlike) -> None:
         """Bind a name to a value; unlike in Python, it cannot be rebound."""
-        if target.id in self.scope.names and not isinstance(self.scope.names[target.id], Wrong):
+        if target.id in self.scope.names and not isinstance(self.scope.names[target.id], WrongValue):
             found = f"found '{target.id}' again; only elements of buffers change"
             raise ScriptError(target, f"expected a new name, {found}")
         if isinstance(value, SSAValue):

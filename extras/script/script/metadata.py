@@ -18,7 +18,7 @@ NAMES = ("metadata", "meta")
 
 
 @dataclass(frozen=True)
-class Reference:
+class MetadataReference:
     """A reference to a constant: `metadata[key][number]`."""
 
     node: ast.AST
@@ -55,7 +55,7 @@ def dictionary_of(node: ast.expr) -> str | None:
             return None
 
 
-def missing(reference: Reference) -> ScriptError:
+def missing(reference: MetadataReference) -> ScriptError:
     """Return the error for a constant that is not given."""
     expected = f"expected an array '{reference.name}' among the parameters"
     return ScriptError(reference.node, f"{shown(reference.node)} is not in the script; {expected}")

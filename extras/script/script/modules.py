@@ -22,7 +22,7 @@ from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_consta
 from relex.frontend.script.graph_functions import GraphFunctionReader
 from relex.frontend.script.loop_functions import LoopFunctionReader
 from relex.frontend.script.scope import FollowUp, Unit
-from relex.frontend.script.source import ScriptError, Source
+from relex.frontend.script.source import ScriptError, ScriptSource
 from relex.frontend.script.vocabulary import Vocabulary
 
 _OPTIONS = ("private", "pure", "s_tir", "tirx", "check_well_formed")
@@ -50,12 +50,12 @@ def parse_script(
     Raises `CompileError` with all errors, at their lines and columns, and `UnknownNameError` if there is no module of
     that name.
     """
-    source = Source(text, name, line_offset)
+    source = ScriptSource(text, name, line_offset)
     return read_module(source, _find_module(source, module), context=context, params=params, verify=verify)
 
 
 def read_module(
-    source: Source,
+    source: ScriptSource,
     node: ast.ClassDef | Sequence[ast.FunctionDef],
     *,
     context: Context | None = None,
@@ -81,7 +81,7 @@ def read_module(
     return module
 
 
-def _find_module(source: Source, chosen: str | None) -> ast.ClassDef | Sequence[ast.FunctionDef]:
+def _find_module(source: ScriptSource, chosen: str | None) -> ast.ClassDef | Sequence[ast.FunctionDef]:
     """Return the single module of a file, or the one of that name."""
     vocabulary = Vocabulary(source.tree)
     found = [s for s in source.tree.body if isinstance(s, ast.ClassDef | ast.FunctionDef)]

@@ -23,7 +23,7 @@ from relex.frontend.script.functions import (
     NOT,
     OR,
     UNARY,
-    Function,
+    ScalarFunction,
     operator_of,
 )
 from relex.frontend.script.writing import CANNOT, Writer, dtype_name, python_number, special
@@ -46,7 +46,7 @@ _EFFECTS = (memref.StoreOp, AllocBufferOp, BlockOp, ForOp)
 
 
 @dataclass(frozen=True)
-class Text:
+class ExpressionText:
     """An expression and its precedence."""
 
     text: str
@@ -58,7 +58,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Origin:
+class IndexOrigin:
     """The origin of an index: variables and sizes, which are indices in scripts, or elements of buffers."""
 
     variables: bool = False
@@ -72,7 +72,7 @@ class ExpressionPrinter:
         self.writer = writer
         self.sizes: dict[tuple[SSAValue, int], str] = {}
         """The names of the arguments' dynamic sizes."""
-        self._origins: dict[SSAValue, Origin] = {}
+        self._origins: dict[SSAValue, IndexOrigin] = {}
 
     def argument_sizes(self, function: Operation, position: int, t: MemRefType | TensorType) -> list[str]:
         """Return the sizes of an argument. Each dynamic one takes a name; those declared equal share it."""
@@ -93,26 +93,26 @@ class ExpressionPrinter:
         """Return the text of a value."""
         return self.expression(value).text
 
-    def expression(self, value: SSAValue) -> Text:
+    def expression(self, value: SSAValue) -> ExpressionText:
         """Return a value as an expression."""
         if value in self.writer.texts:
-            return Text(self.writer.texts[value])
+            return ExpressionText(self.writer.texts[value])
         op = value.owner
         if not isinstance(op, Operation):
             raise ValueError("expected arguments of blocks to have names")
         return self.operation(op)
 
-    def operation(self, op: Operation) -> Text:
+    def operation(self, op: Operation) -> ExpressionText:
         """Return an op with one result as an expression."""
         match op:
             case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as value):
                 return self._constant(op, value)
             case memref.LoadOp():
-                return Text(self.place(op.memref, op.indices))
+                return ExpressionText(self.place(op.memref, op.indices))
             case memref.DimOp(source=source, index=place) | tensor.DimOp(source=source, index=place):
                 return self._size(op, source, constant_value(place))
             case arith.NegfOp(operand=operand):
-                return Text(f"-{self.expression(operand).within(UNARY)}", UNARY)
+                return ExpressionText(f"-{self.expression(operand).within(UNARY)}", UNARY)
             case arith.CmpfOp() | arith.CmpiOp():
                 return self._comparison(op)
             case arith.SelectOp(cond=condition, lhs=value, rhs=other):
@@ -120,7 +120,7 @@ class ExpressionPrinter:
             case scf.IfOp() if op.results:
                 return self._if_then_else(op)
             case arith.BitcastOp(input=value, result=result) if i1 not in (value.type, result.type):
-                return Text(f'T.reinterpret("{dtype_name(op, result.type)}", {self.text(value)})')
+                return ExpressionText(f'T.reinterpret("{dtype_name(op, result.type)}", {self.text(value)})')
             case _ if isinstance(op, _CONVERSIONS):
                 return self._conversion(op, op.operands[0], op.results[0].type)
             case _ if type(op) in INFIX_OF_OPS:
@@ -135,62 +135,62 @@ class ExpressionPrinter:
         places = ", ".join(self.text(place) for place in indices)
         return f"{self.text(buffer)}[{places or '()'}]"
 
-    def _call(self, name: str, *arguments: SSAValue) -> Text:
-        return Text(f"{name}({', '.join(part.text for part in self._operands(arguments))})")
+    def _call(self, name: str, *arguments: SSAValue) -> ExpressionText:
+        return ExpressionText(f"{name}({', '.join(part.text for part in self._operands(arguments))})")
 
-    def _operands(self, values: Sequence[SSAValue]) -> Sequence[Text]:
+    def _operands(self, values: Sequence[SSAValue]) -> Sequence[ExpressionText]:
         """Return the operands of a function of numbers of one type. Indices computed from elements alone are read back
         as 64-bit integers, so constants beside them are printed as 64-bit integers."""
         parts = [self.expression(value) for value in values]
         if not any(self._origin(value).elements for value in values) or any(self._origin(v).variables for v in values):
             return parts
         return [
-            Text(f"T.int64({part.text})") if value.type == index and is_constant(value) else part
+            ExpressionText(f"T.int64({part.text})") if value.type == index and is_constant(value) else part
             for value, part in zip(values, parts, strict=True)
         ]
 
-    def _origin(self, value: SSAValue) -> Origin:
+    def _origin(self, value: SSAValue) -> IndexOrigin:
         if value not in self._origins:
             self._origins[value] = self._find_origin(value)
         return self._origins[value]
 
-    def _find_origin(self, value: SSAValue) -> Origin:
+    def _find_origin(self, value: SSAValue) -> IndexOrigin:
         op = value.owner
         if value.type != index or isinstance(op, arith.ConstantOp):
-            return Origin()
+            return IndexOrigin()
         if isinstance(op, arith.IndexCastOp):
-            return Origin(elements=True)
+            return IndexOrigin(elements=True)
         if not isinstance(op, Operation) or op.dialect_name() != "arith":
-            return Origin(variables=True)
+            return IndexOrigin(variables=True)
         parts = [self._origin(operand) for operand in op.operands]
-        return Origin(any(part.variables for part in parts), any(part.elements for part in parts))
+        return IndexOrigin(any(part.variables for part in parts), any(part.elements for part in parts))
 
-    def _constant(self, op: Operation, value: IntegerAttr | FloatAttr) -> Text:
+    def _constant(self, op: Operation, value: IntegerAttr | FloatAttr) -> ExpressionText:
         number = python_number(value.value.data, value.type)
         if value.type == index:
-            return Text(number, UNARY if number.startswith("-") else ATOM)
+            return ExpressionText(number, UNARY if number.startswith("-") else ATOM)
         name = dtype_name(op, value.type)
         if value.type == i1:
-            return Text(f"T.bool({bool(value.value.data)})")
+            return ExpressionText(f"T.bool({bool(value.value.data)})")
         if number.startswith("float"):
             number = f'"{special(float(value.value.data))}"'
-        return Text(f"T.{name}({number})")
+        return ExpressionText(f"T.{name}({number})")
 
-    def _size(self, op: Operation, source: SSAValue, place: int | None) -> Text:
+    def _size(self, op: Operation, source: SSAValue, place: int | None) -> ExpressionText:
         """Print a dynamic size; sizes of arguments have names."""
         t = source.type
         if place is None or not (isa(t, MemRefType) or isa(t, TensorType)) or not 0 <= place < len(t.get_shape()):
             fail(op, f"{CANNOT}: expected the number of a dimension")
         shape = t.get_shape()
         if shape[place] != DYNAMIC_INDEX:
-            return Text(str(shape[place]))
+            return ExpressionText(str(shape[place]))
         if isinstance(source.owner, AllocBufferOp):
             return self.expression(source.owner.sizes[shape[:place].count(DYNAMIC_INDEX)])
         if (source, place) not in self.sizes:
             fail(op, f"{CANNOT}: expected a size of an argument")
-        return Text(self.sizes[source, place])
+        return ExpressionText(self.sizes[source, place])
 
-    def _infix(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> Text:
+    def _infix(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> ExpressionText:
         t = lhs.type
         if t == i1:
             return self._logical(op, lhs, rhs)
@@ -199,47 +199,47 @@ class ExpressionPrinter:
         function = INFIX_OF_OPS[type(op)]
         return self._joined(function, lhs, rhs, function.precedence)
 
-    def _joined(self, function: Function, lhs: SSAValue, rhs: SSAValue, left_precedence: int) -> Text:
+    def _joined(self, function: ScalarFunction, lhs: SSAValue, rhs: SSAValue, left_precedence: int) -> ExpressionText:
         """Print an operator. Comparisons do not associate: both of their operands bind more tightly."""
         left, right = self._operands([lhs, rhs])
         text = f"{left.within(left_precedence)} {function.symbol} {right.within(function.precedence + 1)}"
-        return Text(text, function.precedence)
+        return ExpressionText(text, function.precedence)
 
-    def _logical(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> Text:
+    def _logical(self, op: Operation, lhs: SSAValue, rhs: SSAValue) -> ExpressionText:
         """Print a boolean op. Python's `and` and `or` would guard the loads of the second operand; T.And and T.Or do
         not."""
         left, right = self.expression(lhs), self.expression(rhs)
         match op:
             case arith.XOrIOp() if constant_value(rhs) in (1, -1):
-                return Text(f"not {left.within(NOT)}", NOT)
+                return ExpressionText(f"not {left.within(NOT)}", NOT)
             case arith.AndIOp() | arith.OrIOp() if "[" in right.text:
                 return self._call("T.And" if isinstance(op, arith.AndIOp) else "T.Or", lhs, rhs)
             case arith.AndIOp():
-                return Text(f"{left.within(AND)} and {right.within(AND + 1)}", AND)
+                return ExpressionText(f"{left.within(AND)} and {right.within(AND + 1)}", AND)
             case arith.OrIOp():
-                return Text(f"{left.within(OR)} or {right.within(OR + 1)}", OR)
+                return ExpressionText(f"{left.within(OR)} or {right.within(OR + 1)}", OR)
             case arith.XOrIOp():
-                return Text(f"{left.within(6)} ^ {right.within(7)}", 6)
+                return ExpressionText(f"{left.within(6)} ^ {right.within(7)}", 6)
             case _:
                 fail(op, f"{CANNOT}: expected numbers, found booleans")
 
-    def _comparison(self, op: arith.CmpfOp | arith.CmpiOp) -> Text:
+    def _comparison(self, op: arith.CmpfOp | arith.CmpiOp) -> ExpressionText:
         function = operator_of(op)
         if function is None:
             fail(op, f"{CANNOT}: Python has no such comparison")
         return self._joined(function, op.lhs, op.rhs, COMPARISON + 1)
 
-    def _conversion(self, op: Operation, value: SSAValue, t: Attribute) -> Text:
+    def _conversion(self, op: Operation, value: SSAValue, t: Attribute) -> ExpressionText:
         old = value.type
         unsigned, signed = (arith.ExtUIOp, arith.UIToFPOp), (arith.ExtSIOp, arith.SIToFPOp)
         if t == i1 or isinstance(op, signed if old == i1 else unsigned):
             fail(op, f"{CANNOT}: expected a conversion of signed numbers or from booleans")
         if t != index:
-            return Text(f'T.Cast("{dtype_name(op, t)}", {self.text(value)})')
+            return ExpressionText(f'T.Cast("{dtype_name(op, t)}", {self.text(value)})')
         # In scripts, indices are ordinary integers.
-        return self.expression(value) if old == i64 else Text(f'T.Cast("int64", {self.text(value)})')
+        return self.expression(value) if old == i64 else ExpressionText(f'T.Cast("int64", {self.text(value)})')
 
-    def _if_then_else(self, op: scf.IfOp) -> Text:
+    def _if_then_else(self, op: scf.IfOp) -> ExpressionText:
         values: list[SSAValue] = []
         for region in op.regions:
             last = region.block.last_op if region.blocks else None

@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation
 
 from relex.dialects.errors import CompileWarning, Diagnostic
 from relex.frontend.script.constants import Constants
-from relex.frontend.script.source import ScriptError, Source
+from relex.frontend.script.source import ScriptError, ScriptSource
 from relex.frontend.script.vocabulary import Vocabulary
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -25,7 +25,7 @@ OpT = TypeVar("OpT", bound=Operation)
 class Unit:
     """A script being translated to a module."""
 
-    source: Source
+    source: ScriptSource
     context: Context
     params: Mapping[str, Any]
     vocabulary: Vocabulary
@@ -55,7 +55,7 @@ class FollowUp(ScriptError):
     """A use of something that is wrong itself, and has been reported."""
 
 
-class Wrong:
+class WrongValue:
     """Stands for the value of a statement with an error."""
 
 
@@ -82,7 +82,7 @@ class Scope:
             except ScriptError as e:
                 self.unit.leave_out(e)
                 stored = (n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-                self.names.update({name.id: Wrong() for name in stored})
+                self.names.update({name.id: WrongValue() for name in stored})
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
@@ -105,7 +105,7 @@ class Scope:
         if node.id not in self.names:
             raise ScriptError(node, f"name '{node.id}' is not defined")
         match self.names[node.id]:
-            case Wrong():
+            case WrongValue():
                 raise FollowUp(node, f"'{node.id}' is wrong")
             case Hidden(reason=reason):
                 raise ScriptError(node, reason)

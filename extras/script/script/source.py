@@ -33,7 +33,7 @@ def name_of(node: ast.AST) -> str:
     return node.id
 
 
-class Source:
+class ScriptSource:
     """The text of a script and its syntax tree. `line_offset` is the number of lines before it in its file.
 
     Raises `CompileError` for text that is not Python.

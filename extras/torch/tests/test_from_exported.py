@@ -21,7 +21,7 @@ from relex.reference import interpret
 from relex.runtime import build
 
 if TYPE_CHECKING:
-    from relex.frontend.torch import Node
+    from relex.frontend.torch import TorchNode
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 nn: Any = torch.nn
@@ -271,7 +271,7 @@ def test_the_table_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(IMPORTS, "maps", maps)
 
     @imports("aten.erfinv")
-    def doubled(node: Node, x: Any) -> Any:
+    def doubled(node: TorchNode, x: Any) -> Any:
         assert node.rank(x) == 1
         return op.multiply(x, 2.0)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from relex.frontend.importing.values import Known as Known
     from relex.frontend.importing.values import Tensor as Tensor
     from relex.frontend.importing.values import refuse as refuse
-    from relex.frontend.torch.node import Node as Node
+    from relex.frontend.torch.node import TorchNode as TorchNode
     from relex.frontend.torch.reading import from_exported as from_exported
     from relex.frontend.torch.reading import read_exported as read_exported
     from relex.frontend.torch.table import imports as imports

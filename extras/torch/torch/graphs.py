@@ -8,12 +8,12 @@ from operator import attrgetter
 from typing import Any
 
 from relex.dialects.errors import Diagnostic
-from relex.frontend.expressions import Expr
+from relex.frontend.expressions import TensorExpr
 from relex.frontend.importing.graphs import GraphImporter, Missing
 from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.floats import expect_floats
 from relex.frontend.torch.library import torch, tree
-from relex.frontend.torch.node import Node
+from relex.frontend.torch.node import TorchNode
 from relex.frontend.torch.places import diagnostic_at, place_of
 from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of
@@ -22,7 +22,7 @@ Value = Any
 """The imported value of a node: a tensor, a number, an expression of sizes, a list of values, None, or `Missing`."""
 
 
-class Importer(GraphImporter):
+class TorchImporter(GraphImporter):
     """The import of graphs into one function."""
 
     def run(self, module: Any, inputs: Mapping[str, Value]) -> list[Value]:
@@ -53,7 +53,7 @@ class Importer(GraphImporter):
         self.builder.location = place_of(node, self.builder.file)
         value: Value = Missing()
         with self.importing(partial(self._problem, node)):
-            value = tree.tree_map_only(Expr, self.builder.tensor, self._import(node, values))
+            value = tree.tree_map_only(TensorExpr, self.builder.tensor, self._import(node, values))
         self.builder.location = outer
         return value
 
@@ -70,7 +70,7 @@ class Importer(GraphImporter):
             _, inner, *inputs = arguments
             names = [placeholder.name for placeholder in inner.graph.nodes if placeholder.op == "placeholder"]
             return self.run(inner, dict(zip(names, inputs, strict=True)))
-        return function(Node(node, self.builder), *arguments)
+        return function(TorchNode(node, self.builder), *arguments)
 
     def check(self, graph: Any) -> None:
         """Refuse what operators do not take, in a graph that torch has not yet expressed by others."""

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from relex.dialects.dtypes import DTYPES, is_emulated, numpy_dtype
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.expressions import Expr, Operand
+from relex.frontend.expressions import Operand, TensorExpr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, Tensor
@@ -28,7 +28,7 @@ Value = Operand | IndexExpr
 """An operand of arithmetic: a tensor, a number or a size."""
 
 
-class Node(Site):
+class TorchNode(Site):
     """A node while it is imported: what torch knows of its operands and its results."""
 
     def __init__(self, fx: Any, builder: Builder):
@@ -70,7 +70,7 @@ class Node(Site):
         element_type = element_type or self.result_type
         if isinstance(x, IndexExpr):
             x = Known(x)
-        if not isinstance(x, Expr):
+        if not isinstance(x, TensorExpr):
             return Known(np.array(x).astype(numpy_dtype(element_type)))
         tensor = self.tensor(x)
         if tensor.element_type == element_type:
@@ -108,25 +108,25 @@ class Node(Site):
         return axis % max(self.rank(x), 1)
 
 
-def in_result_type(node: Node, function: Callable[..., Operand], *operands: Value) -> Operand:
+def in_result_type(node: TorchNode, function: Callable[..., Operand], *operands: Value) -> Operand:
     """Apply a function to operands that are converted to the type of the result."""
     return function(*map(node.typed, operands))
 
 
-def in_common_type(node: Node, function: Callable[..., Operand], *operands: Value) -> Operand:
+def in_common_type(node: TorchNode, function: Callable[..., Operand], *operands: Value) -> Operand:
     """Apply a function to operands that are converted to the type that has the numbers of all."""
     return function(*(node.typed(x, node.common_type) for x in operands))
 
 
-def of_truth(node: Node, function: Callable[..., Operand], *operands: Value) -> Operand:
+def of_truth(node: TorchNode, function: Callable[..., Operand], *operands: Value) -> Operand:
     """Apply a function of conditions: numbers other than zero are true."""
     return function(*(node.typed(x, i1) for x in operands))
 
 
-def in_steps(node: Node, function: Callable[..., Operand], *operands: Any) -> Operand:
+def in_steps(node: TorchNode, function: Callable[..., Operand], *operands: Any) -> Operand:
     """Apply a function of tensors and numbers that takes several steps: floats that are smaller than f32 are rounded
     after the last one."""
-    return node.typed(function(*(node.widened(x) if isinstance(x, Expr | IndexExpr) else x for x in operands)))
+    return node.typed(function(*(node.widened(x) if isinstance(x, TensorExpr | IndexExpr) else x for x in operands)))
 
 
 def numbers(given: int | Sequence[int], rank: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graphs import Missing, reading
 from relex.frontend.importing.values import Computed, Known, refuse
 from relex.frontend.torch import operators as operators
-from relex.frontend.torch.graphs import Importer, Value
+from relex.frontend.torch.graphs import TorchImporter, Value
 from relex.frontend.torch.guards import conditions
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import diagnostic_at
@@ -33,7 +33,7 @@ def import_program(program: Any, file: str, shapes: Mapping[str, int], weights_a
 def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
     expect_inference(program.graph, file)
     checked, program = program, decomposed(program)
-    importer = Importer(Builder(file))
+    importer = TorchImporter(Builder(file))
     importer.check(checked.graph)
     inputs = _Inputs(program, importer, shapes)
     values = inputs.read(weights_as_arguments)
@@ -90,7 +90,7 @@ def import_decompositions(targets: set[Any]) -> dict[Any, Any]:
     return torch._decomp.get_decompositions(overloads) if overloads else {}
 
 
-def results_of(importer: Importer, outputs: Sequence[Value]) -> list[Any]:
+def results_of(importer: TorchImporter, outputs: Sequence[Value]) -> list[Any]:
     """Return the values in the program that are the results of a graph."""
     results: list[Any] = []
     for i, value in enumerate(outputs):
@@ -105,7 +105,7 @@ def results_of(importer: Importer, outputs: Sequence[Value]) -> list[Any]:
 class _Inputs:
     """The inputs of a program's graph: arguments of the function, or constants."""
 
-    def __init__(self, program: Any, importer: Importer, shapes: Mapping[str, int]):
+    def __init__(self, program: Any, importer: TorchImporter, shapes: Mapping[str, int]):
         self.program = program
         self.importer = importer
         self.shapes = shapes

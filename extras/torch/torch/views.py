@@ -18,7 +18,7 @@ Sizes = Mapping[Any, Size]
 
 
 @dataclass(frozen=True)
-class Step:
+class ViewStep:
     """A call of an operator that views its first argument, or takes one of several views. Its other arguments may be
     sizes of the call."""
 
@@ -46,7 +46,7 @@ class View:
     """A result of a graph: a view of the node `base`, or that node itself."""
 
     base: Any
-    steps: Sequence[Step]
+    steps: Sequence[ViewStep]
 
 
 def views_of(results: Sequence[Any], names: Sizes) -> list[View]:
@@ -100,7 +100,7 @@ def _hint(size: Any) -> int:
     return size.node.hint or 0 if isinstance(size, torch.SymInt) else size
 
 
-def viewed(tensor: Any, steps: Sequence[Step], sizes: Mapping[str, int]) -> Any:
+def viewed(tensor: Any, steps: Sequence[ViewStep], sizes: Mapping[str, int]) -> Any:
     """Return a view of a tensor."""
     for step in steps:
         tensor = step.apply(tensor, sizes)
@@ -143,14 +143,14 @@ def _is_tensor(node: object) -> bool:
     return isinstance(node, torch.fx.Node) and isinstance(cast(Any, node).meta.get("val"), torch.Tensor)
 
 
-def _step(node: Any, names: Sizes) -> Step:
+def _step(node: Any, names: Sizes) -> ViewStep:
     def size(argument: Any) -> Size:
         return size_of(argument.meta["val"], names)
 
     arguments = tree.tree_map_only(torch.fx.Node, size, node.args[1:])
     if any(isinstance(value, torch.fx.Node) for value in node.kwargs.values()):
         raise RelexError(f"a result is a view by '{node.target}' with sizes among its options")
-    return Step(node.target, arguments, dict(node.kwargs))
+    return ViewStep(node.target, arguments, dict(node.kwargs))
 
 
 def _expect_apart(bases: Sequence[Any]) -> None:

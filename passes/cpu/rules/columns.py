@@ -7,7 +7,7 @@ from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.loop_tree import label_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named
+from relex.passes.cpu.reductions import ReductionNest, block_named, check_at_least, count, named
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 
@@ -29,7 +29,7 @@ def columns(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    reduction = Reduction.of(block)
+    reduction = ReductionNest.of(block)
     loop = reduction.columns()
     reduction.check_side_by_side(loop)
     check_at_least(block, cost.MIN_TERMS_OF_COLUMNS, count(reduction.terms), "terms")
@@ -38,7 +38,7 @@ def columns(block: BlockOp, processor: Processor) -> Plan:
     return Plan(f"terms around {label_of(loop)}", lambda schedule: _schedule(schedule, reduction, loop))
 
 
-def _schedule(schedule: Schedule, reduction: Reduction, loop: ForOp) -> None:
+def _schedule(schedule: Schedule, reduction: ReductionNest, loop: ForOp) -> None:
     terms = list(map(named, reduction.terms))
     outer = [named(other) for other in reduction.spatial if other is not loop]
     schedule.reorder(*outer, *terms, named(loop))

@@ -17,7 +17,16 @@ from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import has_constant_panels
-from relex.passes.cpu.reductions import Reduction, block_named, bytes_of, check_at_least, count, divisors, named, uses
+from relex.passes.cpu.reductions import (
+    ReductionNest,
+    block_named,
+    bytes_of,
+    check_at_least,
+    count,
+    divisors,
+    named,
+    uses,
+)
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.steps import move_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
@@ -27,14 +36,14 @@ from relex.passes.schedule import Block, Loop, Schedule
 class DotKernel:
     """A reduction whose terms are contiguous along `lanes`, the innermost of its loops."""
 
-    reduction: Reduction
+    reduction: ReductionNest
     lanes: ForOp
     processor: Processor
 
     @classmethod
     def of(cls, block: BlockOp, processor: Processor) -> DotKernel:
         """Return a block as such a reduction; fail if it is none."""
-        reduction = Reduction.of(block)
+        reduction = ReductionNest.of(block)
         combiner_of(block)
         lanes = reduction.terms[-1]
         reduction.check_side_by_side(lanes)
@@ -75,14 +84,14 @@ class DotKernel:
     def _uses_of(self, access: Access) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
 
-    def tile(self) -> Tile:
+    def tile(self) -> DotTile:
         """Return the number of results to compute at the same time, given the registers of a CPU."""
         tiles = [tile for tile in self._tiles() if tile.sums + tile.streams < self.processor.vector_registers]
         if self.least_uses > 1 and all(tile.results == 1 for tile in tiles):
             fail(self.reduction.block, "expected sizes that can be divided into tiles")
         return min(tiles, key=lambda tile: (tile.cost, tile.far / tile.sums, tile.streams, -tile.sums))
 
-    def _tiles(self) -> Iterator[Tile]:
+    def _tiles(self) -> Iterator[DotTile]:
         large = cost.L1_SIZES_NEARBY * self.processor.l1_bytes
         operands = [access for access in self.reduction.reads if uses(access, self.lanes)]
         for sizes in product(*(divisors(loop, cost.MAX_SUMS_ALONG_A_LOOP) for loop in self.reduction.spatial)):
@@ -92,9 +101,9 @@ class DotKernel:
             if sum(rows) > cost.MAX_STREAMS or (sum(rows) >= prod(sizes) and not is_single):
                 continue
             for vectors in cost.VECTORS_OF_A_SUM if is_single and self._fills_all_vectors() else (1,):
-                yield Tile(sizes, vectors, self.length, sum(rows), far * vectors, self._waste(vectors * self.length))
+                yield DotTile(sizes, vectors, self.length, sum(rows), far * vectors, self._waste(vectors * self.length))
 
-    def in_order(self, tile: Tile) -> list[tuple[ForOp, int]]:
+    def in_order(self, tile: DotTile) -> list[tuple[ForOp, int]]:
         """Return the spatial loops in the order in which they run, each with its size in a tile. An operand that comes
         from afar is read once, if the others stay in the second-level cache meanwhile."""
         loops = list(zip(self.reduction.spatial, tile.sizes, strict=True))
@@ -128,7 +137,7 @@ def _size(access: Access) -> float:
 
 
 @dataclass(frozen=True)
-class Tile:
+class DotTile:
     """A number of results along each spatial loop, each accumulated in `vectors` vectors of `lanes` elements."""
 
     sizes: tuple[int, ...]
@@ -194,7 +203,7 @@ def dot_kernel(block: BlockOp, processor: Processor) -> Plan:
     return Plan(summary, lambda schedule: _schedule(schedule, kernel, tile))
 
 
-def _schedule(schedule: Schedule, kernel: DotKernel, tile: Tile) -> None:
+def _schedule(schedule: Schedule, kernel: DotKernel, tile: DotTile) -> None:
     reduction = kernel.reduction
     block = block_named(reduction.block)
     step, lane = schedule.split(named(kernel.lanes), [None, tile.vectors * tile.lanes])

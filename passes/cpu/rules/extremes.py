@@ -12,7 +12,7 @@ from relex.dialects.tir import BlockOp
 from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named
+from relex.passes.cpu.reductions import ReductionNest, block_named, check_at_least, count, named
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 
@@ -37,7 +37,7 @@ def extremes(block: BlockOp, processor: Processor) -> Plan:
     """
     if processor.has_maximum:
         fail(block, "expected a CPU without an instruction for the largest of two floats that minds NaN")
-    reduction = Reduction.of(block)
+    reduction = ReductionNest.of(block)
     if not isinstance(combiner_of(block), arith.MaximumfOp | arith.MinimumfOp):
         fail(block, f"expected {name_of_block(block)} to look for the largest or smallest of floats")
     if reduction.bits > processor.compared_bits:
@@ -52,11 +52,11 @@ def is_extreme_without_instruction(block: BlockOp, processor: Processor) -> bool
     """Return whether a reduction is the maximum or minimum of floats that a processor computes faster on integers."""
     with suppress(PassError):
         is_extreme = isinstance(combiner_of(block), arith.MaximumfOp | arith.MinimumfOp)
-        return is_extreme and not processor.has_maximum and Reduction.of(block).bits <= processor.compared_bits
+        return is_extreme and not processor.has_maximum and ReductionNest.of(block).bits <= processor.compared_bits
     return False  # A sum in order, for example.
 
 
-def _schedule(schedule: Schedule, reduction: Reduction) -> None:
+def _schedule(schedule: Schedule, reduction: ReductionNest) -> None:
     block, spatial = block_named(reduction.block), list(map(named, reduction.spatial))
     copy = schedule.cache_write(block, 0)
     if spatial:

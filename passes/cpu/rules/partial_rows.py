@@ -9,7 +9,7 @@ from relex.passes.analysis.buffers import accesses_in, buffers_written
 from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.analysis.reductions import combiner_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
+from relex.passes.cpu.reductions import ReductionNest, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 
@@ -33,7 +33,7 @@ def partial_rows(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    reduction = Reduction.of(block)
+    reduction = ReductionNest.of(block)
     combiner_of(block)
     *rows, last = reduction.terms
     reduction.check_side_by_side(last)
@@ -48,11 +48,11 @@ def partial_rows(block: BlockOp, processor: Processor) -> Plan:
     return Plan(f"sums of rows of {terms} terms", lambda schedule: _schedule(schedule, reduction))
 
 
-def _is_short(reduction: Reduction) -> bool:
+def _is_short(reduction: ReductionNest) -> bool:
     return count(reduction.terms[-1:]) < cost.TERMS_OF_A_LONG_ROW
 
 
-def _schedule(schedule: Schedule, reduction: Reduction) -> None:
+def _schedule(schedule: Schedule, reduction: ReductionNest) -> None:
     first, *_, last = map(named, reduction.terms)
     partial = schedule.rfactor(block_named(reduction.block), last, first)
     if not _is_short(reduction):

@@ -12,7 +12,7 @@ from relex.dialects.target.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, block_named, check_at_least, count, named, uses
+from relex.passes.cpu.reductions import ReductionNest, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.extremes import is_extreme_without_instruction
 from relex.passes.cpu.steps import Nest, move_consumer, parts
@@ -44,7 +44,7 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     ... // the last 6 columns, in vectors of 4 and 2
     ```
     """
-    reduction = Reduction.of(block)
+    reduction = ReductionNest.of(block)
     loop = reduction.columns()
     check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
     tile = _tile(reduction, loop, processor)
@@ -92,7 +92,7 @@ def _is_across(access: Access, loop: ForOp, bits: int) -> bool:
     return any(step < 0 or step * bits // 8 >= cost.FAR_APART for step in steps)
 
 
-def _tile(reduction: Reduction, columns: ForOp, processor: Processor) -> _Tile:
+def _tile(reduction: ReductionNest, columns: ForOp, processor: Processor) -> _Tile:
     """Return the tile for a reduction: several rows if they have vectors of an operand in common, such as the weights
     of some channels, or if their windows overlap."""
     rows = [loop for loop in reduction.spatial if loop is not columns][-1:]
@@ -144,7 +144,7 @@ def _vectors(loop: ForOp, lanes: int) -> list[int]:
 
 
 def _schedule(
-    schedule: Schedule, reduction: Reduction, loop: ForOp, vectors: Sequence[int], tile: _Tile, as_integers: bool
+    schedule: Schedule, reduction: ReductionNest, loop: ForOp, vectors: Sequence[int], tile: _Tile, as_integers: bool
 ) -> None:
     block = block_named(reduction.block)
     outer = [named(other) for other in reduction.spatial if other is not loop]

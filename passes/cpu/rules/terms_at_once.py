@@ -11,7 +11,7 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import Reduction, block_named, count, divisors, is_side_by_side, named, uses
+from relex.passes.cpu.reductions import ReductionNest, block_named, count, divisors, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 
@@ -33,7 +33,7 @@ def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
     }
     ```
     """
-    reduction = Reduction.of(block)
+    reduction = ReductionNest.of(block)
     loop = reduction.columns()
     matrices = [access for access in reduction.reads if uses(access, loop)]
     if len(matrices) != 1 or len(reduction.reads) == 1:
@@ -62,7 +62,7 @@ def terms_at_once(block: BlockOp, processor: Processor) -> Plan:
     )
 
 
-def _schedule(schedule: Schedule, reduction: Reduction, rows: Sequence[ForOp], loop: ForOp, at_once: int) -> None:
+def _schedule(schedule: Schedule, reduction: ReductionNest, rows: Sequence[ForOp], loop: ForOp, at_once: int) -> None:
     *terms, last = map(named, reduction.terms)
     steps, inner = schedule.split(last, [None, at_once])
     outer = [named(other) for other in reduction.spatial if other is not loop and other not in rows]

@@ -21,8 +21,8 @@ from relex.dialects.index.ranges import Range
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
 from relex.passes.analysis.dependence import equal_atoms
-from relex.passes.analysis.footprints import Interval, covers, is_full
-from relex.passes.rewriting.index_arithmetic import Emitter
+from relex.passes.analysis.footprints import IndexInterval, covers, is_full
+from relex.passes.rewriting.index_arithmetic import IndexEmitter
 
 EXTENTS = (3, 1, 4)
 BLOCK = BlockOp("all", [IterKind.SPATIAL] * len(EXTENTS), EXTENTS, [])
@@ -127,7 +127,7 @@ def test_forms_are_written_and_read(drawn: tuple[Index, list[int]]) -> None:
     loops: dict[SSAValue, Index] = {
         variable: IndexExpr.of(loop.variable) for variable, loop in zip(VARIABLES, nest, strict=True)
     }
-    written = Emitter(end).emit(in_loops(form, loops))
+    written = IndexEmitter(end).emit(in_loops(form, loops))
     func.verify()
     points = points_of([loop.variable for loop in nest])
     assert [value(index_of(written), point) for point in points] == values
@@ -179,7 +179,7 @@ def test_tiles_are_told_apart() -> None:
 def test_what_covers_reaches_all(drawn: tuple[Index, list[int]], width: int, extent: int) -> None:
     form, values = drawn
     reached = {v + i for v in values for i in range(width)}
-    if covers(Interval(form, width, full=True), extent):
+    if covers(IndexInterval(form, width, full=True), extent):
         assert reached >= set(range(extent))
     if is_full(form):
         assert set(values) == set(range(min(values), max(values) + 1))

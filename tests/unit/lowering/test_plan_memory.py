@@ -26,10 +26,10 @@ from xdsl.utils.hints import isa
 from relex.dialects import parse_module, verify_module
 from relex.dialects.errors import CompileRemark
 from relex.dialects.sizes import Size, evaluate, named
-from relex.dialects.tir import CallOp, PrimFuncOp
+from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 from relex.lowering import ConvertTirToScfPass, ExpandDot4Pass, LegalizeOpsPass, LowerCallTirPass, PlanMemoryPass
 from relex.lowering.memory import offsets as offsets_module
-from relex.lowering.memory.offsets import Interval, Timeline, compact, end, most_in_use, place
+from relex.lowering.memory.offsets import LiveRange, Timeline, compact, end, most_in_use, place
 from relex.lowering.plan_memory import ALIGNMENT, offsets_of
 from relex.lowering.support.signatures import signatures
 from relex.passes import InferSizesPass, run_pass
@@ -38,7 +38,7 @@ from relex.reference import interpret
 # Offsets
 
 
-def random_intervals(seed: int) -> list[Interval]:
+def random_intervals(seed: int) -> list[LiveRange]:
     rng = random.Random(seed)
     count = rng.choice([1, 5, 10, 20, 50, 100])
     length, size = [
@@ -48,7 +48,7 @@ def random_intervals(seed: int) -> list[Interval]:
         (lambda: rng.randrange(1, 4), lambda: rng.choice([0, 64, 128, 512, 4096])),
     ][seed % 4]
     firsts = [rng.randrange(count) for _ in range(count)]
-    return [Interval(first, first + length(), size()) for first in firsts]
+    return [LiveRange(first, first + length(), size()) for first in firsts]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -63,7 +63,7 @@ def test_little_more_is_needed_than_is_in_use(seed: int) -> None:
     assert most_in_use(intervals) <= end(intervals, offsets) <= 1.1 * most_in_use(intervals)
 
 
-def meet(a: Interval, b: Interval) -> bool:
+def meet(a: LiveRange, b: LiveRange) -> bool:
     return a.first <= b.last and b.first <= a.last
 
 
@@ -98,7 +98,7 @@ LASTS: dict[str, Callable[[int], int]] = {
 
 @pytest.mark.parametrize("last", LASTS)
 def test_buffers_that_are_live_at_once_are_not_compared_in_pairs(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    intervals = [Interval(i, LASTS[last](i), 64 + 64 * (i % 7)) for i in range(2000)]
+    intervals = [LiveRange(i, LASTS[last](i), 64 + 64 * (i % 7)) for i in range(2000)]
     looked_at: list[int] = []
     find_gap = offsets_module.find_gap
 
@@ -216,7 +216,7 @@ class Shadow:
             case memref.CopyOp():
                 self._read(op.source)
                 self._write(op.destination)
-            case CallOp() | func.CallOp():
+            case CallLoopsOp() | func.CallOp():
                 callee = SymbolTable.lookup_symbol(op, op.callee)
                 inputs = callee.num_inputs if isinstance(callee, PrimFuncOp) else len(op.arguments) - 1
                 reads = op.arguments if op.callee.root_reference.data.endswith("_in_place") else op.arguments[:inputs]

@@ -18,7 +18,7 @@ from relex.dialects import make_context, parse_module
 from relex.dialects.relex.types import without_names
 from relex.lowering import VectorizeLoopsPass
 from relex.lowering.vectors.forms import SUBSTITUTES
-from relex.lowering.vectors.lanes import Emitter
+from relex.lowering.vectors.lanes import LaneEmitter
 from relex.runtime import Executable, build
 from relex.runtime.executable import CompiledFunction
 
@@ -451,7 +451,7 @@ def test_a_pure_op_of_others_is_computed_lane_by_lane() -> None:
 
 
 def test_a_vector_form_of_others_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(op: Operation, values: Sequence[SSAValue], out: Emitter) -> SSAValue:
+    def twice(op: Operation, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
         return out.add(Twice.create(operands=values, result_types=[values[0].type])).results[0]
 
     monkeypatch.setitem(SUBSTITUTES, Twice, twice)

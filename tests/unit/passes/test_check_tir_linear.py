@@ -7,14 +7,14 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relex.dialects.index.atoms import Origin, Variable
+from relex.dialects.index.atoms import Variable, VariableOrigin
 from relex.dialects.index.constraints import Constraint, Point, System, at_least
 from relex.dialects.index.elimination import inner_projection
 from relex.dialects.index.expr import IndexExpr, combination
 from relex.dialects.index.solve import find_point
 
 LARGEST = 4
-VARIABLES = [Variable(name, Origin.COUNTER, 0, LARGEST) for name in "xyz"]
+VARIABLES = [Variable(name, VariableOrigin.COUNTER, 0, LARGEST) for name in "xyz"]
 FACTORS = st.sampled_from([-5, -3, -2, -1, 0, 0, 1, 2, 3, 4])
 BOX = [c for v in VARIABLES for c in (Constraint(IndexExpr.of(v)), at_least(LARGEST, IndexExpr.of(v)))]
 POINTS = [dict(zip(VARIABLES, values, strict=True)) for values in product(range(LARGEST + 1), repeat=len(VARIABLES))]

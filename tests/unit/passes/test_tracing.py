@@ -22,7 +22,7 @@ from relex.dialects.relex import AddOp, NegativeOp, SubtractOp
 from relex.passes import FuseDenseAddPass, RelexPass, observe, refuse, remark, statistic
 from relex.passes.rewriting.patterns import wildcard
 from relex.passes.rewriting.rewrite_rules import RulesPass, operators, rule
-from relex.passes.tracing import Application, Trace, applying
+from relex.passes.tracing import RuleApplication, Trace, applying
 
 PROGRAM = """
 func.func @main(%x: tensor<2x4xf32>, %y: tensor<4xf32>) -> tensor<2x4xf32> {
@@ -90,7 +90,7 @@ def parse(text: str = PROGRAM) -> ModuleOp:
     return parse_module(text.strip(), "program.mlir")
 
 
-def shown(applications: list[Application]) -> list[str]:
+def shown(applications: list[RuleApplication]) -> list[str]:
     return [f"{a.place.line}: {a.rule} {' '.join(line.split(' :')[0] for line in a.lines())}" for a in applications]
 
 

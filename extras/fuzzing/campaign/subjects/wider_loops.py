@@ -17,7 +17,7 @@ from relex.reference.fuzzing.loops import random_loops
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.interpreter.api import Interpretation
 from relex.reference.interpreter.program import Program
-from relex.reference.intervals.graphs import Verdict
+from relex.reference.intervals.graphs import Agreement
 from relex.reference.intervals.loops import HeldNumbers
 from relex.tools.campaign.calling import called, first_difference
 from relex.tools.campaign.comparing import skip_unused_sizes
@@ -57,7 +57,7 @@ class Held:
         self.wrong: str | None = None
         self.decided = 0
 
-    def __call__(self, op: Operation, verdict: Verdict) -> None:
+    def __call__(self, op: Operation, verdict: Agreement) -> None:
         if verdict.wrong and self.wrong is None:
             self.wrong = f"'{op.name}' is interpreted in another way than in wider precision: {verdict.wrong}"
         count(op.name, verdict.decided, verdict.elements)

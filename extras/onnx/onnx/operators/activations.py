@@ -6,7 +6,7 @@ from relex.frontend import op
 from relex.frontend.compositions import activations
 from relex.frontend.compositions.conversions import by_floats, gelu, rounded_once
 from relex.frontend.importing.values import with_node
-from relex.frontend.onnx import Node, Operand, Tensor, imports
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports
 from relex.frontend.onnx.table import row
 
 
@@ -42,7 +42,7 @@ row("ThresholdedRelu", _above, limit="alpha")
 
 
 @imports("Swish")
-def swish(node: Node, x: Tensor) -> Operand:
+def swish(node: OnnxNode, x: Tensor) -> Operand:
     """`x` times a logistic function."""
     alpha = node.number("alpha", 1.0)
     return op.silu(x) if alpha == 1 else rounded_once(node, activations.swish, x, alpha)

@@ -16,7 +16,7 @@ from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
 from relex.frontend.compositions.functions import OF_NUMBERS, clamped, reciprocal
 from relex.frontend.importing.values import with_node
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import row
 from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import element_type_of
@@ -61,7 +61,7 @@ def _combined(function: Callable[[Operand, Operand], Operand], *tensors: Operand
     return reduce(function, tensors)
 
 
-def _mean(node: Node, *tensors: Tensor) -> Operand:
+def _mean(node: OnnxNode, *tensors: Tensor) -> Operand:
     """Return the mean of tensors."""
     return op.divide(reduce(op.add, tensors), node.like(len(tensors), tensors[0]))
 
@@ -91,7 +91,7 @@ row("Sum", partial(_combined, op.add))
 
 
 @imports("Equal")
-def equal(node: Node, x: Tensor, y: Tensor) -> Operand:
+def equal(node: OnnxNode, x: Tensor, y: Tensor) -> Operand:
     """Compare. Dynamic sizes are compared at import, where that is possible for all their values."""
     if _any_open(x, y):
         # As Python's numbers, which is what expressions of sizes compute with.
@@ -114,7 +114,7 @@ def _same(x: int | IndexExpr, y: int | IndexExpr) -> bool:
 
 
 @imports("Div")
-def divide(node: Node, x: Tensor, y: Tensor) -> Operand:
+def divide(node: OnnxNode, x: Tensor, y: Tensor) -> Operand:
     """Divide; integers are rounded towards zero."""
     if node.is_float(x):
         return op.divide(x, y)
@@ -130,7 +130,7 @@ def _quotient(x: Array, y: Array) -> Array:
 
 
 @imports("Mod", since=10)
-def remainder(node: Node, x: Tensor, y: Tensor) -> Operand:
+def remainder(node: OnnxNode, x: Tensor, y: Tensor) -> Operand:
     """The remainder, with the sign of the divisor, or of the dividend."""
     if _any_open(x, y):
         return Known(node.known(x, "a size") % node.known(y, "a size"))
@@ -138,7 +138,7 @@ def remainder(node: Node, x: Tensor, y: Tensor) -> Operand:
 
 
 @imports("BitCast")
-def bitcast(node: Node, x: Tensor) -> Operand:
+def bitcast(node: OnnxNode, x: Tensor) -> Operand:
     """The numbers of another type with the same bits."""
     element_type = element_type_of(dtype_of(node.integer("to")))
     # A boolean is a byte that is 0 or 1.
@@ -147,7 +147,7 @@ def bitcast(node: Node, x: Tensor) -> Operand:
 
 
 @imports("Pow")
-def power(node: Node, x: Tensor, y: Tensor) -> Operand:
+def power(node: OnnxNode, x: Tensor, y: Tensor) -> Operand:
     """Raise to a power. The exponent may have another type; the result has the type of the base."""
     if isinstance(y, Known) and y.array.ndim == 0 and y.array.item() in (1, 2, 3):
         return reduce(op.multiply, [x] * int(y.array.item()))
@@ -166,7 +166,7 @@ def _are_equal(array: Array, dtype: np.dtype[Any]) -> bool:
 
 
 @imports("Where")
-def where(node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
+def where(node: OnnxNode, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
     """Choose. Between dynamic sizes, the condition is known."""
     if _any_open(x, y):
         return Known(np.where(node.known(condition, "a condition"), *(node.known(z, "a shape") for z in (x, y))))
@@ -174,7 +174,7 @@ def where(node: Node, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
 
 
 @imports("IsInf")
-def is_infinite(node: Node, x: Tensor) -> Operand:
+def is_infinite(node: OnnxNode, x: Tensor) -> Operand:
     """Compare with the infinities that the attributes choose."""
     limits = {"detect_positive": np.inf, "detect_negative": -np.inf}
     found = [op.equal(x, limit) for name, limit in limits.items() if node.integer(name, 1)]
@@ -182,7 +182,7 @@ def is_infinite(node: Node, x: Tensor) -> Operand:
 
 
 @imports("Cast", "CastLike")
-def cast_to(node: Node, x: Tensor, like: Tensor | None = None) -> Operand:
+def cast_to(node: OnnxNode, x: Tensor, like: Tensor | None = None) -> Operand:
     """Convert to another element type, possibly the type of another tensor."""
     dtype = dtype_of(node.integer("to")) if like is None else like.dtype
     return converted(x, dtype, bool(node.integer("saturate", 1)))

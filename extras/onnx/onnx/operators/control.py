@@ -8,7 +8,7 @@ import numpy as np
 
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at, stacked
-from relex.frontend.onnx import Computed, Known, Node, Tensor, imports, refuse
+from relex.frontend.onnx import Computed, Known, OnnxNode, Tensor, imports, refuse
 from relex.frontend.onnx.values import AnyValue
 
 MAX_TRIPS = 10_000
@@ -16,7 +16,7 @@ MAX_TRIPS = 10_000
 
 
 @imports("If")
-def branch(node: Node, condition: Tensor) -> list[AnyValue]:
+def branch(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
     """One branch if the condition is known. Else both, and a choice between the results: their checks count where the
     condition chooses them."""
     if isinstance(condition, Known):
@@ -28,7 +28,7 @@ def branch(node: Node, condition: Tensor) -> list[AnyValue]:
     return [_either(node, condition, x, y) for x, y in zip(*both, strict=True)]
 
 
-def _either(node: Node, condition: Tensor, x: AnyValue, y: AnyValue) -> AnyValue:
+def _either(node: OnnxNode, condition: Tensor, x: AnyValue, y: AnyValue) -> AnyValue:
     if not isinstance(x, Known | Computed) or not isinstance(y, Known | Computed):
         refuse("a condition that is known at run time, between sequences; 'values' freezes an input")
     if node.shape(x) != node.shape(y):
@@ -38,7 +38,7 @@ def _either(node: Node, condition: Tensor, x: AnyValue, y: AnyValue) -> AnyValue
 
 
 @imports("Loop")
-def loop(node: Node, count: Tensor | None, condition: Tensor | None, *initial: AnyValue) -> list[AnyValue]:
+def loop(node: OnnxNode, count: Tensor | None, condition: Tensor | None, *initial: AnyValue) -> list[AnyValue]:
     """The body as often as the loop runs, which is known."""
     body = node.graph("body")
     most = None if count is None else int(node.known_number(count, "a number of iterations"))
@@ -69,7 +69,7 @@ def _holds(condition: AnyValue) -> bool:
     return bool(condition.array.item())
 
 
-def _stacked(node: Node, parts: Sequence[AnyValue], axis: int) -> AnyValue:
+def _stacked(node: OnnxNode, parts: Sequence[AnyValue], axis: int) -> AnyValue:
     tensors = [part for part in parts if isinstance(part, Known | Computed)]
     if len(tensors) != len(parts) or not tensors:
         refuse("a loop without iterations that returns their results, or one that returns sequences of them")
@@ -78,7 +78,7 @@ def _stacked(node: Node, parts: Sequence[AnyValue], axis: int) -> AnyValue:
 
 
 @imports("Scan")
-def scan_with_batch(node: Node, *inputs: AnyValue | None) -> list[AnyValue]:
+def scan_with_batch(node: OnnxNode, *inputs: AnyValue | None) -> list[AnyValue]:
     """A loop over a dimension after the batch dimension: one loop for each element of the batch."""
     lengths, *rest = inputs
     if lengths is not None:
@@ -90,12 +90,12 @@ def scan_with_batch(node: Node, *inputs: AnyValue | None) -> list[AnyValue]:
 
 
 @imports("Scan", since=9)
-def scan(node: Node, *inputs: AnyValue) -> list[AnyValue]:
+def scan(node: OnnxNode, *inputs: AnyValue) -> list[AnyValue]:
     """A loop over a dimension of tensors, whose size is known."""
     return _scan(node, [x for x in inputs if isinstance(x, Known | Computed)])
 
 
-def _scan(node: Node, inputs: Sequence[Tensor]) -> list[AnyValue]:
+def _scan(node: OnnxNode, inputs: Sequence[Tensor]) -> list[AnyValue]:
     """Run the loop. Before version 9 of the operator set, the only attribute for dimensions is `directions`."""
     body, scans = node.graph("body"), node.integer("num_scan_inputs")
     directions = node.integers("scan_input_directions") or node.integers("directions") or [0] * scans

@@ -11,13 +11,13 @@ from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along, expect_in_range, from_front, part_at, position, sorted_along
 from relex.frontend.compositions.padding import padded, positive_pairs
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import row
 
 
 @imports("Slice")
 def part(
-    node: Node,
+    node: OnnxNode,
     x: Tensor,
     starts: Tensor | None = None,
     ends: Tensor | None = None,
@@ -36,7 +36,7 @@ def part(
 
 
 @imports("Gather")
-def gather(node: Node, x: Tensor, indices: Tensor) -> Operand:
+def gather(node: OnnxNode, x: Tensor, indices: Tensor) -> Operand:
     """The elements at positions along a dimension."""
     axis = node.axis(x)
     expect_in_range(node, indices, node.shape(x)[axis], from_end=True)
@@ -44,13 +44,13 @@ def gather(node: Node, x: Tensor, indices: Tensor) -> Operand:
 
 
 @imports("GatherElements")
-def gather_elements(node: Node, x: Tensor, indices: Tensor) -> Operand:
+def gather_elements(node: OnnxNode, x: Tensor, indices: Tensor) -> Operand:
     """For each position, the element there with another index along one dimension."""
     expect_in_range(node, indices, node.shape(x)[node.axis(x)], from_end=True)
     return op.gather_elements(x, indices, node.axis(x))
 
 
-def _expect_lists(node: Node, x: Tensor, indices: Tensor, batch: int = 0) -> None:
+def _expect_lists(node: OnnxNode, x: Tensor, indices: Tensor, batch: int = 0) -> None:
     """Check lists of indices along the dimensions of a tensor after the batch dimensions."""
     length = node.closed(node.shape(indices)[-1], "lists of indices of dynamic length: {}")
     for place, size in enumerate(node.shape(x)[batch : batch + length]):
@@ -59,33 +59,33 @@ def _expect_lists(node: Node, x: Tensor, indices: Tensor, batch: int = 0) -> Non
 
 
 @imports("GatherND")
-def gather_nd(node: Node, x: Tensor, indices: Tensor) -> Operand:
+def gather_nd(node: OnnxNode, x: Tensor, indices: Tensor) -> Operand:
     """The parts of a tensor at positions along its first dimensions, after those that are in the batch."""
     _expect_lists(node, x, indices, node.integer("batch_dims"))
     return op.gather_nd(x, indices, node.integer("batch_dims"))
 
 
-def _reduction(node: Node) -> str:
+def _reduction(node: OnnxNode) -> str:
     """Return what becomes of the elements that are there; `none` of them is left in an update."""
     return node.text("reduction", "none").replace("none", "update")
 
 
 @imports("Scatter", "ScatterElements")
-def scatter_elements(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
+def scatter_elements(node: OnnxNode, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
     """The tensor with other elements at positions along one dimension."""
     expect_in_range(node, indices, node.shape(x)[node.axis(x)], from_end=True)
     return op.scatter_elements(x, indices, updates, node.axis(x), _reduction(node))
 
 
 @imports("ScatterND")
-def scatter_nd(node: Node, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
+def scatter_nd(node: OnnxNode, x: Tensor, indices: Tensor, updates: Tensor) -> Operand:
     """The tensor with other parts at positions along its first dimensions."""
     _expect_lists(node, x, indices)
     return op.scatter_nd(x, indices, updates, _reduction(node))
 
 
 @imports("TensorScatter")
-def tensor_scatter(node: Node, cache: Tensor, update: Tensor, starts: Tensor | None = None) -> Operand:
+def tensor_scatter(node: OnnxNode, cache: Tensor, update: Tensor, starts: Tensor | None = None) -> Operand:
     """A cache in which a part along one dimension is new, from a position for each element of the batch on."""
     axis = node.axis(cache, default=-2)
     sizes, new = node.static_shape(cache), node.static_shape(update)
@@ -102,7 +102,7 @@ def tensor_scatter(node: Node, cache: Tensor, update: Tensor, starts: Tensor | N
     return op.scatter_elements(cache, op.broadcast_to(op.reshape(place, batch), new), update, axis)
 
 
-def _cumulative(node: Node, function: Callable[..., Operand], x: Tensor, axis: Tensor) -> Operand:
+def _cumulative(node: OnnxNode, function: Callable[..., Operand], x: Tensor, axis: Tensor) -> Operand:
     """Return what a function makes of all elements up to each one."""
     (chosen,) = node.axes([int(node.known_number(axis, "an axis"))], x)
     return function(x, chosen, node.flag("exclusive"), node.flag("reverse"))
@@ -113,14 +113,14 @@ row("CumSum", op.cumsum, _cumulative)
 
 
 @imports("TopK")
-def top_k(node: Node, x: Tensor, k: Tensor | None = None) -> list[Operand]:
+def top_k(node: OnnxNode, x: Tensor, k: Tensor | None = None) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
     count = int(node.known_number(node.given(k, "k"), "a number of elements"))
     return sorted_along(x, node.axis(x, default=-1), bool(node.integer("largest", 1)), count)
 
 
 @imports("OneHot")
-def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Operand:
+def one_hot(node: OnnxNode, indices: Tensor, depth: Tensor, values: Tensor) -> Operand:
     """A value where the index along a new dimension is the given one, and another one elsewhere."""
     size = int(node.known_number(depth, "a depth"))
     rank = node.rank(indices) + 1
@@ -135,7 +135,7 @@ def one_hot(node: Node, indices: Tensor, depth: Tensor, values: Tensor) -> Opera
 
 @imports("Pad")
 def pad(
-    node: Node, x: Tensor, pads: Tensor | None = None, value: Tensor | None = None, axes: Tensor | None = None
+    node: OnnxNode, x: Tensor, pads: Tensor | None = None, value: Tensor | None = None, axes: Tensor | None = None
 ) -> Operand:
     """A tensor surrounded by a number, or by its own elements."""
     widths, value = node.known_sizes(node.given(pads, "pads"), "pads"), node.given(value, "value")
@@ -156,7 +156,7 @@ def pad(
     return op.where(Known(np.pad(np.ones(node.static_shape(x), bool), positive_pairs(fixed))), y, value)
 
 
-def _with_open_widths(node: Node, y: Tensor, widths: Sequence[Size], mode: str, value: Tensor | None) -> Operand:
+def _with_open_widths(node: OnnxNode, y: Tensor, widths: Sequence[Size], mode: str, value: Tensor | None) -> Operand:
     """Return a tensor between numbers, whose widths depend on sizes of the program and are 0 or more."""
     if mode != "constant" or not (value is None or isinstance(value, Known)):
         found = ", ".join(map(str, widths))
@@ -179,7 +179,7 @@ def _with_open_widths(node: Node, y: Tensor, widths: Sequence[Size], mode: str, 
 
 
 @imports("ReverseSequence")
-def reverse_sequence(node: Node, x: Tensor, lengths: Tensor) -> Operand:
+def reverse_sequence(node: OnnxNode, x: Tensor, lengths: Tensor) -> Operand:
     """The first elements of each sequence of a batch in reverse order."""
     batch, time = node.integer("batch_axis", 1), node.integer("time_axis")
     sizes = node.static_shape(x)
@@ -192,7 +192,7 @@ def reverse_sequence(node: Node, x: Tensor, lengths: Tensor) -> Operand:
 
 
 @imports("Compress")
-def compress(node: Node, x: Tensor, condition: Tensor) -> Operand:
+def compress(node: OnnxNode, x: Tensor, condition: Tensor) -> Operand:
     """The elements where a condition that is known holds."""
     places = np.flatnonzero(node.known(condition, "a condition (the result's size depends on it)"))
     if node.has("axis"):
@@ -201,6 +201,6 @@ def compress(node: Node, x: Tensor, condition: Tensor) -> Operand:
 
 
 @imports("NonZero")
-def nonzero(node: Node, x: Tensor) -> Operand:
+def nonzero(node: OnnxNode, x: Tensor) -> Operand:
     """The positions of elements other than zero, which must be known."""
     return Known(np.array(np.nonzero(node.known(x, "a tensor (the result's size depends on it)")), np.int64))

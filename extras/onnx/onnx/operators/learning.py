@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, i64
 from relex.dialects.arrays import Array
 from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 
 ML = "ai.onnx.ml"
 
@@ -19,7 +19,7 @@ def _floats(numbers: Sequence[float] | None, shape: Sequence[int] = (-1,)) -> Kn
     return Known(np.array(numbers or [], np.float32).reshape(shape))
 
 
-def transformed(node: Node, scores: Operand, function: str | None = None) -> Operand:
+def transformed(node: OnnxNode, scores: Operand, function: str | None = None) -> Operand:
     """Apply the function that turns scores into probabilities, by default that in an attribute."""
     match function or node.text("post_transform", "NONE"):
         case "NONE":
@@ -33,29 +33,29 @@ def transformed(node: Node, scores: Operand, function: str | None = None) -> Ope
 
 
 @imports("LinearRegressor", domain=ML)
-def linear_regressor(node: Node, x: Tensor) -> Operand:
+def linear_regressor(node: OnnxNode, x: Tensor) -> Operand:
     """A linear function for each target."""
     return transformed(node, _linear(node, x, node.integer("targets", 1)))
 
 
-def _linear(node: Node, x: Tensor, rows: int) -> Operand:
+def _linear(node: OnnxNode, x: Tensor, rows: int) -> Operand:
     scores = op.dense(op.astype(x, f32), _floats(node.numbers("coefficients"), (rows, -1)))
     offsets = node.numbers("intercepts")
     return op.add(scores, _floats(offsets)) if offsets else scores
 
 
-def classes(node: Node, name: str) -> list[int]:
+def classes(node: OnnxNode, name: str) -> list[int]:
     """Return the names of classes in an attribute, which must be numbers."""
     return node.integers(name) or refuse("classes whose names are strings", "classlabels_strings")
 
 
-def classified(node: Node, scores: Operand, labels: Sequence[int]) -> list[Operand]:
+def classified(node: OnnxNode, scores: Operand, labels: Sequence[int]) -> list[Operand]:
     """Return the class with the highest score, and the scores of all as an attribute wants them."""
     return [op.take(Known(np.array(labels, np.int64)), op.argmax(scores, 1), 0), transformed(node, scores)]
 
 
 @imports("LinearClassifier", domain=ML)
-def linear_classifier(node: Node, x: Tensor) -> list[Operand]:
+def linear_classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     """The class with the highest score, and all scores."""
     labels = classes(node, "classlabels_ints")
     rows = max(len(node.numbers("intercepts") or []), 1)
@@ -65,7 +65,7 @@ def linear_classifier(node: Node, x: Tensor) -> list[Operand]:
 
 
 @imports("Normalizer", domain=ML)
-def normalizer(node: Node, x: Tensor) -> Operand:
+def normalizer(node: OnnxNode, x: Tensor) -> Operand:
     """Each row divided by its norm."""
     wide = op.astype(x, f32)
     match node.text("norm", "MAX"):
@@ -80,14 +80,14 @@ def normalizer(node: Node, x: Tensor) -> Operand:
 
 
 @imports("Scaler", domain=ML)
-def scaler(node: Node, x: Tensor) -> Operand:
+def scaler(node: OnnxNode, x: Tensor) -> Operand:
     """`(x - offset) * scale`."""
     wide = op.astype(x, f32)
     return op.multiply(op.subtract(wide, _floats(node.numbers("offset"))), _floats(node.numbers("scale")))
 
 
 @imports("Binarizer", domain=ML)
-def binarizer(node: Node, x: Tensor) -> Operand:
+def binarizer(node: OnnxNode, x: Tensor) -> Operand:
     """1 above a threshold, else 0."""
     threshold = node.number("threshold")
 
@@ -98,14 +98,14 @@ def binarizer(node: Node, x: Tensor) -> Operand:
 
 
 @imports("ArrayFeatureExtractor", domain=ML)
-def features(node: Node, x: Tensor, places: Tensor) -> Operand:
+def features(node: OnnxNode, x: Tensor, places: Tensor) -> Operand:
     """Chosen columns."""
     chosen = op.take(x, op.reshape(op.astype(places, i64), [-1]), node.rank(x) - 1)
     return op.expand_dims(chosen, 0) if node.rank(x) == 1 else chosen
 
 
 @imports("Imputer", domain=ML)
-def imputer(node: Node, x: Tensor) -> Operand:
+def imputer(node: OnnxNode, x: Tensor) -> Operand:
     """Other numbers, one for all columns or for each, in place of one that stands for what is missing."""
     if node.is_float(x):
         values, missing = node.numbers("imputed_value_floats"), node.number("replaced_value_float")
@@ -118,7 +118,7 @@ def imputer(node: Node, x: Tensor) -> Operand:
 
 
 @imports("FeatureVectorizer", domain=ML)
-def feature_vectorizer(node: Node, *columns: Tensor) -> Operand:
+def feature_vectorizer(node: OnnxNode, *columns: Tensor) -> Operand:
     """Features one after another."""
     parts = [op.astype(op.expand_dims(x, 1) if node.rank(x) == 1 else x, f32) for x in columns]
     widths = [node.shape(part)[1] for part in parts]
@@ -131,13 +131,13 @@ def feature_vectorizer(node: Node, *columns: Tensor) -> Operand:
     return op.concat(*parts, axis=1)
 
 
-def _hot(node: Node, x: Tensor, keys: Sequence[float]) -> Operand:
+def _hot(node: OnnxNode, x: Tensor, keys: Sequence[float]) -> Operand:
     """Return along a new last dimension which of some numbers each element is."""
     return op.equal(op.expand_dims(x, -1), node.like(keys, x))
 
 
 @imports("OneHotEncoder", domain=ML)
-def one_hot_encoder(node: Node, x: Tensor) -> Operand:
+def one_hot_encoder(node: OnnxNode, x: Tensor) -> Operand:
     """1 at the place of the category of each element, else 0."""
     categories = node.integers("cats_int64s")
     if not categories:
@@ -146,7 +146,7 @@ def one_hot_encoder(node: Node, x: Tensor) -> Operand:
 
 
 @imports("LabelEncoder", domain=ML)
-def label_encoder(node: Node, x: Tensor) -> Operand:
+def label_encoder(node: OnnxNode, x: Tensor) -> Operand:
     """A number for each of the keys, and another one for everything else."""
     if node.has("keys_strings") or node.has("values_strings") or node.has("default_string"):
         refuse("labels that are strings")
@@ -160,7 +160,7 @@ def label_encoder(node: Node, x: Tensor) -> Operand:
     return op.where(op.equal(op.max(hot, -1), 1), chosen, Known(default.astype(values.dtype).reshape(())))
 
 
-def _pairs(node: Node, which: str) -> Array:
+def _pairs(node: OnnxNode, which: str) -> Array:
     """Return the keys, or the values, of a table."""
     tensor = node.array(f"{which}_tensor")
     if tensor is not None:
@@ -174,7 +174,7 @@ def _pairs(node: Node, which: str) -> Array:
 # Support vector machines: a number for each row of the data by its likeness to stored rows.
 
 
-def _stored(node: Node, name: str, rows: int) -> Known:
+def _stored(node: OnnxNode, name: str, rows: int) -> Known:
     """Return an attribute that is a matrix with `rows` rows."""
     numbers = np.array(node.numbers(name) or [], np.float32)
     if len(numbers) % rows:
@@ -182,7 +182,7 @@ def _stored(node: Node, name: str, rows: int) -> Known:
     return Known(numbers.reshape(rows, -1))
 
 
-def _likeness(node: Node, x: Operand, vectors: Known) -> Operand:
+def _likeness(node: OnnxNode, x: Operand, vectors: Known) -> Operand:
     """Return the kernel of each row of the data and each of the vectors."""
     gamma, start, degree = (*(node.numbers("kernel_params") or []), 0.0, 0.0, 0.0)[:3]
     kernel = node.text("kernel_type", "LINEAR")
@@ -202,7 +202,7 @@ def _likeness(node: Node, x: Operand, vectors: Known) -> Operand:
 
 
 @imports("SVMRegressor", domain=ML)
-def support_vector_regressor(node: Node, x: Tensor) -> Operand:
+def support_vector_regressor(node: OnnxNode, x: Tensor) -> Operand:
     """A sum of kernels, or a linear function; its sign, if rows of a single class are told from others."""
     wide = op.astype(x, f32)
     count = node.integer("n_supports")

@@ -11,14 +11,14 @@ from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.einsum import einsum
 from relex.frontend.compositions.indexing import LAST, part_at
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import row
 
 row("MatMul", op.matmul)
 
 
 @imports("Gemm")
-def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Operand:
+def gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Tensor | None = None) -> Operand:
     """`alpha * a @ b + beta * c`, of transposed matrices if the attributes say so. As in BLAS, `c` is not looked at if
     `beta` is 0: what is infinite in it does not matter."""
     left: Operand = op.permute_dims(a, [1, 0]) if node.flag("transA") else a
@@ -32,7 +32,7 @@ def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Operand:
     return total(*terms) if all(factor % 1 == 0 for factor in factors) else by_floats(node, total, *terms)
 
 
-def _scaled(node: Node, x: Operand, factor: float) -> Operand:
+def _scaled(node: OnnxNode, x: Operand, factor: float) -> Operand:
     return x if factor == 1 else op.multiply(x, node.like(factor, x))
 
 
@@ -41,7 +41,7 @@ MAX_UNROLLED = 32
 
 
 @imports("Det")
-def determinant(node: Node, x: Tensor) -> Operand:
+def determinant(node: OnnxNode, x: Tensor) -> Operand:
     """The determinants of matrices, by elimination with the largest element of each column as its pivot."""
     *batch, rows, columns = node.shape(x)
     if not isinstance(rows, int) or rows != columns:
@@ -73,6 +73,6 @@ def _eliminated(matrices: Operand, pivot: Operand) -> Operand:
 
 
 @imports("Einsum")
-def sum_of_products(node: Node, *tensors: Tensor) -> Operand:
+def sum_of_products(node: OnnxNode, *tensors: Tensor) -> Operand:
     """The sum of products in Einstein's notation."""
     return einsum(node, node.text("equation"), tensors)

@@ -11,12 +11,12 @@ from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along
 from relex.frontend.compositions.normalization import per_channel, standardized
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import row
 
 
 @imports("BatchNormalization")
-def batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> list[Operand]:
+def batch_norm(node: OnnxNode, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> list[Operand]:
     """Normalization by given means and variances; in training, by the means and variances of the batch."""
     if node.version < 9 and not node.integer("spatial", 1):
         refuse("parameters for each pixel", "spatial")
@@ -44,7 +44,7 @@ def batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor,
 
 
 @imports("InstanceNormalization")
-def instance_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor) -> Operand:
+def instance_norm(node: OnnxNode, x: Tensor, scale: Tensor, bias: Tensor) -> Operand:
     """Normalization of each channel of each element of the batch."""
     rank = node.rank(x)
     normal, _, _ = standardized(x, list(range(2, rank)), node.number("epsilon"))
@@ -52,7 +52,7 @@ def instance_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor) -> Operand
 
 
 @imports("LayerNormalization")
-def layer_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor | None = None) -> list[Operand]:
+def layer_norm(node: OnnxNode, x: Tensor, scale: Tensor, bias: Tensor | None = None) -> list[Operand]:
     """Normalization along the last dimensions."""
     axes = list(range(node.axis(x, default=-1), node.rank(x)))
     epsilon = node.number("epsilon")
@@ -73,7 +73,7 @@ def layer_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor | None = None)
 
 
 @imports("LRN")
-def local_response_norm(node: Node, x: Tensor) -> Operand:
+def local_response_norm(node: OnnxNode, x: Tensor) -> Operand:
     """Division by the squares of neighbours along the channels."""
     n, c, *pixels = node.shape(x)
     size = node.integer("size")
@@ -85,7 +85,7 @@ def local_response_norm(node: Node, x: Tensor) -> Operand:
     return op.divide(x, _norm(node, x, base))
 
 
-def _norm(node: Node, x: Tensor, base: Operand) -> Operand:
+def _norm(node: OnnxNode, x: Tensor, base: Operand) -> Operand:
     """Return the norm that `LRN` divides by. Square roots take a fraction of the time of a power; they differ from it
     for negative infinity only, which a sum of squares and a bias is not."""
     beta = node.number("beta")
@@ -97,7 +97,7 @@ def _norm(node: Node, x: Tensor, base: Operand) -> Operand:
 
 
 @imports("LpNormalization")
-def lp_norm(node: Node, x: Tensor) -> Operand:
+def lp_norm(node: OnnxNode, x: Tensor) -> Operand:
     """Division by the norm along a dimension; zero where that is zero."""
     axis = node.axis(x, default=-1)
     absolute = op.abs(x)
@@ -107,7 +107,7 @@ def lp_norm(node: Node, x: Tensor) -> Operand:
 
 
 @imports("MeanVarianceNormalization")
-def mean_variance(node: Node, x: Tensor) -> Operand:
+def mean_variance(node: OnnxNode, x: Tensor) -> Operand:
     """Mean 0 and variance 1 along dimensions."""
     axes = node.integers("axes") or [0, 2, 3]
     mean = op.mean(x, axes, True)
@@ -115,7 +115,7 @@ def mean_variance(node: Node, x: Tensor) -> Operand:
     return op.divide(op.subtract(x, mean), op.sqrt(variance) + 1e-9)
 
 
-def _along(node: Node, function: Callable[[Operand, int], Operand], x: Tensor) -> Operand:
+def _along(node: OnnxNode, function: Callable[[Operand, int], Operand], x: Tensor) -> Operand:
     """Apply softmax or its logarithm along a dimension; in older versions, along all dimensions from one on."""
     axis, rank = node.axis(x), node.rank(x)
     if node.version >= 13 or axis == rank - 1:
@@ -134,7 +134,7 @@ row("Softmax", op.softmax, _along)
 
 
 @imports("Hardmax")
-def hardmax(node: Node, x: Tensor) -> Operand:
+def hardmax(node: OnnxNode, x: Tensor) -> Operand:
     """1 at the first maximum along a dimension, else 0; in older versions, along all dimensions from one on."""
     sizes, axis = node.shape(x), node.axis(x)
     if node.version >= 13:
@@ -143,7 +143,7 @@ def hardmax(node: Node, x: Tensor) -> Operand:
     return node.reshape(_hardmax(node, flat, 1), sizes)
 
 
-def _hardmax(node: Node, x: Tensor, axis: int) -> Operand:
+def _hardmax(node: OnnxNode, x: Tensor, axis: int) -> Operand:
     size = node.closed(node.shape(x)[axis], "a dynamic dimension")
     places = Known(along(np.arange(size), axis, node.rank(x)))
     return op.astype(op.equal(places, op.argmax(x, axis, True)), x.element_type)

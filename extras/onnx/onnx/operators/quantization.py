@@ -12,21 +12,21 @@ from relex.dialects.dtypes import INTEGERS, SUB_BYTE, integer_limits, numpy_dtyp
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel
 from relex.frontend.compositions.windows import by_rank
-from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.arithmetic import converted
 from relex.frontend.onnx.operators.windows import read_windows
 from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import element_type_of
 
 
-def one_number(node: Node, parameter: Operand) -> Operand:
+def one_number(node: OnnxNode, parameter: Operand) -> Operand:
     """Return a scale or a zero point that is the same for a whole tensor."""
     if any(size != 1 for size in node.shape(parameter)):
         refuse("expected one scale and one zero point for a tensor, found several")
     return op.reshape(parameter, [])
 
 
-def placed(node: Node, parameter: Operand, others: Sequence[int]) -> Operand:
+def placed(node: OnnxNode, parameter: Operand, others: Sequence[int]) -> Operand:
     """Return a scale or a zero point in a shape that broadcasts: one number for all, or one for each position along a
     dimension, with the `others` beside it."""
     sizes = node.shape(parameter)
@@ -35,7 +35,7 @@ def placed(node: Node, parameter: Operand, others: Sequence[int]) -> Operand:
     return op.reshape(parameter, []) if len(sizes) == 1 else parameter
 
 
-def centred(node: Node, x: Tensor, zero: Tensor | None, others: Sequence[int] | None = None) -> Operand:
+def centred(node: OnnxNode, x: Tensor, zero: Tensor | None, others: Sequence[int] | None = None) -> Operand:
     """Return integers of 32 bits without the zero point: one for the whole tensor, or one for each position along a
     dimension, with the `others` beside it."""
     wide = op.astype(x, i32)
@@ -45,7 +45,7 @@ def centred(node: Node, x: Tensor, zero: Tensor | None, others: Sequence[int] | 
     return op.subtract(wide, one_number(node, offset) if others is None else placed(node, offset, others))
 
 
-def _along(node: Node, x: Operand, parameter: Operand) -> Operand:
+def _along(node: OnnxNode, x: Operand, parameter: Operand) -> Operand:
     """Return a scale or a zero point in a shape that broadcasts with the data: one number, one for each position along
     a dimension, or one for each block along it."""
     rank, block = node.rank(x), node.integer("block_size")
@@ -58,13 +58,13 @@ def _along(node: Node, x: Operand, parameter: Operand) -> Operand:
     return placed(node, parameter, [d for d in range(rank) if d != axis])
 
 
-def _result_type(node: Node, default: Attribute) -> Attribute:
+def _result_type(node: OnnxNode, default: Attribute) -> Attribute:
     wanted = node.integer("output_dtype")
     return element_type_of(dtype_of(wanted)) if wanted else default
 
 
 @imports("DequantizeLinear")
-def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
+def dequantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
     """`(x - zero) * scale`."""
     wide: Operand = x
     if x.element_type in (*INTEGERS, *SUB_BYTE):
@@ -75,7 +75,7 @@ def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None)
 
 
 @imports("QuantizeLinear")
-def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
+def quantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
     """`round(x / scale) + zero`, as an integer, at the ends of whose range it saturates."""
     result = _result_type(node, element_type_of(np.dtype(np.uint8))) if zero is None else zero.element_type
     wide = op.divide(op.astype(x, f32), _along(node, x, op.astype(scale, f32)))
@@ -99,14 +99,14 @@ ROWS, COLUMNS = (1,), ()
 
 @imports("MatMulInteger")
 def matmul_integer(
-    node: Node, a: Tensor, b: Tensor, zero_a: Tensor | None = None, zero_b: Tensor | None = None
+    node: OnnxNode, a: Tensor, b: Tensor, zero_a: Tensor | None = None, zero_b: Tensor | None = None
 ) -> Operand:
     """The matrix product of integers without their zero points."""
     return op.matmul(centred(node, a, zero_a, ROWS), centred(node, b, zero_b, COLUMNS))
 
 
 @imports("QLinearMatMul")
-def quantized_matmul(node: Node, *inputs: Tensor) -> Operand:
+def quantized_matmul(node: OnnxNode, *inputs: Tensor) -> Operand:
     """The matrix product of quantized tensors, quantized."""
     a, scale_a, zero_a, b, scale_b, zero_b, scale_y, zero_y = inputs
     product = op.astype(matmul_integer(node, a, b, zero_a, zero_b), f32)
@@ -120,7 +120,7 @@ def quantized_matmul(node: Node, *inputs: Tensor) -> Operand:
 
 @imports("ConvInteger")
 def conv_integer(
-    node: Node, x: Tensor, weight: Tensor, zero_x: Tensor | None = None, zero_w: Tensor | None = None
+    node: OnnxNode, x: Tensor, weight: Tensor, zero_x: Tensor | None = None, zero_w: Tensor | None = None
 ) -> Operand:
     """A convolution of integers without their zero points."""
     windows = read_windows(node, node.shape(x)[2:], node.static_shape(weight)[2:])
@@ -130,7 +130,7 @@ def conv_integer(
 
 
 @imports("QLinearConv")
-def quantized_conv(node: Node, *inputs: Tensor) -> Operand:
+def quantized_conv(node: OnnxNode, *inputs: Tensor) -> Operand:
     """A convolution of quantized tensors, quantized."""
     x, scale_x, zero_x, weight, scale_w, zero_w, scale_y, zero_y, *bias = inputs
     rank = node.rank(x)

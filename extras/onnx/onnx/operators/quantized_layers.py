@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import leaky_relu
-from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantization import (
     COLUMNS,
     ROWS,
@@ -33,12 +33,12 @@ imports("DequantizeLinear", domain=MICROSOFT)(dequantize)
 imports("QuantizeLinear", domain=MICROSOFT)(quantize)
 
 
-def _floats(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
+def _floats(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
     """Return what a quantized tensor stands for."""
     return op.multiply(op.astype(centred(node, x, zero), f32), one_number(node, scale))
 
 
-def _quantized(node: Node, y: Operand, scale: Tensor, zero: Tensor | None, element_type: Attribute) -> Operand:
+def _quantized(node: OnnxNode, y: Operand, scale: Tensor, zero: Tensor | None, element_type: Attribute) -> Operand:
     """Return floats as integers of a type, at the ends of whose range they saturate."""
     offset = None if zero is None else one_number(node, zero)
     return saturated(op.round(op.divide(y, one_number(node, scale))), offset, element_type)
@@ -50,7 +50,7 @@ def _complete(inputs: Sequence[Tensor | None], number: int) -> list[Any]:
 
 
 @imports("QLinearAdd", "QLinearMul", domain=MICROSOFT)
-def quantized_arithmetic(node: Node, *inputs: Tensor) -> Operand:
+def quantized_arithmetic(node: OnnxNode, *inputs: Tensor) -> Operand:
     """The sum or the product of quantized tensors."""
     a, scale_a, zero_a, b, scale_b, zero_b, scale_y, zero_y = _complete(inputs, 8)
     function = op.add if node.proto.op_type == "QLinearAdd" else op.multiply
@@ -58,26 +58,26 @@ def quantized_arithmetic(node: Node, *inputs: Tensor) -> Operand:
     return _quantized(node, y, scale_y, zero_y, a.element_type)
 
 
-def _softmax(node: Node, x: Tensor) -> Operand:
+def _softmax(node: OnnxNode, x: Tensor) -> Operand:
     if node.integer("opset", 13) < 13 and node.axis(x, default=1) != node.rank(x) - 1:
         refuse("a softmax over several dimensions, as before operator set 13", "opset")
     return op.softmax(x, node.axis(x, default=-1))
 
 
-def _global_average_pool(node: Node, x: Tensor) -> Operand:
+def _global_average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """Return the mean of each channel."""
     first = 1 if node.flag("channels_last") else 2
     return op.mean(x, list(range(first, first + node.rank(x) - 2)), True)
 
 
-def _average_pool(node: Node, x: Tensor) -> Operand:
+def _average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """Return the mean of each window."""
     if node.flag("channels_last"):
         refuse("channels in the last dimension", "channels_last")
     return average_pool(node, x)
 
 
-FUNCTIONS: dict[str, Callable[[Node, Tensor], Operand]] = {
+FUNCTIONS: dict[str, Callable[[OnnxNode, Tensor], Operand]] = {
     "QLinearSigmoid": lambda node, x: op.sigmoid(x),
     "QLinearLeakyRelu": lambda node, x: leaky_relu(x, node.number("alpha", 0.01)),
     "QLinearSoftmax": _softmax,
@@ -87,7 +87,7 @@ FUNCTIONS: dict[str, Callable[[Node, Tensor], Operand]] = {
 
 
 @imports(*FUNCTIONS, domain=MICROSOFT)
-def quantized_function(node: Node, *inputs: Tensor) -> Operand:
+def quantized_function(node: OnnxNode, *inputs: Tensor) -> Operand:
     """An activation or a pool of a quantized tensor."""
     x, scale_x, zero_x, scale_y, zero_y = _complete(inputs, 5)
     y = FUNCTIONS[node.proto.op_type](node, node.tensor(_floats(node, x, scale_x, zero_x)))
@@ -95,7 +95,7 @@ def quantized_function(node: Node, *inputs: Tensor) -> Operand:
 
 
 @imports("QLinearConcat", domain=MICROSOFT)
-def quantized_concat(node: Node, scale_y: Tensor, zero_y: Tensor, *inputs: Tensor) -> Operand:
+def quantized_concat(node: OnnxNode, scale_y: Tensor, zero_y: Tensor, *inputs: Tensor) -> Operand:
     """Quantized tensors one after another."""
     parts = [
         _quantized(node, _floats(node, x, scale, zero), scale_y, zero_y, zero_y.element_type)
@@ -105,7 +105,7 @@ def quantized_concat(node: Node, scale_y: Tensor, zero_y: Tensor, *inputs: Tenso
 
 
 @imports("QLinearWhere", domain=MICROSOFT)
-def quantized_where(node: Node, condition: Tensor, *inputs: Tensor) -> Operand:
+def quantized_where(node: OnnxNode, condition: Tensor, *inputs: Tensor) -> Operand:
     """Elements of one quantized tensor or another."""
     x, scale_x, zero_x, y, scale_y, zero_y, scale, zero = inputs
     chosen = op.where(condition, _floats(node, x, scale_x, zero_x), _floats(node, y, scale_y, zero_y))
@@ -113,7 +113,7 @@ def quantized_where(node: Node, condition: Tensor, *inputs: Tensor) -> Operand:
 
 
 @imports("QGemm", domain=MICROSOFT)
-def quantized_gemm(node: Node, *inputs: Tensor) -> Operand:
+def quantized_gemm(node: OnnxNode, *inputs: Tensor) -> Operand:
     """A dense layer of quantized tensors, quantized unless there is no scale for the result."""
     a, scale_a, zero_a, b, scale_b, zero_b, bias, scale_y, zero_y = _complete(inputs, 9)
     is_per_row = zero_b is not None and node.rank(zero_b) == 1 and node.flag("transB")

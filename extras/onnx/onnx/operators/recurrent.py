@@ -10,7 +10,7 @@ from relex.frontend import op
 from relex.frontend.compositions import activations
 from relex.frontend.compositions.indexing import part_at, pieces, stacked
 from relex.frontend.importing.values import with_node
-from relex.frontend.onnx import Node, Operand, Tensor, refuse
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, refuse
 from relex.frontend.onnx.table import row
 
 Function = Callable[[Operand], Operand]
@@ -18,7 +18,7 @@ Step = Callable[[Operand, list[Operand]], list[Operand]]
 """From the projected input of a step and the state to the next state, whose first part is the output."""
 
 
-def _activation(node: Node, number: int, default: str) -> Function:
+def _activation(node: OnnxNode, number: int, default: str) -> Function:
     """Return an activation function by its number in the attributes."""
     names = node.texts("activations")
     name = (names[number] if number < len(names) else default).lower()
@@ -65,7 +65,7 @@ class _Inputs:
 class _Direction:
     """What is the same in all steps of one direction."""
 
-    node: Node
+    node: OnnxNode
     number: int
     size: int
     recurrence: Operand
@@ -92,7 +92,7 @@ class _Direction:
         return x if self.biases is None else op.add(x, op.add(*self.biases))
 
 
-def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: Node, *given: Tensor) -> list[Operand]:
+def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: OnnxNode, *given: Tensor) -> list[Operand]:
     """Run a network in each direction. Return the outputs of all steps, and the parts of the last states."""
     inputs, batch_first = _Inputs(*given), node.flag("layout")
 
@@ -123,7 +123,7 @@ def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: Nod
 
 
 def _steps(
-    node: Node, projected: Operand, places: Sequence[int], lengths: Tensor | None, step: Step, state: list[Operand]
+    node: OnnxNode, projected: Operand, places: Sequence[int], lengths: Tensor | None, step: Step, state: list[Operand]
 ) -> tuple[list[Operand], list[Operand]]:
     """Run all steps of one direction. After the end of a sequence its state stays, and its output is 0."""
     columns: list[Operand] = [0.0] * len(places)

@@ -12,7 +12,7 @@ from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.normalization import log_sum_exp
-from relex.frontend.onnx import Known, Node, Operand, Tensor, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, refuse
 from relex.frontend.onnx.table import IMPORTS, row
 
 Reduce = Callable[[Operand, list[int], bool], Operand]
@@ -36,13 +36,13 @@ OVER_NONE: dict[str, float] = {"ReduceMax": -np.inf, "ReduceMin": np.inf, "Reduc
 
 
 def _by(name: str, reduce: Reduce) -> Callable[..., Operand]:
-    def reduced(node: Node, x: Operand, axes: list[int], keepdims: bool) -> Operand:
+    def reduced(node: OnnxNode, x: Operand, axes: list[int], keepdims: bool) -> Operand:
         def along(x: Operand) -> Operand:
             return reduce(x, axes, keepdims)
 
         return by_floats(node, along, x) if name in _OF_FLOATS else along(x)
 
-    def imported(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
+    def imported(node: OnnxNode, x: Tensor, axes: Tensor | None = None) -> Operand:
         chosen = _axes(node, x, axes)
         if chosen is None:
             return x if name in _UNCHANGED else reduced(node, op.expand_dims(x, 0), [0], False)
@@ -60,7 +60,7 @@ _OF_FLOATS = ("ReduceMean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 _UNCHANGED = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 
 
-def _axes(node: Node, x: Tensor, axes: Tensor | None) -> list[int] | None:
+def _axes(node: OnnxNode, x: Tensor, axes: Tensor | None) -> list[int] | None:
     """Return the dimensions to reduce, None for none."""
     given = node.given(axes, "axes")
     chosen = [] if given is None else node.known_integers(given, "axes")
@@ -76,7 +76,7 @@ def _of_sizes(name: str, array: Array, axes: list[int], keepdims: bool) -> Known
     return Known(functions[name].reduce(array, axis=tuple(axes), keepdims=keepdims))
 
 
-def _empty(node: Node, x: Tensor, axes: list[int], value: float) -> Operand:
+def _empty(node: OnnxNode, x: Tensor, axes: list[int], value: float) -> Operand:
     kept = [1 if axis in axes else size for axis, size in enumerate(node.shape(x))]
     sizes = kept if node.flag("keepdims") else [size for axis, size in enumerate(node.shape(x)) if axis not in axes]
     if x.element_type in INTEGERS:
@@ -91,7 +91,7 @@ for _name, _reduce in REDUCTIONS.items():
     IMPORTS.add(_by(_name, _reduce), ("", _name, 1))
 
 
-def _index_of(node: Node, search: Callable[..., Operand], x: Tensor) -> Operand:
+def _index_of(node: OnnxNode, search: Callable[..., Operand], x: Tensor) -> Operand:
     """Return the index of the first extreme element along a dimension, or of the last one."""
     return search(x, node.axis(x), node.flag("keepdims"), node.flag("select_last_index"))
 

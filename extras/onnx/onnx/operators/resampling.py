@@ -7,16 +7,16 @@ from math import floor
 import numpy as np
 
 from relex.dialects.sizes import Size
-from relex.frontend.compositions.resampling import BEFORE_OR_AFTER, Settings, resized, scale_between, scaled
-from relex.frontend.onnx import Node, Operand, Tensor, imports
+from relex.frontend.compositions.resampling import BEFORE_OR_AFTER, ResamplingSettings, resized, scale_between, scaled
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports
 
 
 @imports("Upsample", "Resize")
-def upsample(node: Node, x: Tensor, scales: Tensor | None = None) -> Operand:
+def upsample(node: OnnxNode, x: Tensor, scales: Tensor | None = None) -> Operand:
     """The data, larger; of the first version of `Resize`, larger or smaller."""
     factors = [float(scale) for scale in node.known(node.given(scales, "scales"), "scales")]
     sizes = [_scaled(size, factor) for size, factor in zip(node.shape(x), factors, strict=True)]
-    settings = Settings(node.text("mode", "nearest"), "asymmetric", BEFORE_OR_AFTER)
+    settings = ResamplingSettings(node.text("mode", "nearest"), "asymmetric", BEFORE_OR_AFTER)
     return resized(node, x, list(range(len(sizes))), sizes, factors, settings)
 
 
@@ -27,7 +27,7 @@ def _scaled(size: Size, factor: float) -> Size:
 
 @imports("Resize", since=11)
 def resize(
-    node: Node, x: Tensor, roi: Tensor | None = None, scales: Tensor | None = None, sizes: Tensor | None = None
+    node: OnnxNode, x: Tensor, roi: Tensor | None = None, scales: Tensor | None = None, sizes: Tensor | None = None
 ) -> Operand:
     """The data, larger or smaller, or a part of it."""
     shape = node.shape(x)
@@ -49,7 +49,7 @@ def resize(
         wanted = [_scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     region = [float(edge) for edge in node.known(roi, "a region")] if mode == "tf_crop_and_resize" else []
-    settings = Settings(
+    settings = ResamplingSettings(
         node.text("mode", "nearest"),
         mode,
         node.text("nearest_mode", "round_prefer_floor"),

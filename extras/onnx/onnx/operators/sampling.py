@@ -15,7 +15,7 @@ from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at
 from relex.frontend.compositions.normalization import per_channel
-from relex.frontend.onnx import Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.windows import read_windows
 
 Taps = list[tuple[Operand, Operand]]
@@ -23,7 +23,7 @@ Taps = list[tuple[Operand, Operand]]
 
 
 @imports("GridSample")
-def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Operand:
+def grid_sample(node: OnnxNode, x: Tensor, grid: Tensor) -> Operand:
     """The data at the positions of a grid, which go from -1 to 1 along each dimension."""
     n, c, *_ = node.shape(x)
     sizes = node.static_shape(x, first=2)
@@ -44,7 +44,7 @@ def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Operand:
 
 
 def _sampled(
-    node: Node,
+    node: OnnxNode,
     flat: Operand,
     columns: Sequence[Taps],
     sizes: Sequence[int],
@@ -66,7 +66,7 @@ def _sampled(
     return reduce(op.add, parts)
 
 
-def _taps(node: Node, position: Operand, mode: str) -> Taps:
+def _taps(node: OnnxNode, position: Operand, mode: str) -> Taps:
     """Return the whole positions around a position, with weights."""
     one = node.like(1, position)
     if mode == "nearest":
@@ -88,7 +88,7 @@ def _cubic(distance: Operand, near: bool) -> Operand:
 
 
 def _places(
-    node: Node, positions: Sequence[Operand], sizes: Sequence[int], padding: str, aligned: bool
+    node: OnnxNode, positions: Sequence[Operand], sizes: Sequence[int], padding: str, aligned: bool
 ) -> tuple[Operand, Operand | None]:
     """Return places in the flattened data for whole positions, and whether they are inside it, where that matters."""
     total: Operand | None = None
@@ -107,7 +107,7 @@ def _places(
     return total, reduce(op.logical_and, inside) if inside else None
 
 
-def _reflected(node: Node, x: Operand, low: float, high: float) -> Operand:
+def _reflected(node: OnnxNode, x: Operand, low: float, high: float) -> Operand:
     """Return positions mirrored at both ends."""
     span = high - low
     if span == 0:
@@ -118,7 +118,7 @@ def _reflected(node: Node, x: Operand, low: float, high: float) -> Operand:
 
 
 @imports("AffineGrid")
-def affine_grid(node: Node, theta: Tensor, size: Tensor) -> Operand:
+def affine_grid(node: OnnxNode, theta: Tensor, size: Tensor) -> Operand:
     """The positions that matrices, one for each image, map a grid from -1 to 1 to. The standard's own definition by
     other operators has no result for a single image, nor along a dimension of size 1 with corners aligned."""
     n, _, *sizes = node.known_integers(size, "a size")
@@ -139,7 +139,7 @@ def _steps(length: int, aligned: bool) -> Array:
 
 
 @imports("RoiAlign")
-def align(node: Node, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
+def align(node: OnnxNode, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
     """The mean, or the maximum, of samples in each cell of regions. In older versions, positions are corners."""
     is_half = node.text("coordinate_transformation_mode", "output_half_pixel") == "half_pixel"
     offset = 0.5 if is_half else 0.0
@@ -169,7 +169,7 @@ def align(node: Node, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
 
 
 def _cells(
-    node: Node, edges: Operand, d: int, cells: int, samples: int, size: int, smallest: float
+    node: OnnxNode, edges: Operand, d: int, cells: int, samples: int, size: int, smallest: float
 ) -> list[tuple[Operand, Operand]]:
     """Return the places around the samples of each region along a dimension, with weights, which are 0 outside."""
     start, end = (op.strided_slice(edges, [1], [i], [i + 1]) for i in (d, d + 2))
@@ -191,7 +191,7 @@ def _cells(
 
 @imports("DeformConv")
 def deformable_conv(
-    node: Node, x: Tensor, weight: Tensor, offsets: Tensor, bias: Tensor | None = None, mask: Tensor | None = None
+    node: OnnxNode, x: Tensor, weight: Tensor, offsets: Tensor, bias: Tensor | None = None, mask: Tensor | None = None
 ) -> Operand:
     """A convolution whose windows have the elements at positions that are moved, each multiplied by a mask."""
     n, (c, *sizes) = node.shape(x)[0], node.static_shape(x, first=1)

@@ -6,23 +6,23 @@ import numpy as np
 
 from relex.frontend import op
 from relex.frontend.compositions.indexing import pieces
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.values import AnyValue, Empty, Items
 
 
 @imports("SequenceConstruct", "SequenceEmpty")
-def construct(node: Node, *tensors: Tensor) -> Items:
+def construct(node: OnnxNode, *tensors: Tensor) -> Items:
     """A sequence of the inputs, without elements if there are none."""
     return Items(tensors)
 
 
 @imports("SequenceLength")
-def length(node: Node, items: Items) -> Known:
+def length(node: OnnxNode, items: Items) -> Known:
     """The number of elements."""
     return Known(np.array(len(items.values), np.int64))
 
 
-def _place(node: Node, items: Items, position: Tensor, end: int) -> int:
+def _place(node: OnnxNode, items: Items, position: Tensor, end: int) -> int:
     place = int(node.known_number(position, "a position"))
     if not -len(items.values) <= place < end:
         refuse(f"expected a position in a sequence of {len(items.values)}, found {place}")
@@ -30,13 +30,13 @@ def _place(node: Node, items: Items, position: Tensor, end: int) -> int:
 
 
 @imports("SequenceAt")
-def at(node: Node, items: Items, position: Tensor) -> Tensor:
+def at(node: OnnxNode, items: Items, position: Tensor) -> Tensor:
     """An element."""
     return items.values[_place(node, items, position, len(items.values))]
 
 
 @imports("SequenceInsert")
-def insert(node: Node, items: Items, tensor: Tensor, position: Tensor | None = None) -> Items:
+def insert(node: OnnxNode, items: Items, tensor: Tensor, position: Tensor | None = None) -> Items:
     """The sequence with one more element."""
     count = len(items.values)
     place = count if position is None else _place(node, items, position, count + 1)
@@ -44,14 +44,14 @@ def insert(node: Node, items: Items, tensor: Tensor, position: Tensor | None = N
 
 
 @imports("SequenceErase")
-def erase(node: Node, items: Items, position: Tensor | None = None) -> Items:
+def erase(node: OnnxNode, items: Items, position: Tensor | None = None) -> Items:
     """The sequence without an element."""
     place = len(items.values) - 1 if position is None else _place(node, items, position, len(items.values))
     return Items([*items.values[:place], *items.values[place + 1 :]])
 
 
 @imports("SplitToSequence")
-def split(node: Node, x: Tensor, lengths: Tensor | None = None) -> Items:
+def split(node: OnnxNode, x: Tensor, lengths: Tensor | None = None) -> Items:
     """Parts of a tensor along a dimension."""
     axis = node.axis(x)
     size = node.static_shape(x)[axis]
@@ -69,7 +69,7 @@ def split(node: Node, x: Tensor, lengths: Tensor | None = None) -> Items:
 
 
 @imports("ConcatFromSequence")
-def concat(node: Node, items: Items) -> Operand:
+def concat(node: OnnxNode, items: Items) -> Operand:
     """The elements one after another."""
     axis = node.integer("axis")
     parts: list[Operand] = list(items.values)
@@ -82,13 +82,13 @@ def concat(node: Node, items: Items) -> Operand:
 
 
 @imports("Optional")
-def optional(node: Node, x: AnyValue | None = None) -> AnyValue:
+def optional(node: OnnxNode, x: AnyValue | None = None) -> AnyValue:
     """The value, or none."""
     return Empty() if x is None else x
 
 
 @imports("OptionalGetElement")
-def get(node: Node, x: AnyValue) -> AnyValue:
+def get(node: OnnxNode, x: AnyValue) -> AnyValue:
     """The value, which must be there."""
     if isinstance(x, Empty):
         refuse("expected a value, found none")

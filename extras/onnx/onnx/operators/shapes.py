@@ -10,7 +10,7 @@ from relex.dialects.sizes import IndexExpr, Size, count, larger
 from relex.frontend import op
 from relex.frontend.compositions.indexing import diagonal_mask, pieces
 from relex.frontend.compositions.shapes import is_number, without_minus_one
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import row
 from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import Empty, element_type_of
@@ -20,19 +20,19 @@ MOST = 1 << 24
 
 
 @imports("Shape")
-def shape(node: Node, x: Tensor) -> Operand:
+def shape(node: OnnxNode, x: Tensor) -> Operand:
     """The sizes, or some of them."""
     return Known(np.array(node.shape(x)[slice(node.integer("start"), node.attribute("end"))], object))
 
 
 @imports("Size")
-def size(node: Node, x: Tensor) -> Operand:
+def size(node: OnnxNode, x: Tensor) -> Operand:
     """The number of elements."""
     return Known(count(node.shape(x)))
 
 
 @imports("Reshape", since=5)
-def reshape(node: Node, x: Tensor, shape: Tensor) -> Operand:
+def reshape(node: OnnxNode, x: Tensor, shape: Tensor) -> Operand:
     """Another shape, in which 0 stands for the size of the input, and -1 for what is left."""
     old, sizes = node.shape(x), node.known_sizes(shape, "a shape")
     if not node.integer("allowzero"):
@@ -43,7 +43,7 @@ def reshape(node: Node, x: Tensor, shape: Tensor) -> Operand:
 
 
 @imports("Flatten")
-def flatten(node: Node, x: Tensor) -> Operand:
+def flatten(node: OnnxNode, x: Tensor) -> Operand:
     """Two dimensions: the product of those before `axis`, and of the others."""
     sizes, axis = node.shape(x), node.integer("axis", 1)
     axis += len(sizes) if axis < 0 else 0
@@ -55,7 +55,7 @@ row("Concat", op.concat, since=4, axis="axis")
 
 
 @imports("Squeeze")
-def squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
+def squeeze(node: OnnxNode, x: Tensor, axes: Tensor | None = None) -> Operand:
     """The tensor without dimensions of size 1."""
     axes = node.given(axes, "axes")
     if axes is None:
@@ -70,20 +70,20 @@ def squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
 
 
 @imports("Unsqueeze")
-def unsqueeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Operand:
+def unsqueeze(node: OnnxNode, x: Tensor, axes: Tensor | None = None) -> Operand:
     """The tensor with new dimensions of size 1."""
     chosen = node.known_integers(node.given(axes, "axes"), "axes")
     return op.expand_dims(x, chosen) if chosen else x
 
 
 @imports("Expand")
-def expand(node: Node, x: Tensor, shape: Tensor) -> Operand:
+def expand(node: OnnxNode, x: Tensor, shape: Tensor) -> Operand:
     """The tensor repeated along dimensions of size 1."""
     return node.broadcast_to(x, broadcast(node.shape(x), node.known_sizes(shape, "a shape")))
 
 
 @imports("Tile", since=6)
-def tile(node: Node, x: Tensor, repeats: Tensor) -> Operand:
+def tile(node: OnnxNode, x: Tensor, repeats: Tensor) -> Operand:
     """The tensor repeated along each dimension."""
     times: list[Size] = node.known(repeats, "repeats").tolist()
     sizes = node.shape(x)
@@ -94,7 +94,7 @@ def tile(node: Node, x: Tensor, repeats: Tensor) -> Operand:
 
 
 @imports("Split")
-def split(node: Node, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
+def split(node: OnnxNode, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
     """Parts of a tensor along a dimension."""
     axis = node.axis(x)
     lengths = node.given(sizes, "split")
@@ -107,7 +107,7 @@ def split(node: Node, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
 
 
 @imports("ConstantOfShape")
-def constant_of_shape(node: Node, shape: Tensor) -> Operand:
+def constant_of_shape(node: OnnxNode, shape: Tensor) -> Operand:
     """A tensor with equal elements."""
     value = node.array("value")
     value = np.zeros(1, np.float32) if value is None else value
@@ -115,7 +115,7 @@ def constant_of_shape(node: Node, shape: Tensor) -> Operand:
 
 
 @imports("Constant")
-def constant(node: Node) -> Operand:
+def constant(node: OnnxNode) -> Operand:
     """An array in an attribute."""
     for kind, dtype in (("int", np.int64), ("float", np.float32)):
         for name in (f"value_{kind}", f"value_{kind}s"):
@@ -127,7 +127,7 @@ def constant(node: Node) -> Operand:
 
 
 @imports("Range")
-def numbers(node: Node, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
+def numbers(node: OnnxNode, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
     """Numbers with equal distances."""
     given = ((start, "a start"), (limit, "a limit"), (delta, "a step"))
     first, end, step = (node.known_size(x, what) for x, what in given)
@@ -149,7 +149,7 @@ def _open_range(first: Size, end: Size, step: Size) -> Operand:
 
 
 @imports("EyeLike")
-def eye_like(node: Node, x: Tensor) -> Operand:
+def eye_like(node: OnnxNode, x: Tensor) -> Operand:
     """Ones on a diagonal."""
     rows, columns = node.static_shape(x)
     dtype = node.attribute("dtype")
@@ -158,7 +158,7 @@ def eye_like(node: Node, x: Tensor) -> Operand:
 
 
 @imports("Trilu")
-def triangle(node: Node, x: Tensor, k: Tensor | None = None) -> Operand:
+def triangle(node: OnnxNode, x: Tensor, k: Tensor | None = None) -> Operand:
     """The upper or lower triangle of matrices, and zeros."""
     rows, columns = node.shape(x)[-2:]
     shift: Operand = Known(0) if k is None else op.reshape(k, [])
@@ -168,13 +168,13 @@ def triangle(node: Node, x: Tensor, k: Tensor | None = None) -> Operand:
     return op.where(mask, x, 0)
 
 
-def _is_depth_first(node: Node) -> bool:
+def _is_depth_first(node: OnnxNode) -> bool:
     """Return whether the rows and columns of a block are counted before the channels: `DCR`."""
     return node.text("mode", "DCR") == "DCR"
 
 
 @imports("DepthToSpace")
-def depth_to_space(node: Node, x: Tensor) -> Operand:
+def depth_to_space(node: OnnxNode, x: Tensor) -> Operand:
     """Blocks of channels become blocks of pixels."""
     n, c, h, w = node.shape(x)
     b = node.integer("blocksize")
@@ -186,7 +186,7 @@ def depth_to_space(node: Node, x: Tensor) -> Operand:
 
 
 @imports("SpaceToDepth")
-def space_to_depth(node: Node, x: Tensor) -> Operand:
+def space_to_depth(node: OnnxNode, x: Tensor) -> Operand:
     """Blocks of pixels become blocks of channels."""
     n, c, h, w = node.shape(x)
     b = node.integer("blocksize")
@@ -196,7 +196,7 @@ def space_to_depth(node: Node, x: Tensor) -> Operand:
 
 
 @imports("Dropout")
-def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor | None = None) -> list[Operand]:
+def dropout(node: OnnxNode, x: Tensor, ratio: Tensor | None = None, training: Tensor | None = None) -> list[Operand]:
     """The input itself, unless in training."""
     in_training = training is not None and node.known_number(training, "a mode")
     if in_training and (ratio is None or node.known_number(ratio, "a ratio")):
@@ -208,6 +208,6 @@ def dropout(node: Node, x: Tensor, ratio: Tensor | None = None, training: Tensor
 
 
 @imports("OptionalHasElement")
-def has_element(node: Node, x: object = None) -> Operand:
+def has_element(node: OnnxNode, x: object = None) -> Operand:
     """Whether an optional value is present."""
     return Known(np.array(x is not None and not isinstance(x, Empty)))

@@ -9,20 +9,20 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at, stacked
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.shapes import MOST
 from relex.frontend.onnx.tensors import dtype_of
 
 
 @imports("DFT")
-def transform(node: Node, x: Tensor, length: Tensor | None = None, axis: Tensor | None = None) -> Operand:
+def transform(node: OnnxNode, x: Tensor, length: Tensor | None = None, axis: Tensor | None = None) -> Operand:
     """The discrete Fourier transform along a dimension."""
     place = node.given(axis, "axis")
     (axis_from_front,) = node.axes([-2 if place is None else int(node.known_number(place, "an axis"))], x)
     return _along(node, x, length, axis_from_front)
 
 
-def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:
+def _along(node: OnnxNode, x: Tensor, length: Tensor | None, axis: int) -> Operand:
     size = node.closed(node.shape(x)[axis], "a transform along a dynamic dimension")
     inverse, onesided = node.flag("inverse"), node.flag("onesided")
     count = size if length is None else int(node.known_number(length, "a length"))
@@ -39,13 +39,13 @@ def _along(node: Node, x: Tensor, length: Tensor | None, axis: int) -> Operand:
     return op.permute_dims(stacked(results, -1), [*range(axis), rank - 2, *range(axis, rank - 2), rank - 1])
 
 
-def _parts(node: Node, x: Operand, rank: int) -> tuple[Operand, Operand | None]:
+def _parts(node: OnnxNode, x: Operand, rank: int) -> tuple[Operand, Operand | None]:
     """Return the real and the imaginary part of numbers along the last dimension but one."""
     kinds = node.shape(x)[rank - 2]
     return part_at(x, rank - 2, 0), None if kinds == 1 else part_at(x, rank - 2, 1)
 
 
-def _resized(node: Node, x: Operand, size: int) -> Operand:
+def _resized(node: OnnxNode, x: Operand, size: int) -> Operand:
     """Return a tensor cut off, or continued by zeros, along its last dimension."""
     *others, old = node.shape(x)
     if not isinstance(old, int) or old == size:
@@ -56,7 +56,7 @@ def _resized(node: Node, x: Operand, size: int) -> Operand:
 
 
 def _product(
-    node: Node, real: Operand, imaginary: Operand | None, count: int, inverse: bool, onesided: bool
+    node: OnnxNode, real: Operand, imaginary: Operand | None, count: int, inverse: bool, onesided: bool
 ) -> Sequence[Operand]:
     """Return the real and the imaginary part of the transform."""
     if inverse and onesided:
@@ -73,7 +73,7 @@ def _product(
     )
 
 
-def _real_inverse(node: Node, real: Operand, imaginary: Operand | None, count: int) -> Operand:
+def _real_inverse(node: OnnxNode, real: Operand, imaginary: Operand | None, count: int) -> Operand:
     """Return the inverse of a transform of real numbers, of which half is given."""
     half = np.arange(count // 2 + 1)
     weights = np.where((half == 0) | (2 * half == count), 1.0, 2.0) / count
@@ -85,7 +85,7 @@ def _real_inverse(node: Node, real: Operand, imaginary: Operand | None, count: i
 
 
 @imports("MelWeightMatrix")
-def mel_weights(node: Node, bins: Tensor, length: Tensor, rate: Tensor, low: Tensor, high: Tensor) -> Operand:
+def mel_weights(node: OnnxNode, bins: Tensor, length: Tensor, rate: Tensor, low: Tensor, high: Tensor) -> Operand:
     """The matrix from a spectrum to bins that have equal widths on the mel scale."""
     count, size = (int(node.known_number(x, "a number of bins")) for x in (bins, length))
     sampled = int(node.known_number(rate, "a sample rate"))
@@ -109,7 +109,7 @@ def mel_weights(node: Node, bins: Tensor, length: Tensor, rate: Tensor, low: Ten
 
 @imports("STFT")
 def short_time(
-    node: Node, x: Tensor, step: Tensor, window: Tensor | None = None, length: Tensor | None = None
+    node: OnnxNode, x: Tensor, step: Tensor, window: Tensor | None = None, length: Tensor | None = None
 ) -> Operand:
     """The transforms of the parts of a signal under a window that moves."""
     hop = int(node.known_number(step, "a step"))

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import f32
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.learning import ML, classes, classified, transformed
 from relex.frontend.onnx.operators.shapes import MOST
 
@@ -60,7 +60,7 @@ class Forest:
                 refuse("expected trees, found a node that is below itself")
         return depth
 
-    def leaves(self, node: Node, x: Operand) -> Operand:
+    def leaves(self, node: OnnxNode, x: Operand) -> Operand:
         """Return the node that each row of the data ends in, for each tree."""
         place: Operand = Known(self.roots)
         for level in range(self.depth()):
@@ -69,7 +69,7 @@ class Forest:
             place = op.where(self._holds(node, number, place), self._at(self.yes, place), self._at(self.no, place))
         return place
 
-    def _holds(self, node: Node, number: Operand, place: Operand) -> Operand:
+    def _holds(self, node: OnnxNode, number: Operand, place: Operand) -> Operand:
         threshold = self._at(node.like(self.threshold, number).array, place)
         kinds = [kind for kind in COMPARISONS if (self.modes == kind).any()]
         holds = COMPARISONS[kinds[0]](number, threshold)
@@ -84,7 +84,7 @@ class Forest:
         return op.take(Known(table), place, 0)
 
 
-def _scores(node: Node, x: Tensor, forest: Forest, aggregation: str) -> Operand:
+def _scores(node: OnnxNode, x: Tensor, forest: Forest, aggregation: str) -> Operand:
     """Return the votes of all trees for each target, of each row of the data."""
     rows, features = node.shape(x)
     if not isinstance(features, IndexExpr) and forest.feature.max(initial=0) >= features:
@@ -111,13 +111,13 @@ def _votes(aggregation: str, shape: tuple[int, int], places: Any, targets: Any, 
     return table
 
 
-def _numbers(node: Node, name: str) -> Array:
+def _numbers(node: OnnxNode, name: str) -> Array:
     """Return an attribute that is a list of floats, or a tensor of doubles under another name."""
     tensor = node.array(f"{name}_as_tensor")
     return np.array(node.numbers(name) or [], np.float32) if tensor is None else tensor
 
 
-def _read(node: Node, kind: str, targets: int, aggregation: str) -> Forest:
+def _read(node: OnnxNode, kind: str, targets: int, aggregation: str) -> Forest:
     """Return the forest of a node whose trees have numbered nodes, with votes in attributes that begin with `kind`."""
     trees, ids = (node.integers(name) or [] for name in ("nodes_treeids", "nodes_nodeids"))
     place = {key: i for i, key in enumerate(zip(trees, ids, strict=True))}
@@ -152,7 +152,7 @@ def _read(node: Node, kind: str, targets: int, aggregation: str) -> Forest:
 
 
 @imports("TreeEnsembleRegressor", domain=ML)
-def regressor(node: Node, x: Tensor) -> Operand:
+def regressor(node: OnnxNode, x: Tensor) -> Operand:
     """The votes of trees for each target."""
     aggregation = node.text("aggregate_function", "SUM")
     forest = _read(node, "target", node.integer("n_targets", 1), aggregation)
@@ -162,7 +162,7 @@ def regressor(node: Node, x: Tensor) -> Operand:
 
 
 @imports("TreeEnsembleClassifier", domain=ML)
-def classifier(node: Node, x: Tensor) -> list[Operand]:
+def classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     """The class with the most votes, and the votes for all classes."""
     labels = classes(node, "classlabels_int64s")
     chosen, base = sorted(set(node.integers("class_ids") or [])), _numbers(node, "base_values")
@@ -177,7 +177,7 @@ def classifier(node: Node, x: Tensor) -> list[Operand]:
     return classified(node, scores, labels)
 
 
-def _of_two(node: Node, score: Operand, labels: Sequence[int], is_probability: bool) -> list[Operand]:
+def _of_two(node: OnnxNode, score: Operand, labels: Sequence[int], is_probability: bool) -> list[Operand]:
     """Return the class, and the scores of both classes, for the score of the second one: a probability, or a number
     that is positive for it."""
     second = op.squeeze(op.greater(score, node.like(0.5 if is_probability else 0, score)), 1)
@@ -188,7 +188,7 @@ def _of_two(node: Node, score: Operand, labels: Sequence[int], is_probability: b
 
 
 @imports("TreeEnsemble", domain=ML, since=5)
-def ensemble(node: Node, x: Tensor) -> Operand:
+def ensemble(node: OnnxNode, x: Tensor) -> Operand:
     """The votes of trees for each target. Leaves are listed apart."""
     aggregation = AGGREGATIONS[node.integer("aggregate_function", 1)]
     weights = _array(node, "leaf_weights")
@@ -203,12 +203,12 @@ def ensemble(node: Node, x: Tensor) -> Operand:
     return transformed(node, _scores(node, x, forest, aggregation), transforms[node.integer("post_transform")])
 
 
-def _array(node: Node, name: str) -> Array:
+def _array(node: OnnxNode, name: str) -> Array:
     found = node.array(name)
     return refuse("expected a tensor, found none", name) if found is None else found
 
 
-def _with_leaves(node: Node, leaves: int) -> dict[str, list[Any]]:
+def _with_leaves(node: OnnxNode, leaves: int) -> dict[str, list[Any]]:
     """Return the columns of a table of nodes, in which leaves come after the others."""
     features = node.integers("nodes_featureids") or []
     inner, names = len(features), [*COMPARISONS, MEMBER]

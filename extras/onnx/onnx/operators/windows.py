@@ -24,11 +24,11 @@ from relex.frontend.compositions.windows import (
     sums,
     unpooled,
 )
-from relex.frontend.onnx import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.table import row
 
 
-def read_windows(node: Node, data: Sequence[Size], size: Sequence[int]) -> Windows:
+def read_windows(node: OnnxNode, data: Sequence[Size], size: Sequence[int]) -> Windows:
     """Read the attributes of a node, for data of these sizes."""
     rank = len(size)
     strides, dilation, pads = _attributes(node, rank)
@@ -45,7 +45,7 @@ def read_windows(node: Node, data: Sequence[Size], size: Sequence[int]) -> Windo
             return replace(windows, padding=_halves(total, auto))
 
 
-def _attributes(node: Node, rank: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def _attributes(node: OnnxNode, rank: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return the strides, the dilation and the padding of windows."""
     strides, dilation = (tuple(node.integers(name) or [1] * rank) for name in ("strides", "dilations"))
     return strides, dilation, tuple(node.integers("pads") or [0] * (2 * rank))
@@ -67,19 +67,19 @@ def _same(n: Size, span: int, stride: int) -> int:
     return max((-(-n // stride) - 1) * stride + span - n, 0)
 
 
-def _of_pool(node: Node, x: Operand) -> Windows:
+def _of_pool(node: OnnxNode, x: Operand) -> Windows:
     return read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
 
 
 @imports("Conv")
-def conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
+def conv(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """A convolution."""
     windows = read_windows(node, node.shape(x)[2:], node.static_shape(weight, "sizes of the kernel")[2:])
     return convolution(node, x, weight, bias, windows, node.integer("group", 1))
 
 
 @imports("ConvTranspose")
-def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
+def conv_transpose(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """A transposed convolution."""
     size = node.static_shape(weight, "sizes of the kernel")[2:]
     rank = len(size)
@@ -92,7 +92,7 @@ def conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = 
     return spread(node, x, weight, bias, windows, node.integer("group", 1))
 
 
-def _removed(node: Node, x: Tensor, windows: Windows, more: Sequence[int]) -> Sequence[int]:
+def _removed(node: OnnxNode, x: Tensor, windows: Windows, more: Sequence[int]) -> Sequence[int]:
     """Return how much of a transposed convolution is removed before and after each dimension."""
     auto, wanted = node.text("auto_pad") or "NOTSET", node.integers("output_shape")
     if wanted is None and auto not in ("SAME_UPPER", "SAME_LOWER"):
@@ -105,7 +105,7 @@ def _removed(node: Node, x: Tensor, windows: Windows, more: Sequence[int]) -> Se
 
 
 @imports("MaxPool")
-def max_pool(node: Node, x: Tensor) -> Operand | list[Operand]:
+def max_pool(node: OnnxNode, x: Tensor) -> Operand | list[Operand]:
     """The maximum of each window, and its position in the whole tensor."""
     if node.output_count < 2:
         return maxima(node, x, _of_pool(node, x))
@@ -113,7 +113,7 @@ def max_pool(node: Node, x: Tensor) -> Operand | list[Operand]:
     return [largest, _in_all_channels(node, positions, node.shape(x), node.flag("storage_order"))]
 
 
-def _in_all_channels(node: Node, place: Operand, sizes: Sequence[Size], columns: bool) -> Operand:
+def _in_all_channels(node: OnnxNode, place: Operand, sizes: Sequence[Size], columns: bool) -> Operand:
     """Return positions in a whole tensor for positions in each channel, counted with the first dimension of pixels as
     the fastest one if that is wanted."""
     pixels = sizes[2:]
@@ -132,7 +132,7 @@ def _in_all_channels(node: Node, place: Operand, sizes: Sequence[Size], columns:
 
 
 @imports("MaxUnpool")
-def max_unpool(node: Node, x: Tensor, positions: Tensor, shape: Tensor | None = None) -> Operand:
+def max_unpool(node: OnnxNode, x: Tensor, positions: Tensor, shape: Tensor | None = None) -> Operand:
     """The elements at the positions that they had before pooling, among zeros."""
     n, c, *pooled = node.shape(x)
     windows = _of_pool(node, x)
@@ -148,29 +148,29 @@ def max_unpool(node: Node, x: Tensor, positions: Tensor, shape: Tensor | None = 
 
 
 @imports("AveragePool")
-def average_pool(node: Node, x: Tensor) -> Operand:
+def average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """The mean of each window."""
     return averages(node, x, _of_pool(node, x), node.flag("count_include_pad"))
 
 
 @imports("LpPool")
-def lp_pool(node: Node, x: Tensor) -> Operand:
+def lp_pool(node: OnnxNode, x: Tensor) -> Operand:
     """The norm of each window."""
     windows = _of_pool(node, x)
     return _root(node, sums(node, _power(node, x), windows))
 
 
-def _power(node: Node, x: Tensor) -> Operand:
+def _power(node: OnnxNode, x: Tensor) -> Operand:
     p = node.integer("p", 2)
     return op.multiply(x, x) if p == 2 else op.power(op.abs(x), node.like(p, x))
 
 
-def _root(node: Node, x: Operand) -> Operand:
+def _root(node: OnnxNode, x: Operand) -> Operand:
     p = node.integer("p", 2)
     return op.sqrt(x) if p == 2 else op.power(x, node.like(1 / p, x))
 
 
-def _over_pixels(node: Node, reduce: Any, x: Operand) -> Operand:
+def _over_pixels(node: OnnxNode, reduce: Any, x: Operand) -> Operand:
     """Reduce each channel."""
     return reduce(x, list(range(2, node.rank(x))), True)
 
@@ -180,13 +180,13 @@ row("GlobalMaxPool", op.max, _over_pixels)
 
 
 @imports("GlobalLpPool")
-def global_lp_pool(node: Node, x: Tensor) -> Operand:
+def global_lp_pool(node: OnnxNode, x: Tensor) -> Operand:
     """The norm of each channel."""
     return _root(node, _over_pixels(node, op.sum, _power(node, x)))
 
 
 @imports("Col2Im")
-def columns_to_image(node: Node, x: Tensor, image: Tensor, block: Tensor) -> Operand:
+def columns_to_image(node: OnnxNode, x: Tensor, image: Tensor, block: Tensor) -> Operand:
     """The sum of blocks, each added at its place: columns back to an image."""
     shape = node.known_integers(image, "the shape of the image")
     windows = read_windows(node, shape, node.known_integers(block, "the shape of a block"))

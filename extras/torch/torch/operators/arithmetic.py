@@ -15,7 +15,7 @@ from relex.frontend import op
 from relex.frontend.compositions.functions import clamped
 from relex.frontend.compositions.special_functions import floor_quotient, hypot
 from relex.frontend.compositions.truth import all_of
-from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.node import Value, in_common_type, in_result_type, in_steps, of_truth
 from relex.frontend.torch.table import IMPORTS, row
 from relex.frontend.torch.tensors import element_type_for
@@ -61,7 +61,7 @@ def _scaled(x: Operand, factor: Any) -> Operand:
 
 
 @imports("aten.add")
-def add(node: Node, x: Value, y: Value, alpha: float = 1) -> Operand:
+def add(node: TorchNode, x: Value, y: Value, alpha: float = 1) -> Operand:
     """The sum; for booleans, logical or."""
     if node.result_type == i1:
         return op.logical_or(node.typed(x), node.typed(y))
@@ -69,14 +69,14 @@ def add(node: Node, x: Value, y: Value, alpha: float = 1) -> Operand:
 
 
 @imports("aten.sub", "aten.rsub")
-def subtract(node: Node, x: Value, y: Value, alpha: float = 1) -> Operand:
+def subtract(node: TorchNode, x: Value, y: Value, alpha: float = 1) -> Operand:
     """The difference; of `rsub`, the other way around."""
     a, b = (y, x) if node.name == "rsub" else (x, y)
     return op.subtract(node.typed(a), _scaled(node.typed(b), alpha))
 
 
 @imports("aten.div")
-def divide(node: Node, x: Value, y: Value, rounding_mode: str | None = None) -> Operand:
+def divide(node: TorchNode, x: Value, y: Value, rounding_mode: str | None = None) -> Operand:
     """The quotient, which may be rounded."""
     a, b = node.typed(x), node.typed(y)
     if rounding_mode is None:
@@ -91,21 +91,21 @@ IMPORTS.add(partial(divide, rounding_mode="floor"), "aten.floor_divide")
 
 
 @imports("aten.fmod", "aten.remainder")
-def remainder(node: Node, x: Value, y: Value) -> Operand:
+def remainder(node: TorchNode, x: Value, y: Value) -> Operand:
     """The remainder of the quotient that is rounded, toward zero or down."""
     a, b = node.typed(x), node.typed(y)
     _expect_no_zeros(node, b)
     return op.mod(a, b) if node.name == "fmod" else op.floor_mod(a, b)
 
 
-def _expect_no_zeros(node: Node, divisors: Tensor) -> None:
+def _expect_no_zeros(node: TorchNode, divisors: Tensor) -> None:
     """Let the program stop with an error if an integer is divided by 0."""
     if not node.is_float(divisors):
         node.expect(all_of(node, op.not_equal(divisors, 0)), "ZeroDivisionError: expected divisors other than 0")
 
 
 @imports("aten.addcmul", "aten.addcdiv")
-def product_added(node: Node, x: Value, y: Value, z: Value, value: float = 1) -> Operand:
+def product_added(node: TorchNode, x: Value, y: Value, z: Value, value: float = 1) -> Operand:
     """A tensor and the product or quotient of two others."""
     function = op.multiply if node.name == "addcmul" else op.divide
     return op.add(node.typed(x), function(_scaled(node.typed(y), value), node.typed(z)))
@@ -115,7 +115,7 @@ row("hypot", hypot, in_steps)
 
 
 @imports("aten.lerp")
-def interpolated(node: Node, x: Value, y: Value, weight: Value) -> Operand:
+def interpolated(node: TorchNode, x: Value, y: Value, weight: Value) -> Operand:
     """Numbers between the numbers of two tensors, each exact where the weight is 0 or 1."""
     a, b, w = (node.widened(value) for value in (x, y, weight))
     difference = op.subtract(b, a)
@@ -128,7 +128,7 @@ _ROOTS: dict[float, Callable[[Operand], Operand]] = {0.5: op.sqrt, -0.5: op.rsqr
 
 
 @imports("aten.pow")
-def power(node: Node, x: Value, y: Value) -> Operand:
+def power(node: TorchNode, x: Value, y: Value) -> Operand:
     """A power. Small whole exponents are products."""
     if isinstance(y, int | float) and y in (1, 2, 3):
         return reduce(op.multiply, [node.typed(x)] * int(y))
@@ -138,26 +138,26 @@ def power(node: Node, x: Value, y: Value) -> Operand:
 
 
 @imports("aten.where.self")
-def where(node: Node, condition: Tensor, x: Value, y: Value) -> Operand:
+def where(node: TorchNode, condition: Tensor, x: Value, y: Value) -> Operand:
     """The elements of one tensor or of another."""
     return op.where(node.typed(condition, i1), node.typed(x), node.typed(y))
 
 
 @imports("aten.masked_fill")
-def masked_fill(node: Node, x: Tensor, mask: Tensor, value: Value) -> Operand:
+def masked_fill(node: TorchNode, x: Tensor, mask: Tensor, value: Value) -> Operand:
     """A value where a mask is true."""
     return op.where(mask, node.typed(value), x)
 
 
 @imports("aten.clamp", "aten.hardtanh")
-def clamp(node: Node, x: Value, low: Value | None = None, high: Value | None = None) -> Operand:
+def clamp(node: TorchNode, x: Value, low: Value | None = None, high: Value | None = None) -> Operand:
     """The elements between two limits, of which the second wins."""
     y, bounds = node.typed(x), [None if bound is None else node.typed(bound) for bound in (low, high)]
     return clamped(y, bounds, [bound if isinstance(bound, int | float) else None for bound in (low, high)])
 
 
 @imports("aten.isfinite", "aten.isinf", "aten.isnan")
-def classify(node: Node, x: Tensor) -> Operand:
+def classify(node: TorchNode, x: Tensor) -> Operand:
     """Whether elements are finite, infinite or NaN."""
     if not node.is_float(x):
         return node.full(node.shape(x), node.name == "isfinite", i1)
@@ -165,7 +165,7 @@ def classify(node: Node, x: Tensor) -> Operand:
 
 
 @imports("aten._to_copy", "aten.to", "aten.type_as", "prims.convert_element_type")
-def converted(node: Node, x: Value, *options: Any) -> Operand:
+def converted(node: TorchNode, x: Value, *options: Any) -> Operand:
     """Another element type."""
     tensor = node.tensor(x) if not isinstance(x, IndexExpr) else node.typed(x)
     if isinstance(tensor, Known) and tensor.is_symbolic and node.results[0].dtype.is_signed:
@@ -174,7 +174,7 @@ def converted(node: Node, x: Value, *options: Any) -> Operand:
 
 
 @imports("aten.view.dtype")
-def reinterpreted(node: Node, x: Tensor, dtype: Any) -> Operand:
+def reinterpreted(node: TorchNode, x: Tensor, dtype: Any) -> Operand:
     """The numbers of another type with the same bits."""
     element_type = element_type_for(dtype)
     if np.dtype(x.dtype).itemsize != node.results[0].element_size():
@@ -192,6 +192,6 @@ row("device_put", _itself, package="prims")
 
 
 @imports("aten.copy")
-def copied(node: Node, x: Tensor, y: Tensor, non_blocking: bool = False) -> Operand:
+def copied(node: TorchNode, x: Tensor, y: Tensor, non_blocking: bool = False) -> Operand:
     """The elements of another tensor."""
     return node.broadcast_to(node.typed(y), node.shape(x))

@@ -14,7 +14,7 @@ from relex.dialects.sizes import IndexExpr, Size, larger
 from relex.frontend import op
 from relex.frontend.compositions.indexing import diagonal_mask, numbers_below
 from relex.frontend.importing.values import sizes_of
-from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.node import Value
 
 FILLED = "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones"
@@ -22,7 +22,7 @@ UNSPECIFIED = "empty empty_like new_empty empty_strided new_empty_strided empty_
 
 
 @imports(*(f"aten.{name}" for name in f"{FILLED} {UNSPECIFIED}".split()))
-def filled(node: Node, *arguments: Any) -> Operand:
+def filled(node: TorchNode, *arguments: Any) -> Operand:
     """A tensor with equal elements, of given sizes or the sizes of another tensor. One whose elements are not specified
     has zeros."""
     lists = [i for i, given in enumerate(arguments) if isinstance(given, Sequence)]
@@ -32,13 +32,13 @@ def filled(node: Node, *arguments: Any) -> Operand:
 
 
 @imports("aten.scalar_tensor")
-def scalar(node: Node, value: Value, *options: Any) -> Operand:
+def scalar(node: TorchNode, value: Value, *options: Any) -> Operand:
     """A tensor of rank 0."""
     return node.typed(value)
 
 
 @imports("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
-def arange(node: Node, *arguments: Any) -> Operand:
+def arange(node: TorchNode, *arguments: Any) -> Operand:
     """The numbers from 0 on, or from one to another, which may be in steps. Floats become integers before numbers are
     computed of them; the length, except for i64, is what it is for floats."""
     overload = node.fx.target._overloadname
@@ -64,14 +64,14 @@ def arange(node: Node, *arguments: Any) -> Operand:
 
 
 @imports("aten.eye")
-def identity(node: Node, rows: int, *options: Any) -> Operand:
+def identity(node: TorchNode, rows: int, *options: Any) -> Operand:
     """Ones on the diagonal of a matrix."""
     columns = options[0] if "m" in node.fx.target._overloadname and isinstance(options[0], int) else rows
     return Known(np.eye(rows, columns, dtype=numpy_dtype(node.result_type)))
 
 
 @imports("aten.linspace")
-def linspace(node: Node, start: Operand | float, end: Operand | float, steps: Size, *options: Any) -> Operand:
+def linspace(node: TorchNode, start: Operand | float, end: Operand | float, steps: Size, *options: Any) -> Operand:
     """Numbers at equal distances."""
     first, last = (limit.array.item() if isinstance(limit, Known) else limit for limit in (start, end))
     if not (isinstance(first, int | float) and isinstance(last, int | float) and isinstance(steps, int)):
@@ -80,7 +80,7 @@ def linspace(node: Node, start: Operand | float, end: Operand | float, steps: Si
 
 
 @imports("aten.tril", "aten.triu")
-def triangle(node: Node, x: Tensor, diagonal: Size = 0) -> Operand:
+def triangle(node: TorchNode, x: Tensor, diagonal: Size = 0) -> Operand:
     """The lower or upper triangle of matrices, and zeros."""
     compare = op.less_equal if "tril" in node.fx.target.__name__ else op.greater_equal
     rows, columns = node.shape(x)[-2:]

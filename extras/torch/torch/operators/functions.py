@@ -11,7 +11,7 @@ from relex.frontend.compositions import activations, special_functions
 from relex.frontend.compositions.conversions import gelu
 from relex.frontend.compositions.functions import OF_NUMBERS, reciprocal, square
 from relex.frontend.importing.values import with_node
-from relex.frontend.torch import Node, Operand, Tensor, imports
+from relex.frontend.torch import Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.node import Value, in_result_type, in_steps
 from relex.frontend.torch.table import row
 
@@ -19,7 +19,7 @@ CHANGELESS = ("ceil", "floor", "trunc")
 """Functions that leave integers as they are."""
 
 
-def _unless_integers(node: Node, function: Callable[[Operand], Operand], x: Value) -> Operand:
+def _unless_integers(node: TorchNode, function: Callable[[Operand], Operand], x: Value) -> Operand:
     y = node.typed(x)
     return function(y) if node.is_float(y) else y
 
@@ -88,7 +88,7 @@ row("gelu", gelu, with_node)
 
 
 @imports("aten.sign")
-def sign(node: Node, x: Tensor) -> Operand:
+def sign(node: TorchNode, x: Tensor) -> Operand:
     """-1, 0 or 1; 0 for NaN."""
     if node.is_float(x):
         return op.where(op.isnan(x), 0.0, op.sign(x))
@@ -96,7 +96,7 @@ def sign(node: Node, x: Tensor) -> Operand:
 
 
 @imports("aten.round")
-def rounded(node: Node, x: Tensor, decimals: int = 0) -> Operand:
+def rounded(node: TorchNode, x: Tensor, decimals: int = 0) -> Operand:
     """The nearest integer, or multiple of a power of ten."""
     if not node.is_float(x):
         return x
@@ -108,13 +108,13 @@ def rounded(node: Node, x: Tensor, decimals: int = 0) -> Operand:
 
 
 @imports("aten.bitwise_not")
-def bitwise_not(node: Node, x: Tensor) -> Operand:
+def bitwise_not(node: TorchNode, x: Tensor) -> Operand:
     """All bits flipped."""
     return op.logical_not(x) if node.result_type == i1 else op.bitwise_not(x)
 
 
 @imports("aten.erfc")
-def complement(node: Node, x: Value) -> Operand:
+def complement(node: TorchNode, x: Value) -> Operand:
     """1 minus the error function."""
     y = node.typed(x)
     return special_functions.erfc(y, node.element_type(y))

@@ -12,13 +12,13 @@ from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, position
-from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.node import Value
 from relex.passes.graph.layout.permutations import inverse
 
 
 @imports("aten.slice.Tensor", "aten.slice_copy")
-def part(node: Node, x: Tensor, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Operand:
+def part(node: TorchNode, x: Tensor, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Operand:
     """A part of a tensor along a dimension."""
     axis = node.dimension(axis, x)
     size = node.shape(x)[axis]
@@ -28,7 +28,7 @@ def part(node: Node, x: Tensor, axis: int = 0, start: Any = None, end: Any = Non
 
 
 @imports("aten.select.int", "aten.select_copy")
-def select(node: Node, x: Tensor, axis: int, place: Any) -> Operand:
+def select(node: TorchNode, x: Tensor, axis: int, place: Any) -> Operand:
     """The part at a position along a dimension, without it."""
     axis = node.dimension(axis, x)
     end: Any = LAST if place == -1 else place + 1
@@ -37,7 +37,7 @@ def select(node: Node, x: Tensor, axis: int, place: Any) -> Operand:
 
 @imports("aten.slice_scatter")
 def slice_scatter(
-    node: Node, x: Tensor, y: Tensor, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
+    node: TorchNode, x: Tensor, y: Tensor, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Operand:
     """A tensor in which a part along a dimension is another one."""
     axis = node.dimension(axis, x)
@@ -52,7 +52,7 @@ def slice_scatter(
     return _stored(node, x, places, node.broadcast_to(node.typed(y), shape), axis)
 
 
-def _stored(node: Node, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axis: int) -> Operand:
+def _stored(node: TorchNode, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axis: int) -> Operand:
     """Return a tensor with other parts at known positions along a dimension."""
     size = node.shape(x)[axis]
     if isinstance(size, IndexExpr):
@@ -69,7 +69,7 @@ def _stored(node: Node, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axi
 
 
 @imports("aten.select_scatter")
-def select_scatter(node: Node, x: Tensor, y: Tensor, axis: int, place: int) -> Operand:
+def select_scatter(node: TorchNode, x: Tensor, y: Tensor, axis: int, place: int) -> Operand:
     """A tensor in which the part at a position along a dimension is another one."""
     axis = node.dimension(axis, x)
     shape = [*node.shape(x)]
@@ -81,13 +81,13 @@ def select_scatter(node: Node, x: Tensor, y: Tensor, axis: int, place: int) -> O
     return _stored(node, x, np.array([place]), new, axis)
 
 
-def _expect_indices(node: Node, x: Tensor, axis: int, indices: Tensor) -> None:
+def _expect_indices(node: TorchNode, x: Tensor, axis: int, indices: Tensor) -> None:
     """Check indices along a dimension, which must not count from the end."""
     size = node.shape(x)[node.dimension(axis, x)] if node.rank(x) else 1
     expect_in_range(node, indices, size, from_end=False)
 
 
-def _expect_all(node: Node, x: Tensor, indices: Sequence[Tensor], axes: Sequence[int]) -> None:
+def _expect_all(node: TorchNode, x: Tensor, indices: Sequence[Tensor], axes: Sequence[int]) -> None:
     """Check indices along several dimensions, which may count from the end, unless torch leaves them unchecked."""
     if not node.name.startswith("_unsafe"):
         for places, axis in zip(indices, axes, strict=False):
@@ -95,7 +95,7 @@ def _expect_all(node: Node, x: Tensor, indices: Sequence[Tensor], axes: Sequence
 
 
 @imports("aten.index_select")
-def index_select(node: Node, x: Tensor, axis: int, indices: Tensor) -> Operand:
+def index_select(node: TorchNode, x: Tensor, axis: int, indices: Tensor) -> Operand:
     """The parts at positions along a dimension."""
     axis = node.dimension(axis, x)
     _expect_indices(node, x, axis, indices)
@@ -103,7 +103,7 @@ def index_select(node: Node, x: Tensor, axis: int, indices: Tensor) -> Operand:
 
 
 @imports("aten.embedding")
-def embedding(node: Node, weight: Tensor, indices: Tensor, *options: Any) -> Operand:
+def embedding(node: TorchNode, weight: Tensor, indices: Tensor, *options: Any) -> Operand:
     """The rows of a table."""
     _expect_indices(node, weight, 0, indices)
     return op.take(weight, indices, 0)
@@ -111,7 +111,7 @@ def embedding(node: Node, weight: Tensor, indices: Tensor, *options: Any) -> Ope
 
 @imports("aten._embedding_bag", "aten._embedding_bag_forward_only")
 def embedding_bag(
-    node: Node,
+    node: TorchNode,
     weight: Tensor,
     indices: Tensor,
     offsets: Tensor,
@@ -147,7 +147,7 @@ def embedding_bag(
 
 
 @imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
-def index(node: Node, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
+def index(node: TorchNode, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
     """The elements at indices along some dimensions, as NumPy indexes."""
     given, order, first = _indexed(node, x, indices)
     if any(places.element_type == i1 for places in given):
@@ -159,7 +159,9 @@ def index(node: Node, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
     return _permuted(taken, inverse(_to_start(first, len(_common_shape(node, given)), node.rank(taken))))
 
 
-def _indexed(node: Node, x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Sequence[Tensor], tuple[int, ...], int]:
+def _indexed(
+    node: TorchNode, x: Tensor, indices: Sequence[Tensor | None]
+) -> tuple[Sequence[Tensor], tuple[int, ...], int]:
     """Return the indices that are given, and the dimensions of a tensor, those that they index first. The number
     is how many of the others come before the dimensions of the indices in what is chosen: adjacent ones stay in their
     place, and others are at the start."""
@@ -179,14 +181,14 @@ def _permuted(x: Operand, order: tuple[int, ...]) -> Operand:
     return x if [*order] == sorted(order) else op.permute_dims(x, [*order])
 
 
-def _common_shape(node: Node, tensors: Sequence[Tensor]) -> list[Size]:
+def _common_shape(node: TorchNode, tensors: Sequence[Tensor]) -> list[Size]:
     shape: Sequence[Size] = ()
     for x in tensors:
         shape = broadcast(shape, node.shape(x))
     return list(shape)
 
 
-def _lists(node: Node, indices: Sequence[Tensor]) -> Operand:
+def _lists(node: TorchNode, indices: Sequence[Tensor]) -> Operand:
     """Return lists of indices, as the last dimension."""
     shape = _common_shape(node, indices)
     columns = [op.expand_dims(node.broadcast_to(node.typed(x, i64), shape), len(shape)) for x in indices]
@@ -195,7 +197,12 @@ def _lists(node: Node, indices: Sequence[Tensor]) -> Operand:
 
 @imports("aten.index_put", "aten._unsafe_index_put", "aten._index_put_impl")
 def index_put(
-    node: Node, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, *options: bool
+    node: TorchNode,
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    *options: bool,
 ) -> Operand:
     """A tensor with other elements at indices along some dimensions, or where a mask is true."""
     given, order, first = _indexed(node, x, indices)
@@ -215,7 +222,7 @@ def index_put(
 
 
 @imports("aten.gather")
-def gather(node: Node, x: Tensor, axis: int, indices: Tensor, *options: bool) -> Operand:
+def gather(node: TorchNode, x: Tensor, axis: int, indices: Tensor, *options: bool) -> Operand:
     """For each position, the element there with another index along one dimension."""
     if 0 in (sizes := node.shape(indices)):
         return node.full(sizes, 0, node.result_type)  # Such indices may have any rank.
@@ -229,7 +236,13 @@ REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "ama
 
 @imports("aten.scatter", "aten.scatter_add", "aten.scatter_reduce")
 def scatter(
-    node: Node, x: Tensor, axis: int, indices: Tensor, updates: Value, reduce: str = "update", include_self: bool = True
+    node: TorchNode,
+    x: Tensor,
+    axis: int,
+    indices: Tensor,
+    updates: Value,
+    reduce: str = "update",
+    include_self: bool = True,
 ) -> Operand:
     """A tensor with other elements at positions along one dimension."""
     reduction = "add" if node.name == "scatter_add" else REDUCTIONS.get(reduce, reduce)
@@ -247,7 +260,7 @@ def scatter(
 
 
 @imports("aten.index_add")
-def index_add(node: Node, x: Tensor, axis: int, indices: Tensor, updates: Tensor, alpha: float = 1) -> Operand:
+def index_add(node: TorchNode, x: Tensor, axis: int, indices: Tensor, updates: Tensor, alpha: float = 1) -> Operand:
     """A tensor with parts added at positions along a dimension."""
     _expect_indices(node, x, axis, indices)
     new: Operand = updates if alpha == 1 else op.multiply(updates, node.like(alpha, updates))
@@ -255,14 +268,14 @@ def index_add(node: Node, x: Tensor, axis: int, indices: Tensor, updates: Tensor
 
 
 @imports("aten.index_copy")
-def index_copy(node: Node, x: Tensor, axis: int, indices: Tensor, updates: Tensor) -> Operand:
+def index_copy(node: TorchNode, x: Tensor, axis: int, indices: Tensor, updates: Tensor) -> Operand:
     """A tensor with other parts at positions along a dimension."""
     _expect_indices(node, x, axis, indices)
     return _with_parts(node, x, axis, indices, updates, "update")
 
 
 @imports("aten.index_fill")
-def index_fill(node: Node, x: Tensor, axis: int, indices: Tensor, value: Value) -> Operand:
+def index_fill(node: TorchNode, x: Tensor, axis: int, indices: Tensor, value: Value) -> Operand:
     """A tensor with a number at positions along a dimension, which may count from the end."""
     shape, axis = list(node.shape(x)) or [1], node.dimension(axis, x)
     expect_in_range(node, indices, shape[axis], from_end=True)
@@ -272,7 +285,7 @@ def index_fill(node: Node, x: Tensor, axis: int, indices: Tensor, value: Value) 
 
 
 @imports("aten.put")
-def put(node: Node, x: Tensor, indices: Tensor, values: Tensor, accumulate: bool = False) -> Operand:
+def put(node: TorchNode, x: Tensor, indices: Tensor, values: Tensor, accumulate: bool = False) -> Operand:
     """A tensor with other elements at positions in row-major order, which may count from the end."""
     size, total = count(node.shape(x)), count(node.shape(indices))
     expect_in_range(node, indices, size, from_end=True)
@@ -281,7 +294,7 @@ def put(node: Node, x: Tensor, indices: Tensor, values: Tensor, accumulate: bool
     return node.reshape(stored, node.shape(x))
 
 
-def _with_parts(node: Node, x: Tensor, axis: int, indices: Operand, parts: Operand, reduction: str) -> Operand:
+def _with_parts(node: TorchNode, x: Tensor, axis: int, indices: Operand, parts: Operand, reduction: str) -> Operand:
     """Return a tensor with parts at positions along a dimension; a scalar is like a tensor of one element."""
     axis, shape = node.dimension(axis, x), node.shape(parts) or (1,)
     column = op.expand_dims(node.reshape(indices, [shape[axis]]), [d for d in range(len(shape)) if d != axis])
@@ -291,7 +304,7 @@ def _with_parts(node: Node, x: Tensor, axis: int, indices: Operand, parts: Opera
 
 
 @imports("aten.one_hot")
-def one_hot(node: Node, indices: Tensor, classes: int = -1) -> Operand:
+def one_hot(node: TorchNode, indices: Tensor, classes: int = -1) -> Operand:
     """1 at the position that each index gives, else 0."""
     if classes < 0:
         refuse("a number of classes that depends on data")
@@ -300,7 +313,7 @@ def one_hot(node: Node, indices: Tensor, classes: int = -1) -> Operand:
 
 
 @imports("aten._local_scalar_dense", "aten.item")
-def number(node: Node, x: Tensor) -> Any:
+def number(node: TorchNode, x: Tensor) -> Any:
     """The only element, as a number that is known at import."""
     if isinstance(x, Known) and count(x.sizes) == 1:
         return x.array.reshape(-1)[0].item()

@@ -11,24 +11,24 @@ from xdsl.dialects.builtin import i1
 from relex.frontend import op
 from relex.frontend.compositions.einsum import einsum
 from relex.frontend.compositions.indexing import diagonal_mask
-from relex.frontend.torch import Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch import Operand, Tensor, TorchNode, imports, refuse
 
 
 @imports("aten.mm", "aten.bmm", "aten.matmul", "aten.mv", "aten.dot")
-def matmul(node: Node, x: Tensor, y: Tensor) -> Operand:
+def matmul(node: TorchNode, x: Tensor, y: Tensor) -> Operand:
     """The matrix product."""
     return op.matmul(x, y)
 
 
 @imports("aten.linear")
-def linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
+def linear(node: TorchNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """The product with a transposed weight."""
     y: Operand = op.matmul(x, weight) if node.rank(weight) == 1 else op.dense(x, weight)
     return y if bias is None else op.add(y, bias)
 
 
 @imports("aten.addmm", "aten.baddbmm", "aten.addmv")
-def addmm(node: Node, bias: Tensor, x: Tensor, y: Tensor, beta: float, alpha: float) -> Operand:
+def addmm(node: TorchNode, bias: Tensor, x: Tensor, y: Tensor, beta: float, alpha: float) -> Operand:
     """A matrix product and another tensor, both scaled; integers by what is before the point of the factors."""
     product = op.matmul(x, y)
     scaled = product if alpha == 1 else op.multiply(product, node.like(alpha, x))
@@ -38,14 +38,14 @@ def addmm(node: Node, bias: Tensor, x: Tensor, y: Tensor, beta: float, alpha: fl
 
 
 @imports("aten.einsum")
-def sum_of_products(node: Node, equation: str, tensors: Sequence[Tensor], path: object = None) -> Operand:
+def sum_of_products(node: TorchNode, equation: str, tensors: Sequence[Tensor], path: object = None) -> Operand:
     """The sum of products in Einstein's notation."""
     return einsum(node, equation, tensors)
 
 
 @imports("aten.scaled_dot_product_attention")
 def attention(
-    node: Node,
+    node: TorchNode,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -74,14 +74,14 @@ def attention(
     return op.matmul(op.softmax(scores, -1, safe=True), value)
 
 
-def _added(node: Node, mask: Tensor, scores: Operand) -> Operand:
+def _added(node: TorchNode, mask: Tensor, scores: Operand) -> Operand:
     """Return the numbers that a mask adds to scores, so that NaN stays NaN where it is hidden."""
     if mask.element_type != i1:
         return mask
     return op.where(mask, node.like(0.0, scores), node.like(-np.inf, scores))
 
 
-def _repeated_heads(node: Node, x: Tensor, query: Tensor) -> Tensor:
+def _repeated_heads(node: TorchNode, x: Tensor, query: Tensor) -> Tensor:
     batch, heads, *rest = node.shape(x)
     reason = "a dynamic number of heads"
     heads, wanted = node.closed(heads, reason), node.closed(node.shape(query)[1], reason)
@@ -90,7 +90,7 @@ def _repeated_heads(node: Node, x: Tensor, query: Tensor) -> Tensor:
 
 
 @imports("aten.cosine_similarity")
-def cosine_similarity(node: Node, x: Tensor, y: Tensor, axis: int, epsilon: float) -> Operand:
+def cosine_similarity(node: TorchNode, x: Tensor, y: Tensor, axis: int, epsilon: float) -> Operand:
     """The cosine of the angle between vectors."""
     product = op.sum(op.multiply(x, y), axis)
     norms = [op.maximum(op.sqrt(op.sum(op.multiply(z, z), axis)), epsilon) for z in (x, y)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from relex.frontend import op
 from relex.frontend.compositions.truth import all_of
-from relex.frontend.torch import Node, Operand, Tensor, imports
+from relex.frontend.torch import Operand, Tensor, TorchNode, imports
 
 LEAST_LOGARITHM = -100.0
 """The logarithm of 0 in cross entropies."""
@@ -17,7 +17,7 @@ REDUCTIONS: dict[int, Callable[[Operand], Operand]] = {1: op.mean, 2: op.sum}
 
 @imports("aten.binary_cross_entropy")
 def binary_cross_entropy(
-    node: Node, x: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
+    node: TorchNode, x: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
 ) -> Operand:
     """The cross entropies of probabilities, which must be from 0 to 1."""
     is_probability = op.logical_and(op.greater_equal(x, 0.0), op.less_equal(x, 1.0))

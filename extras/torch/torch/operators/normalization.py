@@ -13,11 +13,11 @@ from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
 from relex.frontend.compositions.normalization import per_channel, standardized
-from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.table import row
 
 
-def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:
+def _vector(node: TorchNode, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:
     """Return a parameter, or equal numbers where there is none."""
     if given is not None:
         return node.typed(given, element_type)
@@ -27,7 +27,7 @@ def _vector(node: Node, given: Tensor | None, size: Any, element_type: Attribute
 
 
 def _by_channel(
-    node: Node, x: Tensor, parameters: Sequence[Tensor | None], epsilon: float, of_batch: bool = False
+    node: TorchNode, x: Tensor, parameters: Sequence[Tensor | None], epsilon: float, of_batch: bool = False
 ) -> Operand:
     """Normalize by given means and variances, or by the batch's own if that is asked for or there are none."""
     scale, bias, *statistics = parameters
@@ -42,14 +42,14 @@ def _by_channel(
 
 
 @imports("aten._native_batch_norm_legit_no_training")
-def batch_norm_for_inference(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
+def batch_norm_for_inference(node: TorchNode, x: Tensor, *arguments: Any) -> list[Operand]:
     """Normalization by given means and variances."""
     *parameters, _, epsilon = arguments
     return [_by_channel(node, x, parameters, epsilon)]
 
 
 @imports("aten._native_batch_norm_legit", "aten.native_batch_norm", "aten._native_batch_norm_legit.no_stats")
-def native_batch_norm(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
+def native_batch_norm(node: TorchNode, x: Tensor, *arguments: Any) -> list[Operand]:
     """Normalization by the statistics of the batch, of models without others."""
     *parameters, training, _, epsilon = arguments
     if training and len(parameters) > 2:
@@ -58,7 +58,7 @@ def native_batch_norm(node: Node, x: Tensor, *arguments: Any) -> list[Operand]:
 
 
 @imports("aten.instance_norm")
-def instance_norm(node: Node, x: Tensor, *arguments: Any) -> Operand:
+def instance_norm(node: TorchNode, x: Tensor, *arguments: Any) -> Operand:
     """Normalization of each channel of each element of the batch."""
     *parameters, use_input_stats, _, epsilon, _ = arguments
     if not use_input_stats:
@@ -67,7 +67,7 @@ def instance_norm(node: Node, x: Tensor, *arguments: Any) -> Operand:
     return node.typed(_scaled(node, normal, *parameters[:2]))
 
 
-def _scaled(node: Node, x: Operand, scale: Tensor | None, bias: Tensor | None) -> Operand:
+def _scaled(node: TorchNode, x: Operand, scale: Tensor | None, bias: Tensor | None) -> Operand:
     rank, wide = node.rank(x), node.element_type(x)
     y = x if scale is None else op.multiply(x, per_channel(node.typed(scale, wide), rank))
     return y if bias is None else op.add(y, per_channel(node.typed(bias, wide), rank))
@@ -75,7 +75,7 @@ def _scaled(node: Node, x: Operand, scale: Tensor | None, bias: Tensor | None) -
 
 @imports("aten.layer_norm", "aten.native_layer_norm")
 def layer_norm(
-    node: Node,
+    node: TorchNode,
     x: Tensor,
     sizes: Sequence[Any],
     scale: Tensor | None,
@@ -99,7 +99,7 @@ def layer_norm(
 
 @imports("aten.native_group_norm")
 def group_norm(
-    node: Node,
+    node: TorchNode,
     x: Tensor,
     scale: Tensor | None,
     bias: Tensor | None,
@@ -119,7 +119,7 @@ def group_norm(
 
 
 @imports("aten.rms_norm")
-def rms_norm(node: Node, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, epsilon: float | None) -> Operand:
+def rms_norm(node: TorchNode, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, epsilon: float | None) -> Operand:
     """Division by the root of the mean of the squares along the last dimensions."""
     axes = list(range(-len(sizes), 0))
     epsilon = float(np.finfo(x.dtype).eps) if epsilon is None else epsilon
@@ -128,7 +128,7 @@ def rms_norm(node: Node, x: Tensor, sizes: Sequence[Any], scale: Tensor | None, 
     return node.typed(y if scale is None else op.multiply(y, node.widened(scale)))
 
 
-def _along(node: Node, function: Callable[..., Operand], x: Tensor, axis: int, *options: Any) -> Operand:
+def _along(node: TorchNode, function: Callable[..., Operand], x: Tensor, axis: int, *options: Any) -> Operand:
     """Apply a function along a dimension; a number is a tensor of one element."""
     y = node.typed(x)
     return function(y, axis) if node.rank(x) else op.squeeze(function(op.expand_dims(y, 0), 0), 0)

@@ -14,20 +14,20 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import sorted_along
 from relex.frontend.compositions.normalization import log_sum_exp
 from relex.frontend.compositions.truth import all_of, any_of
-from relex.frontend.torch import Node, Operand, Tensor, imports
+from relex.frontend.torch import Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.table import row
 
 Axes = int | Sequence[int] | None
 
 
 def _reduced(
-    node: Node, reduce: Callable[..., Operand], x: Operand, axes: Axes = None, keepdim: bool = False
+    node: TorchNode, reduce: Callable[..., Operand], x: Operand, axes: Axes = None, keepdim: bool = False
 ) -> Operand:
     chosen = node.dimensions(axes, x)
     return reduce(x, chosen, keepdim) if chosen else x
 
 
-def _typed(node: Node, reduce: Callable[..., Operand], x: Tensor, axes: Any = None, *options: Any) -> Operand:
+def _typed(node: TorchNode, reduce: Callable[..., Operand], x: Tensor, axes: Any = None, *options: Any) -> Operand:
     """Reduce numbers of the type of the result. Without dimensions, this type is the second argument."""
     chosen = cast(Axes, axes) if isinstance(axes, int | list | tuple) else None
     return _reduced(node, reduce, node.typed(x), chosen, *options[:1])
@@ -42,7 +42,7 @@ row("sum", op.sum, _typed)
 
 
 @imports("aten.max.dim", "aten.min.dim")
-def extreme_and_place(node: Node, x: Tensor, axis: int, keepdim: bool = False) -> list[Operand]:
+def extreme_and_place(node: TorchNode, x: Tensor, axis: int, keepdim: bool = False) -> list[Operand]:
     """The maximum or minimum along a dimension, and its position."""
     if node.rank(x) == 0:
         return [x, node.full([], 0, i64)]
@@ -51,7 +51,7 @@ def extreme_and_place(node: Node, x: Tensor, axis: int, keepdim: bool = False) -
 
 
 @imports("aten.argmax", "aten.argmin")
-def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False) -> Operand:
+def argmax(node: TorchNode, x: Tensor, axis: int | None = None, keepdim: bool = False) -> Operand:
     """The position of the maximum or minimum."""
     function = getattr(op, node.name)
     if node.rank(x) == 0:
@@ -63,7 +63,7 @@ def argmax(node: Node, x: Tensor, axis: int | None = None, keepdim: bool = False
 
 
 @imports("aten.any", "aten.all")
-def any_or_all(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
+def any_or_all(node: TorchNode, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
     """Whether any element is nonzero, or all are."""
     reduce = any_of if node.name == "any" else all_of
     return _reduced(node, partial(reduce, node), node.typed(x, i1), axes, keepdim)
@@ -71,7 +71,7 @@ def any_or_all(node: Node, x: Tensor, axes: Axes = None, keepdim: bool = False) 
 
 @imports("aten.var.correction", "aten.std.correction", "aten.var_mean.correction", "aten.std_mean.correction")
 def variance(
-    node: Node, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
+    node: TorchNode, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
 ) -> Operand | list[Operand]:
     """The variance, or its root, and the mean if that is asked for."""
     chosen = node.dimensions(axes, x)
@@ -86,14 +86,14 @@ def variance(
 
 @imports("aten.linalg_vector_norm")
 def vector_norm(
-    node: Node, x: Tensor, order: float, axes: Axes = None, keepdim: bool = False, dtype: Any = None
+    node: TorchNode, x: Tensor, order: float, axes: Axes = None, keepdim: bool = False, dtype: Any = None
 ) -> Operand:
     """The norm of vectors."""
     return node.typed(_norm(node, node.widened(x), order, axes, keepdim))
 
 
 @imports("aten.cdist", "aten._cdist_forward")
-def distances(node: Node, x: Tensor, y: Tensor, order: float = 2.0, mode: int | None = None) -> Operand:
+def distances(node: TorchNode, x: Tensor, y: Tensor, order: float = 2.0, mode: int | None = None) -> Operand:
     """The norms of the differences between each row of one matrix and each of another, whichever way to compute them is
     requested."""
     rows, columns = op.expand_dims(x, node.rank(x) - 1), op.expand_dims(y, node.rank(y) - 2)
@@ -103,7 +103,7 @@ def distances(node: Node, x: Tensor, y: Tensor, order: float = 2.0, mode: int | 
     return _norm(node, differences, order, -1, keepdim=False)
 
 
-def _norm(node: Node, y: Operand, order: float, axes: Axes, keepdim: bool) -> Operand:
+def _norm(node: TorchNode, y: Operand, order: float, axes: Axes, keepdim: bool) -> Operand:
     absolute = op.abs(y)
     if order == 2:
         return op.sqrt(_reduced(node, op.sum, node.tensor(op.multiply(y, y)), axes, keepdim))
@@ -117,13 +117,13 @@ def _norm(node: Node, y: Operand, order: float, axes: Axes, keepdim: bool) -> Op
 
 
 @imports("aten.cumsum", "aten.cumprod")
-def cumulative(node: Node, x: Tensor, axis: int, dtype: Any = None) -> Operand:
+def cumulative(node: TorchNode, x: Tensor, axis: int, dtype: Any = None) -> Operand:
     """The sums or products of all elements up to each one."""
     return getattr(op, node.name)(node.typed(x), axis) if node.rank(x) else node.typed(x)
 
 
 @imports("aten.sort", "aten.sort.stable")
-def sort(node: Node, x: Tensor, *options: Any) -> list[Operand]:
+def sort(node: TorchNode, x: Tensor, *options: Any) -> list[Operand]:
     """The elements along a dimension in order, and their positions."""
     given = [option for option in options if not isinstance(option, bool) and option is not None]
     descending = options[-1] is True
@@ -132,7 +132,7 @@ def sort(node: Node, x: Tensor, *options: Any) -> list[Operand]:
 
 @imports("aten.topk")
 def top(
-    node: Node, x: Tensor, number: int, axis: int = -1, largest: bool = True, in_order: bool = True
+    node: TorchNode, x: Tensor, number: int, axis: int = -1, largest: bool = True, in_order: bool = True
 ) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
     if node.rank(x) == 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from relex.frontend.compositions.resampling import Settings, resized, scale_between, scaled
-from relex.frontend.torch import Node, Operand, Tensor, refuse
+from relex.frontend.compositions.resampling import ResamplingSettings, resized, scale_between, scaled
+from relex.frontend.torch import Operand, Tensor, TorchNode, refuse
 from relex.frontend.torch.table import IMPORTS
 
 KINDS = {
@@ -21,7 +21,7 @@ KINDS = {
 
 
 def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callable[..., Operand]:
-    def imported(node: Node, x: Tensor, sizes: Sequence[Any] | None, *options: Any) -> Operand:
+    def imported(node: TorchNode, x: Tensor, sizes: Sequence[Any] | None, *options: Any) -> Operand:
         aligned = mode != "nearest" and options[0]
         factors = _factors(options)
         old = node.shape(x)[-rank:]
@@ -31,7 +31,7 @@ def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callab
             scales = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
         if mode != "nearest" and not node.is_float(x):
             refuse(f"elements of type {x.element_type} resized by the mode {mode}; convert them to floats first")
-        settings = Settings(mode, "align_corners" if aligned else transformation, nearest)
+        settings = ResamplingSettings(mode, "align_corners" if aligned else transformation, nearest)
         return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings)
 
     return imported

@@ -11,25 +11,25 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, part_at, pieces, stacked
 from relex.frontend.compositions.shapes import is_number, without_minus_one
 from relex.frontend.importing.values import sizes_of
-from relex.frontend.torch import Known, Node, Operand, Tensor, imports
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.table import row
 
 
 @imports("aten.view", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
-def reshape(node: Node, x: Tensor, shape: Sequence[Size]) -> Operand:
+def reshape(node: TorchNode, x: Tensor, shape: Sequence[Size]) -> Operand:
     """Another shape, in which -1 stands for what is left."""
     new = without_minus_one(node.shape(x), sizes_of(shape))
     return x if list(node.shape(x)) == new else node.reshape(x, new)
 
 
 @imports("aten.permute")
-def permute(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
+def permute(node: TorchNode, x: Tensor, axes: Sequence[int]) -> Operand:
     """The dimensions in another order."""
     return op.permute_dims(x, node.dimensions(axes, x))
 
 
 @imports("aten.transpose.int")
-def transpose(node: Node, x: Tensor, first: int, second: int) -> Operand:
+def transpose(node: TorchNode, x: Tensor, first: int, second: int) -> Operand:
     """Two dimensions exchanged."""
     axes = list(range(node.rank(x)))
     i, j = node.dimension(first, x), node.dimension(second, x)
@@ -43,7 +43,7 @@ row("unsqueeze", op.expand_dims)
 
 
 @imports("aten.squeeze")
-def squeeze(node: Node, x: Tensor, axes: int | Sequence[int] | None = None) -> Operand:
+def squeeze(node: TorchNode, x: Tensor, axes: int | Sequence[int] | None = None) -> Operand:
     """The tensor without dimensions of size 1."""
     shape = node.shape(x)
     chosen = range(len(shape)) if axes is None else node.dimensions(axes, x) if axes != [] else []
@@ -52,7 +52,7 @@ def squeeze(node: Node, x: Tensor, axes: int | Sequence[int] | None = None) -> O
 
 
 @imports("aten.expand")
-def expand(node: Node, x: Tensor, sizes: Sequence[Size], implicit: bool = False) -> Operand:
+def expand(node: TorchNode, x: Tensor, sizes: Sequence[Size], implicit: bool = False) -> Operand:
     """The tensor repeated along dimensions of size 1 and new ones; -1 keeps a size."""
     wanted, old = sizes_of(sizes), node.shape(x)
     kept = [*([1] * (len(wanted) - len(old))), *old]
@@ -61,7 +61,7 @@ def expand(node: Node, x: Tensor, sizes: Sequence[Size], implicit: bool = False)
 
 
 @imports("aten.repeat")
-def repeat(node: Node, x: Tensor, times: Sequence[Size]) -> Operand:
+def repeat(node: TorchNode, x: Tensor, times: Sequence[Size]) -> Operand:
     """The tensor repeated along each dimension."""
     sizes: list[Size] = [*([1] * (len(times) - node.rank(x))), *node.shape(x)]
     pairs = list(zip(sizes_of(times), sizes, strict=True))
@@ -74,7 +74,7 @@ def repeat(node: Node, x: Tensor, times: Sequence[Size]) -> Operand:
 
 
 @imports("aten.cat", "aten.concat")
-def concat(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
+def concat(node: TorchNode, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
     """The tensors one after another. Torch ignores tensors of rank 1 without elements."""
     given = [x for x in tensors if not (len(x.sizes) == 1 and is_number(x.sizes[0], 0))] or list(tensors[:1])
     typed = [node.typed(x) for x in given]
@@ -82,24 +82,24 @@ def concat(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
 
 
 @imports("aten.stack")
-def stack(node: Node, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
+def stack(node: TorchNode, tensors: Sequence[Tensor], axis: int = 0) -> Operand:
     """The tensors along a new dimension."""
     axis %= node.rank(tensors[0]) + 1
     return stacked([node.typed(x) for x in tensors], axis)
 
 
-def _known_size(node: Node, x: Tensor, axis: int) -> int:
+def _known_size(node: TorchNode, x: Tensor, axis: int) -> int:
     return node.closed(node.shape(x)[axis], "parts of a dynamic dimension: {}")
 
 
 @imports("aten.split_with_sizes")
-def split_with_sizes(node: Node, x: Tensor, lengths: Sequence[int], axis: int = 0) -> list[Operand]:
+def split_with_sizes(node: TorchNode, x: Tensor, lengths: Sequence[int], axis: int = 0) -> list[Operand]:
     """Parts of given lengths along a dimension."""
     return pieces(x, lengths, node.dimension(axis, x))
 
 
 @imports("aten.split.Tensor")
-def split(node: Node, x: Tensor, length: int, axis: int = 0) -> list[Operand]:
+def split(node: TorchNode, x: Tensor, length: int, axis: int = 0) -> list[Operand]:
     """Parts of equal length along a dimension, of which the last may be shorter."""
     axis = node.dimension(axis, x)
     whole = _known_size(node, x, axis)
@@ -107,14 +107,14 @@ def split(node: Node, x: Tensor, length: int, axis: int = 0) -> list[Operand]:
 
 
 @imports("aten.unbind")
-def unbind(node: Node, x: Tensor, axis: int = 0) -> list[Operand]:
+def unbind(node: TorchNode, x: Tensor, axis: int = 0) -> list[Operand]:
     """The parts along a dimension, without it."""
     axis = node.dimension(axis, x)
     return [part_at(x, axis, i) for i in range(_known_size(node, x, axis))]
 
 
 @imports("aten.flip")
-def flip(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
+def flip(node: TorchNode, x: Tensor, axes: Sequence[int]) -> Operand:
     """The elements in reverse order along dimensions."""
     chosen = node.dimensions(axes, x) if axes else []
     if not chosen:
@@ -123,7 +123,7 @@ def flip(node: Node, x: Tensor, axes: Sequence[int]) -> Operand:
 
 
 @imports("aten.roll")
-def roll(node: Node, x: Tensor, shifts: int | Sequence[int], axes: int | Sequence[int] = ()) -> Operand:
+def roll(node: TorchNode, x: Tensor, shifts: int | Sequence[int], axes: int | Sequence[int] = ()) -> Operand:
     """The elements moved along dimensions; those that leave at an end return at the other."""
     moves = [shifts] if isinstance(shifts, int) else list(shifts)
     if not axes and axes != 0:
@@ -139,7 +139,7 @@ def roll(node: Node, x: Tensor, shifts: int | Sequence[int], axes: int | Sequenc
 
 
 @imports("aten.diagonal", "aten.diagonal_copy")
-def diagonal(node: Node, x: Tensor, offset: int = 0, first: int = 0, second: int = 1) -> Operand:
+def diagonal(node: TorchNode, x: Tensor, offset: int = 0, first: int = 0, second: int = 1) -> Operand:
     """The diagonal of two dimensions, as the last one."""
     i, j = node.dimension(first, x), node.dimension(second, x)
     others = [axis for axis in range(node.rank(x)) if axis not in (i, j)]
@@ -151,7 +151,7 @@ def diagonal(node: Node, x: Tensor, offset: int = 0, first: int = 0, second: int
 
 
 @imports("aten.unfold", "aten.unfold_copy")
-def windows_along(node: Node, x: Tensor, axis: int, size: int, step: int) -> Operand:
+def windows_along(node: TorchNode, x: Tensor, axis: int, size: int, step: int) -> Operand:
     """Windows along a dimension, whose elements are the last dimension."""
     axis = node.dimension(axis, x)
     whole = _known_size(node, x, axis)
@@ -162,7 +162,7 @@ def windows_along(node: Node, x: Tensor, axis: int, size: int, step: int) -> Ope
 
 
 @imports("aten.pixel_shuffle")
-def pixel_shuffle(node: Node, x: Tensor, factor: int) -> Operand:
+def pixel_shuffle(node: TorchNode, x: Tensor, factor: int) -> Operand:
     """Groups of channels become blocks of pixels."""
     *batch, c, h, w = node.shape(x)
     b, inner = len(batch), c // (factor * factor)

@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
 from relex.frontend.importing.conditions import CONDITIONS
-from relex.frontend.torch import Node, Tensor, imports, refuse
+from relex.frontend.torch import Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.table import row
 
 
-def _compared(node: Node, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+def _compared(node: TorchNode, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """Compare sizes, or combine conditions on them."""
     if not isinstance(x, IndexExpr) and not isinstance(y, IndexExpr):
         return node.fx.target(x, y)
@@ -37,19 +37,19 @@ row("sym_sum", sum, package="torch")
 
 
 @imports("torch.sym_not", "operator.not_")
-def negated(node: Node, condition: Any) -> Any:
+def negated(node: TorchNode, condition: Any) -> Any:
     """Whether a condition is false."""
     return 1 - condition if isinstance(condition, IndexExpr) else not condition
 
 
 @imports("torch.sym_ite")
-def choice(node: Node, condition: Any, x: Any, y: Any) -> Any:
+def choice(node: TorchNode, condition: Any, x: Any, y: Any) -> Any:
     """One of two sizes, by a condition."""
     return y + condition * (x - y) if isinstance(condition, IndexExpr) else x if condition else y
 
 
 @imports("operator.getitem")
-def item(node: Node, values: list[Any], place: int) -> Any:
+def item(node: TorchNode, values: list[Any], place: int) -> Any:
     """One result of several."""
     if place >= len(values):
         refuse(f"result {place} of the operator")
@@ -57,7 +57,7 @@ def item(node: Node, values: list[Any], place: int) -> Any:
 
 
 @imports("operator.truediv", "torch.sym_float", "operator.pow")
-def number_of_sizes(node: Node, *sizes: Any) -> Any:
+def number_of_sizes(node: TorchNode, *sizes: Any) -> Any:
     """Numbers that are no integers, of sizes that are known."""
     if any(isinstance(size, IndexExpr) for size in sizes):
         refuse("a float that depends on a dynamic size; fix the size with `shapes=`")
@@ -65,7 +65,7 @@ def number_of_sizes(node: Node, *sizes: Any) -> Any:
 
 
 @imports("operator.floordiv", "operator.mod")
-def quotient_of_sizes(node: Node, size: Size, divisor: Size) -> Size:
+def quotient_of_sizes(node: TorchNode, size: Size, divisor: Size) -> Size:
     """The quotient of sizes, or its remainder."""
     if isinstance(divisor, IndexExpr):
         refuse(f"a quotient by a dynamic size: {divisor}; fix its sizes with `shapes=`")
@@ -73,13 +73,13 @@ def quotient_of_sizes(node: Node, size: Size, divisor: Size) -> Size:
 
 
 @imports("aten.sym_size.int")
-def size(node: Node, x: Tensor, axis: int) -> Size:
+def size(node: TorchNode, x: Tensor, axis: int) -> Size:
     """The size of a dimension."""
     return node.shape(x)[axis]
 
 
 @imports("aten.sym_numel")
-def elements(node: Node, x: Tensor) -> Size:
+def elements(node: TorchNode, x: Tensor) -> Size:
     """The number of elements."""
     return count(node.shape(x))
 
@@ -89,13 +89,13 @@ def _nothing(*arguments: object) -> None:
 
 
 @imports("aten._assert_async", "aten._functional_assert_async")
-def assert_true(node: Node, condition: Tensor, message: str = "", *token: object) -> None:
+def assert_true(node: TorchNode, condition: Tensor, message: str = "", *token: object) -> None:
     """Stop the program unless a number is not zero."""
     node.expect(node.typed(op.reshape(condition, []), i1), message or "expected a number other than zero")
 
 
 @imports("aten._assert_scalar")
-def require(node: Node, condition: Size, message: str = "") -> None:
+def require(node: TorchNode, condition: Size, message: str = "") -> None:
     """Let the program take sizes only for which a condition holds."""
     node.builder.require(condition, message)
 

@@ -24,9 +24,9 @@ from relex.frontend.compositions.windows import (
     spread,
     unpooled,
 )
-from relex.frontend.expressions import Expr
+from relex.frontend.expressions import TensorExpr
 from relex.frontend.importing.values import with_node
-from relex.frontend.torch import Known, Node, Operand, Tensor, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.node import numbers
 from relex.frontend.torch.table import row
 
@@ -41,17 +41,17 @@ def _windows(
     return Windows(kernel, numbers(stride, rank) or kernel, around * 2, numbers(dilation, rank), ceil_mode)
 
 
-def _over(node: Node, rank: int, pool: Callable[..., Any], x: Tensor, *options: Any) -> Any:
+def _over(node: TorchNode, rank: int, pool: Callable[..., Any], x: Tensor, *options: Any) -> Any:
     """Apply a function of data with a dimension for the batch, which torch lets be left out."""
     if node.rank(x) == rank + 2:
         return pool(node, x, *options)
     y = pool(node, node.tensor(op.expand_dims(x, 0)), *options)
-    return op.squeeze(y, 0) if isinstance(y, Expr) else [op.squeeze(part, 0) for part in y]
+    return op.squeeze(y, 0) if isinstance(y, TensorExpr) else [op.squeeze(part, 0) for part in y]
 
 
 @imports("aten.convolution", "aten._convolution")
 def convolution_of_either_kind(
-    node: Node,
+    node: TorchNode,
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -76,7 +76,7 @@ def convolution_of_either_kind(
 
 @imports(*(f"aten.max_pool{rank}d{places}" for rank in (1, 2, 3) for places in ("", "_with_indices")))
 def max_pool(
-    node: Node, x: Tensor, size: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
+    node: TorchNode, x: Tensor, size: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
 ) -> Operand | list[Operand]:
     """The maximum of each window, and where it is if that is asked for."""
     rank = _rank(node)
@@ -88,24 +88,24 @@ def max_pool(
 
 
 @imports("aten.max_unpool2d", "aten.max_unpool3d")
-def max_unpool(node: Node, x: Tensor, places: Tensor, sizes: Sequence[Any], *windows: Any) -> Operand:
+def max_unpool(node: TorchNode, x: Tensor, places: Tensor, sizes: Sequence[Any], *windows: Any) -> Operand:
     """Zeros, but for elements at given places in the pixels of their channel."""
     expect_in_range(node, places, count(sizes), from_end=False)
     return unpooled(node, x, places, node.shape(x)[: -len(sizes)], sizes)
 
 
-def _rank(node: Node) -> int:
+def _rank(node: TorchNode) -> int:
     """Return the number of dimensions that windows slide over, by the name of the operator."""
     return next(int(letter) for letter in node.name if letter.isdecimal())
 
 
-def _is_used(node: Node, result: int) -> bool:
+def _is_used(node: TorchNode, result: int) -> bool:
     return any(user.target is getitem and user.args[1] == result and user.users for user in node.fx.users)
 
 
 @imports("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
 def average_pool(
-    node: Node,
+    node: TorchNode,
     x: Tensor,
     size: Numbers,
     stride: Numbers,
@@ -123,7 +123,7 @@ def average_pool(
 
 
 def _adaptive(
-    reduce: Callable[..., Operand], pool: Callable[..., Operand], node: Node, x: Tensor, wanted: Sequence[int]
+    reduce: Callable[..., Operand], pool: Callable[..., Operand], node: TorchNode, x: Tensor, wanted: Sequence[int]
 ) -> Operand:
     """Return a pool with a given number of windows, whose sizes may differ by one."""
     rank = len(wanted)
@@ -141,14 +141,14 @@ def _adaptive(
     return y
 
 
-def _adaptive_max(node: Node, x: Tensor, wanted: Sequence[int]) -> list[Operand]:
+def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[int]) -> list[Operand]:
     if _is_used(node, 1):
         refuse("indices of the maxima")
     return [_adaptive(op.max, maxima, node, x, wanted)]
 
 
 @imports("aten.constant_pad_nd")
-def constant_pad(node: Node, x: Tensor, pads: Sequence[int], value: float = 0) -> Operand:
+def constant_pad(node: TorchNode, x: Tensor, pads: Sequence[int], value: float = 0) -> Operand:
     """A tensor surrounded by a number. Negative widths are cut off."""
     return pad(node, x, pads, "constant", value)
 
@@ -157,7 +157,7 @@ MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "cir
 
 
 @imports("aten.pad")
-def pad(node: Node, x: Tensor, pads: Sequence[Any], mode: str = "constant", value: float | None = None) -> Operand:
+def pad(node: TorchNode, x: Tensor, pads: Sequence[Any], mode: str = "constant", value: float | None = None) -> Operand:
     """A tensor surrounded by a number, or by its own elements. Widths are given from the last dimension on."""
     if any(isinstance(width, IndexExpr) for width in pads):
         refuse("padding by a dynamic size; fix the size with `shapes=`")
@@ -178,7 +178,12 @@ for _number in (1, 2, 3):
 
 @imports("aten.im2col")
 def image_to_columns(
-    node: Node, x: Tensor, size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+    node: TorchNode,
+    x: Tensor,
+    size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
 ) -> Operand:
     """All windows of an image, each as a column."""
     n, c, *pixels = node.shape(x)
