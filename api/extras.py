@@ -33,8 +33,8 @@ EXTRAS: dict[str, dict[str, dict[str, str]]] = {
             "html-of-text": "relex.tools.notebook.ops:html_of_text",
             "html-of-change": "relex.tools.notebook.ops:html_of_change",
             "html-of-schedule": "relex.tools.notebook.ops:html_of_schedule",
-            "html-of-signature": "relex.tools.notebook.functions:html_of_signature",
-            "html-of-functions": "relex.tools.notebook.functions:html_of_functions",
+            "html-of-signature": "relex.tools.notebook.executables:html_of_signature",
+            "html-of-functions": "relex.tools.notebook.executables:html_of_functions",
             "html-of-profile": "relex.tools.notebook.profiles:html_of_profile",
         }
     },

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import make_context
 from relex.dialects.relex import ConstantOp, PermuteDimsOp
-from relex.frontend import BlockBuilder, TensorExpr, Var, const, op
+from relex.frontend import BlockBuilder, Expr, Var, const, op
 from relex.passes import FoldConstantsPass
 
 STAGES = [(64, 2), (128, 2), (256, 4), (512, 4), (512, 4)]
@@ -32,14 +32,14 @@ def vgg19(size: int = 224) -> ModuleOp:
     """Build the network for a square image of this size."""
     rng = np.random.default_rng(0)
 
-    def weight(*shape: int) -> TensorExpr:
+    def weight(*shape: int) -> Expr:
         return const(rng.standard_normal(shape, np.float32))
 
     builder = BlockBuilder()
     image = Var("image", (1, 3, size, size), "float32")
     with builder.function("main", [image]):
         with builder.dataflow():
-            x: TensorExpr = image
+            x: Expr = image
             channels = 3
             for width, count in STAGES:
                 for _ in range(count):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from operator_sizes import Growth
     from xdsl.ir import Attribute
 
-TESTS = Path(__file__).parents[1] / "tests" / "unit"
+TESTS = Path(__file__).parents[1] / "tests" / "unit" / "support"
 
 GROWS = 1.5
 """Largest permitted ratio of operations and of object code between the two largest sizes."""

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from relex.frontend import tvm as tvm
     from relex.frontend.block_builder import BlockBuilder as BlockBuilder
     from relex.frontend.call_rewriter import CallRewriter as CallRewriter
-    from relex.frontend.expressions import DynTensorType as DynTensorType
-    from relex.frontend.expressions import TensorExpr as TensorExpr
-    from relex.frontend.expressions import Var as Var
-    from relex.frontend.expressions import const as const
+    from relex.frontend.graph_expressions import DynTensorType as DynTensorType
+    from relex.frontend.graph_expressions import Expr as Expr
+    from relex.frontend.graph_expressions import Var as Var
+    from relex.frontend.graph_expressions import const as const
     from relex.frontend.ir_module import IRModule as IRModule
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -34,9 +34,9 @@ from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.symbols import symbol_of
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse, user_place, with_source
-from relex.frontend.expressions import Binding, PendingOp, Var
-from relex.frontend.expressions import Tensor as AnyTensor
 from relex.frontend.function_body import Dataflow, FunctionBody
+from relex.frontend.graph_expressions import Binding, Call, Var
+from relex.frontend.graph_expressions import Tensor as AnyTensor
 from relex.frontend.ir_module import IRModule
 from relex.lowering.support.size_values import Sources
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
@@ -131,7 +131,7 @@ class BlockBuilder:
         _expect(results, AnyTensor | Sequence, "a tensor of the program, or several")
         body.finish([body.value(e) for e in (results if isinstance(results, Sequence) else [results])])
 
-    def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> PendingOp:
+    def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         """Return a call of a new loop function generated from a tensor expression: `function` receives a `te` tensor
         for each tensor of the program and the other arguments unchanged, and returns one or several `te` tensors.
         Dynamic sizes are expressions of names. They must imply that all accesses are in bounds, which can be shown if
@@ -164,7 +164,7 @@ class BlockBuilder:
             sizes = body.compute_sizes(unknown, _sources(inputs, operands), place)
             return CallTirOp(name, operands, types, sizes)
 
-        return PendingOp("relex.call_tir", bindings, call)
+        return Call("relex.call_tir", bindings, call)
 
     def emit_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Emit the call that `call_te` returns."""

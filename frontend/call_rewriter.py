@@ -16,13 +16,13 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import stated_dims
+from relex.dialects.function_arguments import stated_dims
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR
 from relex.dialects.walks import ancestors
 from relex.frontend.block_builder import BlockBuilder
-from relex.frontend.expressions import Tensor
 from relex.frontend.function_body import FunctionBody
+from relex.frontend.graph_expressions import Tensor
 from relex.passes.driver.base import Level, RelexPass
 
 

@@ -15,13 +15,13 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.errors import CompileError, RelexError, one_line
-from relex.dialects.functions import keep_argument_names, state_dims
+from relex.dialects.function_arguments import keep_argument_names, state_dims
 from relex.dialects.names import Names, name_value
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
 from relex.dialects.sizes import Size, named
 from relex.frontend.call_site import refuse
-from relex.frontend.expressions import AnyOperand, Binding, Constant, PendingOp, Tensor, TensorExpr, Var
+from relex.frontend.graph_expressions import AnyOperand, Binding, Call, Constant, Expr, Tensor, Var
 from relex.frontend.open_sizes import OpenSizes
 from relex.lowering.support.size_values import SizeValues, Sources
 
@@ -40,7 +40,7 @@ class FunctionBody(OpenSizes):
         self._names = names
         self._block = op.body.block
         self._last_of_start: Operation | None = None
-        self._values: dict[TensorExpr, SSAValue] = {}
+        self._values: dict[Expr, SSAValue] = {}
         self._sources: dict[str, tuple[SSAValue, int]] = {}
         self._sizes = SizeValues(self._block, self._sources)
         for i, (param, argument) in enumerate(zip(params, self._block.args, strict=False)):
@@ -60,14 +60,14 @@ class FunctionBody(OpenSizes):
     def bind(self, expr: Tensor, name: str, place: FileLineColLoc | None = None) -> list[Binding]:
         """Emit the ops that compute an expression and return its values. Nested calls get their own names."""
         values = self._compute(expr, place)
-        if isinstance(expr, PendingOp):
+        if isinstance(expr, Call):
             for value in values:
                 value.name_hint = self._names.fresh(name)
         return [Binding(value, self.dataflow or self) for value in values]
 
     def value(self, expr: AnyOperand, place: FileLineColLoc | None = None) -> SSAValue:
         """Return the single value of an expression."""
-        if not isinstance(expr, TensorExpr | SSAValue):
+        if not isinstance(expr, Expr | SSAValue):
             refuse(f"expected a tensor of the program, found {expr!r}; 'const' makes one of it", place)
         values = self.bind(expr, "lv", place)
         if len(values) != 1:
@@ -134,7 +134,7 @@ class FunctionBody(OpenSizes):
                 return [self._values[expr]]
             case Binding():
                 return [self._known(expr, place)]
-            case PendingOp():
+            case Call():
                 return self._add(expr).results
             case SSAValue():
                 return [self._inside(expr, place)]
@@ -156,7 +156,7 @@ class FunctionBody(OpenSizes):
             refuse(f"expected a value of @{self.op.sym_name.data}, found one of another function", place)
         return value
 
-    def _add(self, call: PendingOp) -> Operation:
+    def _add(self, call: Call) -> Operation:
         operands = self._operands(call)
         try:
             op = call.build(self, operands)
@@ -169,14 +169,14 @@ class FunctionBody(OpenSizes):
         self.insert(op, call.place)
         return op
 
-    def _operands(self, call: PendingOp) -> list[SSAValue]:
+    def _operands(self, call: Call) -> list[SSAValue]:
         tensors = {
-            i: self.value(arg, call.place) for i, arg in enumerate(call.args) if isinstance(arg, TensorExpr | SSAValue)
+            i: self.value(arg, call.place) for i, arg in enumerate(call.args) if isinstance(arg, Expr | SSAValue)
         }
         like = next(iter(tensors.values()), None)
         return [tensors[i] if i in tensors else self._number(arg, like, call) for i, arg in enumerate(call.args)]
 
-    def _number(self, value: object, like: SSAValue | None, call: PendingOp) -> SSAValue:
+    def _number(self, value: object, like: SSAValue | None, call: Call) -> SSAValue:
         """Return a scalar constant with the element type of another operand."""
         if like is None or not isinstance(value, int | float):
             call.refuse(f"expected tensors of the program, found {value!r}")

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xdsl.traits import SymbolOpInterface
 
 from relex.dialects.errors import PassError, expect_module
-from relex.dialects.functions import find_function
+from relex.dialects.function_arguments import find_function
 from relex.dialects.symbols import symbol_of
 from relex.extras import find_part
 

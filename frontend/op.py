@@ -39,9 +39,9 @@ from relex.dialects.relex import (
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
-from relex.frontend.expressions import AnyOperand as Operand
-from relex.frontend.expressions import PendingOp, Size, call_operator, element_type, expect_sizes, tensor_of
 from relex.frontend.function_body import FunctionBody
+from relex.frontend.graph_expressions import AnyOperand as Operand
+from relex.frontend.graph_expressions import Call, Size, call_operator, element_type, expect_sizes, tensor_of
 
 Shapes = Sequence[Size] | Sequence[Sequence[Size]]
 """The shape of the result, or a list with the shape of each result."""
@@ -50,12 +50,12 @@ Shapes = Sequence[Size] | Sequence[Sequence[Size]]
 _Make = Callable[[list[SSAValue], list[TensorType], list[SSAValue]], Operation]
 
 
-def of(kind: type[Operator]) -> Callable[..., PendingOp]:
+def of(kind: type[Operator]) -> Callable[..., Call]:
     """Return the function for an operator. It takes the tensors first, then the properties that the operator's class
     takes."""
     names, options = kind.operand_names(), kind.options()
 
-    def function(*args: Any, **given: Any) -> PendingOp:
+    def function(*args: Any, **given: Any) -> Call:
         if kind.is_variadic():
             tensors, rest = [tensor for arg in args for tensor in _all(arg)], ()
         else:
@@ -105,10 +105,10 @@ def _signature(kind: type[Operator]) -> inspect.Signature:
         else option
         for option in properties.values()
     ]
-    return inspect.Signature([*tensors, *options], return_annotation="PendingOp")
+    return inspect.Signature([*tensors, *options], return_annotation="Call")
 
 
-def call(function: str, *args: Operand) -> PendingOp:
+def call(function: str, *args: Operand) -> Call:
     """Call a function of the module by name: a fused group, another graph function, or a loop function."""
 
     expect_kind(function, str, "the name of a function")
@@ -126,10 +126,10 @@ def call(function: str, *args: Operand) -> PendingOp:
             case _:
                 raise UnknownNameError(f"expected a function of the module, found no '{function}'")
 
-    return PendingOp("call", args, build)
+    return Call("call", args, build)
 
 
-def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> PendingOp:
+def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
     """Call a loop function by name, given the shape of its output or the shapes of its outputs."""
     expect_kind(function, str, "the name of a loop function")
     return _filling("relex.call_tir", args, shape, dtype, partial(CallTirOp, function))
@@ -137,33 +137,31 @@ def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dt
 
 def call_dps_packed(
     name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32", *, side_effects: bool = False
-) -> PendingOp:
+) -> Call:
     """Call a library function by name, given the shape of its output or the shapes of its outputs."""
     expect_kind(name, str, "the name of a library function")
     make = partial(CallDpsPackedOp, name, side_effects=side_effects)
     return _filling("relex.call_dps_packed", args, shape, dtype, make)
 
 
-def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> PendingOp:
+def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
     expect_sizes(shape)
     return _filling("relex.alloc_tensor", (), [shape], dtype, lambda _, types, sizes: AllocTensorOp(types[0], sizes))
 
 
-def assert_op(condition: Operand, message: str, index: Operand | None = None) -> PendingOp:
+def assert_op(condition: Operand, message: str, index: Operand | None = None) -> Call:
     """Stop the program with an error unless a condition (a scalar i1) holds. With `index` (a scalar i64), it is an
     `IndexRangeError` that names it. An assertion is a side effect, so it must be outside of dataflow blocks."""
     expect_kind(message, str, "a message")
     operands = [condition] if index is None else [condition, index]
-    return PendingOp("relex.assert", operands, lambda _, values: AssertOp(values[0], message, *values[1:]))
+    return Call("relex.assert", operands, lambda _, values: AssertOp(values[0], message, *values[1:]))
 
 
-def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str, make: _Make) -> PendingOp:
+def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str, make: _Make) -> Call:
     """Return a call that fills tensors of given shapes: `make` takes its operands, result types and dynamic sizes."""
     types, sizes = _results(shape, dtype)
-    return PendingOp(
-        name, _all(args), lambda body, operands: make(operands, types, [body.size(size) for size in sizes])
-    )
+    return Call(name, _all(args), lambda body, operands: make(operands, types, [body.size(size) for size in sizes]))
 
 
 def _results(shape: Shapes, dtype: str) -> tuple[list[TensorType], list[str]]:
@@ -189,7 +187,7 @@ if not TYPE_CHECKING:
     __all__ = sorted([*_OPERATORS, "alloc_tensor", "assert_op", "call", "call_dps_packed", "call_tir", "nn", "of"])
 
     # Not module globals: they would shadow Python's `sum` and `max`.
-    def __getattr__(name: str) -> Callable[..., PendingOp]:
+    def __getattr__(name: str) -> Callable[..., Call]:
         if name not in _OPERATORS:
             raise AttributeError(f"no operator '{name}'; there are {', '.join(sorted(_OPERATORS))}")
         return _OPERATORS[name]

@@ -7,73 +7,69 @@ from xdsl.ir import Attribute
 
 from relex.dialects.relex import Operator
 from relex.frontend import op as _op
-from relex.frontend.expressions import AnyOperand as Operand
-from relex.frontend.expressions import PendingOp, Size
+from relex.frontend.graph_expressions import AnyOperand as Operand
+from relex.frontend.graph_expressions import Call, Size
 
 Shapes: TypeAlias = Sequence[Size] | Sequence[Sequence[Size]]
 
 nn = _op
 
-def abs(operand: Operand) -> PendingOp:
+def abs(operand: Operand) -> Call:
     """Each element without its sign; the smallest integer stays as it is."""
 
-def acos(operand: Operand) -> PendingOp:
+def acos(operand: Operand) -> Call:
     """The inverse cosine, from 0 to pi; NaN outside of -1 to 1."""
 
-def acosh(operand: Operand) -> PendingOp:
+def acosh(operand: Operand) -> Call:
     """The inverse hyperbolic cosine, which is not negative; NaN below 1."""
 
-def add(lhs: Operand, rhs: Operand) -> PendingOp:
+def add(lhs: Operand, rhs: Operand) -> Call:
     """The sum of two tensors; on i1, logical or."""
 
-def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> PendingOp:
+def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
 
-def argmax(
-    operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
-) -> PendingOp:
+def argmax(operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Call:
     """
     The index of the first maximum along one dimension, or in the whole tensor in row-major order. The first NaN counts
     as the maximum. With `select_last_index`, it is the index of the last maximum, or NaN.
     """
 
-def argmin(
-    operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
-) -> PendingOp:
+def argmin(operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Call:
     """
     The index of the first minimum along one dimension, or in the whole tensor in row-major order. The first NaN counts
     as the minimum. With `select_last_index`, it is the index of the last minimum, or NaN.
     """
 
-def argsort(operand: Operand, axis: int = -1, descending: bool = False) -> PendingOp:
+def argsort(operand: Operand, axis: int = -1, descending: bool = False) -> Call:
     """
     The positions of the elements along a dimension, by default the last, in ascending order of the elements, or in
     descending order. Equal elements, among them zeros of either sign and NaN, keep their order. NaN counts as the
     largest number.
     """
 
-def asin(operand: Operand) -> PendingOp:
+def asin(operand: Operand) -> Call:
     """The inverse sine, from -pi/2 to pi/2; NaN outside of -1 to 1."""
 
-def asinh(operand: Operand) -> PendingOp:
+def asinh(operand: Operand) -> Call:
     """The inverse hyperbolic sine."""
 
-def assert_op(condition: Operand, message: str, index: Operand | None = None) -> PendingOp:
+def assert_op(condition: Operand, message: str, index: Operand | None = None) -> Call:
     """
     Stop the program with an error unless a condition (a scalar i1) holds. With `index` (a scalar i64), it is an
     `IndexRangeError` that names it. An assertion is a side effect, so it must be outside of dataflow blocks.
     """
 
-def astype(operand: Operand, dtype: Attribute | str) -> PendingOp:
+def astype(operand: Operand, dtype: Attribute | str) -> Call:
     """
     The elements converted to another type. Integers wrap around. Floats are rounded towards zero to integers and
     saturate at the ends of the range; NaN becomes 0 (NumPy specifies neither). To i1 everything but zero is true.
     """
 
-def atan(operand: Operand) -> PendingOp:
+def atan(operand: Operand) -> Call:
     """The inverse tangent, from -pi/2 to pi/2."""
 
-def atanh(operand: Operand) -> PendingOp:
+def atanh(operand: Operand) -> Call:
     """The inverse hyperbolic tangent; infinite for -1 and 1, NaN beyond."""
 
 def avg_pool1d(
@@ -84,7 +80,7 @@ def avg_pool1d(
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
     count_include_pad: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
     nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for both
@@ -100,7 +96,7 @@ def avg_pool2d(
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
     count_include_pad: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
     nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
@@ -116,7 +112,7 @@ def avg_pool3d(
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
     count_include_pad: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The mean of each window. Padding counts, as zeros, only with `count_include_pad`; without it, a window that contains
     nothing else yields NaN, the mean of no elements. Floats only, as for `relex.mean`. `padding` is one number for all
@@ -132,52 +128,52 @@ def batch_norm(
     moving_var: Operand,
     axis: int = 1,
     epsilon: float = 1e-05,
-) -> PendingOp:
+) -> Call:
     """
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the mean and variance from training; all four parameters
     have one element for each position along `axis`.
     """
 
-def bitcast(operand: Operand, dtype: Attribute | str) -> PendingOp:
+def bitcast(operand: Operand, dtype: Attribute | str) -> Call:
     """The numbers of another type of the same width that have the same bits; not defined on i1."""
 
-def bitwise_and(lhs: Operand, rhs: Operand) -> PendingOp:
+def bitwise_and(lhs: Operand, rhs: Operand) -> Call:
     """Bitwise and of integers; on i1, the logical operator."""
 
-def bitwise_not(operand: Operand) -> PendingOp:
+def bitwise_not(operand: Operand) -> Call:
     """The complement of each bit; on i1, logical not."""
 
-def bitwise_or(lhs: Operand, rhs: Operand) -> PendingOp:
+def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
     """Bitwise or of integers; on i1, the logical operator."""
 
-def bitwise_xor(lhs: Operand, rhs: Operand) -> PendingOp:
+def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
     """Bitwise exclusive or of integers; on i1, the logical operator."""
 
-def broadcast_to(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> PendingOp:
+def broadcast_to(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
     keeps the operand's size, unless `sizes` has an expression for it, as in `relex.reshape`: a size that is known only
     at run time broadcasts dimensions whose size is 1 in the type.
     """
 
-def call(function: str, *args: Operand) -> PendingOp:
+def call(function: str, *args: Operand) -> Call:
     """Call a function of the module by name: a fused group, another graph function, or a loop function."""
 
 def call_dps_packed(
     name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32", *, side_effects: bool = False
-) -> PendingOp:
+) -> Call:
     """Call a library function by name, given the shape of its output or the shapes of its outputs."""
 
-def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> PendingOp:
+def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
     """Call a loop function by name, given the shape of its output or the shapes of its outputs."""
 
-def ceil(operand: Operand) -> PendingOp:
+def ceil(operand: Operand) -> Call:
     """The smallest integer not below the element."""
 
-def clip(operand: Operand, min: float | None = None, max: float | None = None) -> PendingOp:
+def clip(operand: Operand, min: float | None = None, max: float | None = None) -> Call:
     """The elements clamped between two bounds of the same type, either of which may be missing. NaN stays NaN."""
 
-def concat(*tensors: Operand | Sequence[Operand], axis: int = 0) -> PendingOp:
+def concat(*tensors: Operand | Sequence[Operand], axis: int = 0) -> Call:
     """The concatenation of tensors along a dimension, by default the first; their other sizes are equal."""
 
 def conv1d(
@@ -187,7 +183,7 @@ def conv1d(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """
     The convolution, as in neural networks (without flipping), of data `[N, C, W]` with a weight `[O, C / groups, w]`:
     `[N, O, W']`. Each group of output channels sees its group of input channels. `padding` is one number for both
@@ -201,7 +197,7 @@ def conv1d_packed(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """The convolution, as `relex.conv1d`, of unsigned bytes with signed ones, each packed along the input channels."""
 
 def conv1d_transpose(
@@ -212,7 +208,7 @@ def conv1d_transpose(
     output_padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """
     The transpose of `relex.conv1d`, of data `[N, C, W]` with a weight `[C, O / groups, w]`: each element of the data
     adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the ends.
@@ -228,7 +224,7 @@ def conv2d(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """
     The convolution, as in neural networks (without flipping), of data `[N, C, H, W]` with a weight
     `[O, C / groups, h, w]`: `[N, O, H', W']`. Each group of output channels sees its group of input channels. `padding`
@@ -243,7 +239,7 @@ def conv2d_blocked(
     dilation: Sequence[int] | None = None,
     depthwise: bool = False,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """
     The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
     `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
@@ -262,7 +258,7 @@ def conv2d_packed(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """The convolution, as `relex.conv2d`, of unsigned bytes with signed ones, each packed along the input channels."""
 
 def conv2d_transpose(
@@ -273,7 +269,7 @@ def conv2d_transpose(
     output_padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """
     The transpose of `relex.conv2d`, of data `[N, C, H, W]` with a weight `[C, O / groups, h, w]`: each element of the
     data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at the
@@ -289,7 +285,7 @@ def conv3d(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """
     The convolution, as in neural networks (without flipping), of data `[N, C, D, H, W]` with a weight
     `[O, C / groups, d, h, w]`: `[N, O, D', H', W']`. Each group of output channels sees its group of input channels.
@@ -304,7 +300,7 @@ def conv3d_packed(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """The convolution, as `relex.conv3d`, of unsigned bytes with signed ones, each packed along the input channels."""
 
 def conv3d_transpose(
@@ -315,7 +311,7 @@ def conv3d_transpose(
     output_padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     groups: int = 1,
-) -> PendingOp:
+) -> Call:
     """
     The transpose of `relex.conv3d`, of data `[N, C, D, H, W]` with a weight `[C, O / groups, d, h, w]`: each element of
     the data adds its multiple of the weight to a window of the result, of which `padding` elements are then removed at
@@ -324,88 +320,88 @@ def conv3d_transpose(
     infinite or NaN.
     """
 
-def cos(operand: Operand) -> PendingOp:
+def cos(operand: Operand) -> Call:
     """The cosine of an angle in radians; NaN for infinity."""
 
-def cosh(operand: Operand) -> PendingOp:
+def cosh(operand: Operand) -> Call:
     """The hyperbolic cosine."""
 
-def cumprod(operand: Operand, axis: int | None = None, exclusive: bool = False, reverse: bool = False) -> PendingOp:
+def cumprod(operand: Operand, axis: int | None = None, exclusive: bool = False, reverse: bool = False) -> Call:
     """
     The product of all elements up to each one along a dimension, multiplied one after the other; integers wrap around.
     Without `axis` the operand has one dimension. With `exclusive`, the element itself does not count; with `reverse`,
     the products begin at the end.
     """
 
-def cumsum(operand: Operand, axis: int | None = None, exclusive: bool = False, reverse: bool = False) -> PendingOp:
+def cumsum(operand: Operand, axis: int | None = None, exclusive: bool = False, reverse: bool = False) -> Call:
     """
     The sum of all elements up to each one along a dimension, added one after the other; integers wrap around. Without
     `axis` the operand has one dimension. With `exclusive`, the element itself does not count; with `reverse`, the sums
     begin at the end.
     """
 
-def dense(data: Operand, weight: Operand) -> PendingOp:
+def dense(data: Operand, weight: Operand) -> Call:
     """A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` yields `[..., N]`."""
 
-def divide(lhs: Operand, rhs: Operand) -> PendingOp:
+def divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of two float tensors. Integers are rejected: NumPy's result is a float, C's is truncated."""
 
-def equal(lhs: Operand, rhs: Operand) -> PendingOp:
+def equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `==`; +0 equals -0, NaN is equal to nothing."""
 
-def erf(operand: Operand) -> PendingOp:
+def erf(operand: Operand) -> Call:
     """The error function."""
 
-def ewise_fma(x: Operand, y: Operand, z: Operand) -> PendingOp:
+def ewise_fma(x: Operand, y: Operand, z: Operand) -> Call:
     """`x * y + z`, rounded after the product and after the sum, so that it equals the two separate operators."""
 
-def exp(operand: Operand) -> PendingOp:
+def exp(operand: Operand) -> Call:
     """The exponential function."""
 
-def exp2(operand: Operand) -> PendingOp:
+def exp2(operand: Operand) -> Call:
     """Two to the power of each element."""
 
-def expand_dims(operand: Operand, axis: int | Sequence[int]) -> PendingOp:
+def expand_dims(operand: Operand, axis: int | Sequence[int]) -> Call:
     """The tensor with new dimensions of size 1, which become the dimensions `axis` of the result."""
 
-def expm1(operand: Operand) -> PendingOp:
+def expm1(operand: Operand) -> Call:
     """`exp(x) - 1`, exact near zero as well."""
 
-def floor(operand: Operand) -> PendingOp:
+def floor(operand: Operand) -> Call:
     """The largest integer not above the element."""
 
-def floor_divide(lhs: Operand, rhs: Operand) -> PendingOp:
+def floor_divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of integers, rounded down, as in Python. Of floats, take `relex.floor` of `relex.divide`."""
 
-def floor_mod(lhs: Operand, rhs: Operand) -> PendingOp:
+def floor_mod(lhs: Operand, rhs: Operand) -> Call:
     """
     The remainder of the quotient that is rounded down: it has the sign of the divisor, as in Python and NumPy. Of
     floats, it is NaN for a divisor of 0.
     """
 
-def gather_elements(data: Operand, indices: Operand, axis: int = 0) -> PendingOp:
+def gather_elements(data: Operand, indices: Operand, axis: int = 0) -> Call:
     """
     For each element of `indices`, the element of the data at the same place, but at that index along one dimension, by
     default the first. A negative index counts from the end; indices still out of range are clipped.
     """
 
-def gather_nd(data: Operand, indices: Operand, batch_dims: int = 0) -> PendingOp:
+def gather_nd(data: Operand, indices: Operand, batch_dims: int = 0) -> Call:
     """
     For each list of indices in the last dimension of `indices`, the part of the data at these indices. The first
     `batch_dims` dimensions are common to both. A negative index counts from the end; indices still out of range are
     clipped.
     """
 
-def gelu(operand: Operand) -> PendingOp:
+def gelu(operand: Operand) -> Call:
     """
     `x` times the cumulative normal distribution at `x`, the exact form `x / 2 * (1 + erf(x / sqrt(2)))`, with all its
     digits where the distribution is small; NaN for minus infinity.
     """
 
-def greater(lhs: Operand, rhs: Operand) -> PendingOp:
+def greater(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `>`; false with NaN."""
 
-def greater_equal(lhs: Operand, rhs: Operand) -> PendingOp:
+def greater_equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `>=`; false with NaN."""
 
 def iota(
@@ -414,82 +410,82 @@ def iota(
     dtype: Attribute | str,
     axis: int = 0,
     sizes: Sequence[str] | None = None,
-) -> PendingOp:
+) -> Call:
     """
     The position of each element along the dimension `axis`, by default the first: 0, 1, 2, ... A size of -1 is given by
     an expression in `sizes`, of the sizes of the tensors in `like`: `like0_d1` is dimension 1 of the first one. Nothing
     else of these is used.
     """
 
-def isfinite(operand: Operand) -> PendingOp:
+def isfinite(operand: Operand) -> Call:
     """True for all but NaN and the infinities."""
 
-def isinf(operand: Operand) -> PendingOp:
+def isinf(operand: Operand) -> Call:
     """True for infinity and minus infinity."""
 
-def isnan(operand: Operand) -> PendingOp:
+def isnan(operand: Operand) -> Call:
     """True for NaN."""
 
 def layer_norm(
     data: Operand, gamma: Operand, beta: Operand, axes: Sequence[int] = (-1,), epsilon: float = 1e-05
-) -> PendingOp:
+) -> Call:
     """
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and variance over `axes`, by default the last
     dimension. `gamma` and `beta` have the sizes of those dimensions.
     """
 
-def left_shift(lhs: Operand, rhs: Operand) -> PendingOp:
+def left_shift(lhs: Operand, rhs: Operand) -> Call:
     """
     The first integer shifted to the left by the second, filled with zeros. A count that is negative, or not below the
     width of the type, gives 0.
     """
 
-def less(lhs: Operand, rhs: Operand) -> PendingOp:
+def less(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `<`; false with NaN."""
 
-def less_equal(lhs: Operand, rhs: Operand) -> PendingOp:
+def less_equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `<=`; false with NaN."""
 
-def log(operand: Operand) -> PendingOp:
+def log(operand: Operand) -> Call:
     """The natural logarithm; minus infinity for zero, NaN for negative numbers."""
 
-def log10(operand: Operand) -> PendingOp:
+def log10(operand: Operand) -> Call:
     """The logarithm to base 10; minus infinity for zero, NaN for negative numbers."""
 
-def log1p(operand: Operand) -> PendingOp:
+def log1p(operand: Operand) -> Call:
     """`log(1 + x)`, exact near zero as well; minus infinity for -1, NaN for smaller numbers."""
 
-def log2(operand: Operand) -> PendingOp:
+def log2(operand: Operand) -> Call:
     """The logarithm to base 2; minus infinity for zero, NaN for negative numbers."""
 
-def log_softmax(data: Operand, axis: int = -1) -> PendingOp:
+def log_softmax(data: Operand, axis: int = -1) -> Call:
     """The logarithm of the softmax, computed as `x - max(x) - log(sum(exp(x - max(x))))`."""
 
-def logical_and(lhs: Operand, rhs: Operand) -> PendingOp:
+def logical_and(lhs: Operand, rhs: Operand) -> Call:
     """Logical and of booleans."""
 
-def logical_not(operand: Operand) -> PendingOp:
+def logical_not(operand: Operand) -> Call:
     """The opposite of each boolean."""
 
-def logical_or(lhs: Operand, rhs: Operand) -> PendingOp:
+def logical_or(lhs: Operand, rhs: Operand) -> Call:
     """Logical or of booleans."""
 
-def logical_xor(lhs: Operand, rhs: Operand) -> PendingOp:
+def logical_xor(lhs: Operand, rhs: Operand) -> Call:
     """Logical exclusive or of booleans."""
 
-def matmul(lhs: Operand, rhs: Operand) -> PendingOp:
+def matmul(lhs: Operand, rhs: Operand) -> Call:
     """
     The matrix product, as NumPy's `@`: the last two dimensions are multiplied, the leading ones broadcast, and an
     operand of rank 1 is a row on the left and a column on the right.
     """
 
-def matmul_packed(lhs: Operand, rhs: Operand) -> PendingOp:
+def matmul_packed(lhs: Operand, rhs: Operand) -> Call:
     """
     The matrix product, as `relex.matmul`, of unsigned bytes with signed ones, each packed along the dimension that is
     summed.
     """
 
-def max(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> PendingOp:
+def max(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from."""
 
 def max_pool1d(
@@ -499,7 +495,7 @@ def max_pool1d(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
     the lowest value of the type. `padding` is one number for both sides, or two (left, right). With `ceil_mode`,
@@ -513,7 +509,7 @@ def max_pool1d_with_indices(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The maximum of each window, as `relex.max_pool1d`, and its position in the data, counted in row-major order within
     the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
@@ -527,7 +523,7 @@ def max_pool2d(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
     the lowest value of the type. `padding` is one number for all sides, two (top and bottom, left and right) or four
@@ -541,7 +537,7 @@ def max_pool2d_with_indices(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The maximum of each window, as `relex.max_pool2d`, and its position in the data, counted in row-major order within
     the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
@@ -555,7 +551,7 @@ def max_pool3d(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The maximum of each window; NaN if an element is NaN. Padding never wins: a window that contains nothing else yields
     the lowest value of the type. `padding` is one number for all sides, three (for both sides of each dimension) or six
@@ -569,96 +565,96 @@ def max_pool3d_with_indices(
     padding: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> PendingOp:
+) -> Call:
     """
     The maximum of each window, as `relex.max_pool3d`, and its position in the data, counted in row-major order within
     the channel: the position of the first maximum, or of the first NaN. A window that only contains padding has the
     position -1.
     """
 
-def maximum(lhs: Operand, rhs: Operand) -> PendingOp:
+def maximum(lhs: Operand, rhs: Operand) -> Call:
     """The maximum of two elements; NaN if either is NaN. +0 is larger than -0."""
 
-def mean(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> PendingOp:
+def mean(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The sum divided by the number of elements; NaN for none. Integers are rejected: NumPy's result is a float."""
 
-def min(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> PendingOp:
+def min(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The minimum; NaN if an element is NaN. Rejected if there are no elements to choose from."""
 
-def minimum(lhs: Operand, rhs: Operand) -> PendingOp:
+def minimum(lhs: Operand, rhs: Operand) -> Call:
     """The minimum of two elements; NaN if either is NaN. -0 is smaller than +0."""
 
-def mod(lhs: Operand, rhs: Operand) -> PendingOp:
+def mod(lhs: Operand, rhs: Operand) -> Call:
     """
     The remainder of the quotient that is rounded towards zero: it has the sign of the dividend, as C's `%` and `fmod`.
     Of floats, it is NaN for a divisor of 0.
     """
 
-def multiply(lhs: Operand, rhs: Operand) -> PendingOp:
+def multiply(lhs: Operand, rhs: Operand) -> Call:
     """The product of two tensors; on i1, logical and."""
 
-def negative(operand: Operand) -> PendingOp:
+def negative(operand: Operand) -> Call:
     """
     Each element with its sign flipped, including NaN and zeros; the smallest integer stays as it is. Not defined on i1.
     """
 
-def not_equal(lhs: Operand, rhs: Operand) -> PendingOp:
+def not_equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `!=`; NaN differs from everything."""
 
-def of(kind: type[Operator]) -> Callable[..., PendingOp]:
+def of(kind: type[Operator]) -> Callable[..., Call]:
     """
     Return the function for an operator. It takes the tensors first, then the properties that the operator's class
     takes.
     """
 
-def pack_bytes(data: Operand, axis: int) -> PendingOp:
+def pack_bytes(data: Operand, axis: int) -> Call:
     """Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word."""
 
-def pad(operand: Operand, pad_width: Sequence[int], pad_value: float | None = None) -> PendingOp:
+def pad(operand: Operand, pad_width: Sequence[int], pad_value: float | None = None) -> Call:
     """
     The tensor surrounded by `pad_value`, by default 0: `pad_width` has the widths before and after each dimension.
     """
 
-def permute_dims(operand: Operand, axes: Sequence[int] | None = None) -> PendingOp:
+def permute_dims(operand: Operand, axes: Sequence[int] | None = None) -> Call:
     """
     The dimensions in another order: dimension `i` of the result is dimension `axes[i]` of the operand. By default the
     order is reversed.
     """
 
-def power(lhs: Operand, rhs: Operand) -> PendingOp:
+def power(lhs: Operand, rhs: Operand) -> Call:
     """
     The first tensor to the power of the second. Integers wrap around; with a negative exponent, the result is the
     reciprocal rounded towards zero: 1 or -1 for these two, else 0.
     """
 
-def prod(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> PendingOp:
+def prod(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The product, in the element type: integers wrap around. The product of no elements is 1. Not defined on i1."""
 
-def relu(operand: Operand) -> PendingOp:
+def relu(operand: Operand) -> Call:
     """The maximum of each element and +0; NaN stays NaN."""
 
-def reshape(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> PendingOp:
+def reshape(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
     """
     The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
     Further ones may be -1 if `sizes` has expressions for them, of the operand's sizes `d0`, `d1`, ..., and the sizes of
     the tensors in `like`: `like0_d1` is dimension 1 of the first one.
     """
 
-def right_shift(lhs: Operand, rhs: Operand) -> PendingOp:
+def right_shift(lhs: Operand, rhs: Operand) -> Call:
     """
     The first integer shifted to the right by the second, filled with its sign. A count that is negative, or not below
     the width of the type, only leaves the sign: 0 or -1.
     """
 
-def round(operand: Operand) -> PendingOp:
+def round(operand: Operand) -> Call:
     """The nearest integer; of two that are equally near, the even one, as in NumPy."""
 
-def rsqrt(operand: Operand) -> PendingOp:
+def rsqrt(operand: Operand) -> Call:
     """The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign."""
 
 def scatter_elements(
     data: Operand, indices: Operand, updates: Operand, axis: int = 0, reduction: str = "update"
-) -> PendingOp:
+) -> Call:
     """
     The data, in which each element of `updates` has been stored at its own place, but at the index of the same place in
     `indices` along one dimension, by default the first. Instead of storing it, `reduction` can combine it with the
@@ -666,7 +662,7 @@ def scatter_elements(
     index counts from the end; updates still out of range have no effect.
     """
 
-def scatter_nd(data: Operand, indices: Operand, updates: Operand, reduction: str = "update") -> PendingOp:
+def scatter_nd(data: Operand, indices: Operand, updates: Operand, reduction: str = "update") -> Call:
     """
     The data, in which each part of `updates` has been stored at the list of indices in the last dimension of `indices`.
     Instead of storing it, `reduction` can combine it with the elements there: `add`, `mul`, `max` or `min`. Updates
@@ -674,40 +670,40 @@ def scatter_nd(data: Operand, indices: Operand, updates: Operand, reduction: str
     range have no effect.
     """
 
-def sigmoid(operand: Operand) -> PendingOp:
+def sigmoid(operand: Operand) -> Call:
     """The logistic function `1 / (1 + exp(-x))`, computed as `exp(x) / (1 + exp(x))` below zero."""
 
-def sign(operand: Operand) -> PendingOp:
+def sign(operand: Operand) -> Call:
     """1 for positive elements, -1 for negative ones. Zeros and NaN stay as they are."""
 
-def silu(operand: Operand) -> PendingOp:
+def silu(operand: Operand) -> Call:
     """
     `x * sigmoid(x)`, computed as `x / (1 + exp(-x))`; NaN for minus infinity. Far below zero it is `x * exp(x)`, with
     the exponential as the square of one that is not too small for a float.
     """
 
-def sin(operand: Operand) -> PendingOp:
+def sin(operand: Operand) -> Call:
     """The sine of an angle in radians; NaN for infinity."""
 
-def sinh(operand: Operand) -> PendingOp:
+def sinh(operand: Operand) -> Call:
     """The hyperbolic sine."""
 
-def softmax(data: Operand, axis: int = -1, safe: bool = False) -> PendingOp:
+def softmax(data: Operand, axis: int = -1, safe: bool = False) -> Call:
     """
     `exp(x) / sum(exp(x))` along one dimension, computed on `x - max(x)` to avoid overflow. All NaN if an element is NaN
     or plus infinity. Where all elements are minus infinity, as in a row that a mask hides, all NaN, or 0 if `safe`.
     """
 
-def sort(operand: Operand, axis: int = -1, descending: bool = False) -> PendingOp:
+def sort(operand: Operand, axis: int = -1, descending: bool = False) -> Call:
     """
     The elements along a dimension, by default the last, in ascending or descending order. Equal elements, among them
     zeros of either sign and NaN, keep their order. NaN counts as the largest number.
     """
 
-def sqrt(operand: Operand) -> PendingOp:
+def sqrt(operand: Operand) -> Call:
     """The square root, correctly rounded; NaN for negative numbers."""
 
-def squeeze(operand: Operand, axis: int | Sequence[int] | None = None) -> PendingOp:
+def squeeze(operand: Operand, axis: int | Sequence[int] | None = None) -> Call:
     """The tensor without the dimensions `axis`, whose size is 1; by default without all dimensions of size 1."""
 
 def strided_slice(
@@ -718,7 +714,7 @@ def strided_slice(
     strides: Sequence[int] | None = None,
     begin_sizes: Sequence[str] | None = None,
     end_sizes: Sequence[str] | None = None,
-) -> PendingOp:
+) -> Call:
     """
     Every `strides`-th element from `begin` up to but excluding `end` along each of `axes`, as in Python's slices:
     negative positions count from the end, positions out of range are clipped, and a negative stride goes backwards.
@@ -728,38 +724,38 @@ def strided_slice(
     tensors in `like`, as in `relex.reshape`. They count from the start, also negative ones, which are clipped to 0.
     """
 
-def subtract(lhs: Operand, rhs: Operand) -> PendingOp:
+def subtract(lhs: Operand, rhs: Operand) -> Call:
     """The difference of two tensors; not defined on i1, as in NumPy."""
 
-def sum(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> PendingOp:
+def sum(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """
     The sum, in the element type: integers wrap around (NumPy widens them to 64 bits). The order of the additions is
     unspecified. Not defined on i1; convert with `relex.astype` first.
     """
 
-def take(operand: Operand, indices: Operand, axis: int | None = None) -> PendingOp:
+def take(operand: Operand, indices: Operand, axis: int | None = None) -> Call:
     """
     The elements at the given positions along a dimension; the dimensions of `indices` replace that dimension. Without
     `axis` the operand has one dimension. Indices are clipped to the valid range, as in NumPy's mode `clip`: no index
     reads out of bounds, and negative ones do not count from the end.
     """
 
-def tan(operand: Operand) -> PendingOp:
+def tan(operand: Operand) -> Call:
     """The tangent of an angle in radians; NaN for infinity."""
 
-def tanh(operand: Operand) -> PendingOp:
+def tanh(operand: Operand) -> Call:
     """The hyperbolic tangent."""
 
-def trunc(operand: Operand) -> PendingOp:
+def trunc(operand: Operand) -> Call:
     """The element without its fraction: the nearest integer towards zero."""
 
-def trunc_divide(lhs: Operand, rhs: Operand) -> PendingOp:
+def trunc_divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of integers, rounded towards zero, as in C."""
 
-def where(condition: Operand, x: Operand, y: Operand) -> PendingOp:
+def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """The elements of one tensor where a condition is true, the elements of another where it is false."""
 
-def winograd_input_transform(data: Operand, tile: int = 4, padding: Sequence[int] | None = None) -> PendingOp:
+def winograd_input_transform(data: Operand, tile: int = 4, padding: Sequence[int] | None = None) -> Call:
     """
     The data `[N, C / c, H, W, c]` of a convolution with windows of 3 by 3, whose channels are in blocks of `c`, as
     Winograd's minimal filtering multiplies it: `[(m + 2)**2, N * h * w, C]`, a row for each tile of `m` by `m` results,
@@ -769,7 +765,7 @@ def winograd_input_transform(data: Operand, tile: int = 4, padding: Sequence[int
     `m`, the property `tile`, is 2 or 4.
     """
 
-def winograd_output_transform(data: Operand, tile: int = 4, size: Sequence[int] = (), block: int = 1) -> PendingOp:
+def winograd_output_transform(data: Operand, tile: int = 4, size: Sequence[int] = (), block: int = 1) -> Call:
     """
     The results of a convolution with windows of 3 by 3, from the products of its data and weight as Winograd's minimal
     filtering transforms them, `[(m + 2)**2, N * h * w, O]`: `[N, O / block, H, W, block]`, where `size` is `H` and

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 from relex.dialects.relex import OPERATORS
-from relex.lowering.legalizations.expressions import TensorExpression
+from relex.lowering.legalizations.tensor_expressions import TensorExpression
 
 of = TensorExpression
 """The tensor expression of an operator of another dialect, given its class."""

@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.traits import SymbolTable
 
-from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.sizes.attributes import state_requirements
 from relex.lowering.support.signatures import signatures, state_signature
 from relex.passes.driver.base import RelexPass

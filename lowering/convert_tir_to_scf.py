@@ -24,7 +24,7 @@ from xdsl.traits import IsTerminator
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
-from relex.dialects.functions import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PASSTHROUGH_ATTR
+from relex.dialects.function_arguments import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PASSTHROUGH_ATTR
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,

@@ -15,7 +15,7 @@ from relex.dialects.target.processors import baseline_of
 from relex.dialects.walks import walk
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.conversions import decode, encode, loaded, round_to_odd, stored
-from relex.lowering.math_approximations.numbers import Floats
+from relex.lowering.math_approximations.number_operators import Floats
 
 FLOAT_EXPANSIONS = ConversionTable("expand-floats")
 """Conversion rules for ops on floats."""

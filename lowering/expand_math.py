@@ -13,7 +13,7 @@ from relex.dialects.dtypes import ELEMENT_TYPES, record_of
 from relex.dialects.element_types import ElementType
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
 from relex.lowering.math_approximations.formulas import erf, exp, expm1, log, log1p, tanh
-from relex.lowering.math_approximations.numbers import F32, F64, Floats
+from relex.lowering.math_approximations.number_operators import F32, F64, Floats
 from relex.lowering.math_approximations.powers import exp2, log2, log10, power
 from relex.lowering.math_approximations.trigonometry import cos, sin, tan
 

@@ -23,7 +23,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
+from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.dialects.names import Names
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp

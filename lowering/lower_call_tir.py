@@ -32,7 +32,7 @@ from relex.dialects import tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, declaration
-from relex.dialects.functions import C_INTERFACE_ATTR, result_attrs
+from relex.dialects.function_arguments import C_INTERFACE_ATTR, result_attrs
 from relex.dialects.libraries import LibraryFunction
 from relex.dialects.relex import (
     AllocTensorOp,

@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
+from relex.dialects.function_arguments import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
 from relex.dialects.symbols import lookup

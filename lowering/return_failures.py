@@ -29,7 +29,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, failure_of, found_index, notes_index
-from relex.dialects.functions import PARALLEL_ATTR, SIGNATURE_ATTR
+from relex.dialects.function_arguments import PARALLEL_ATTR, SIGNATURE_ATTR
 from relex.dialects.signature import AssertionRecord
 from relex.dialects.symbols import erase_unused
 from relex.dialects.walks import reachable, walk

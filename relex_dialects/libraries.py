@@ -24,7 +24,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import storage_of
 from relex.dialects.errors import fail
-from relex.dialects.functions import C_INTERFACE_ATTR
+from relex.dialects.function_arguments import C_INTERFACE_ATTR
 
 LIBRARY_ATTR = "relex.library"
 """On a declaration: the name of the library function that it stands for."""

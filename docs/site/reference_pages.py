@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 
 from relex import lowering, passes
 from relex.passes.schedule import Schedule
-from relex.passes.schedule.table import PRIMITIVES
+from relex.passes.schedule.primitive_table import PRIMITIVES
 from relex.tools.campaign import relex_fuzz
 from relex.tools.opt import relex_opt
 from relex.tools.opt.pass_help import GROUPS, option_rows, package_of

@@ -20,7 +20,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import CompileError, Diagnostic, diagnose
-from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.relex import AllocTensorOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used

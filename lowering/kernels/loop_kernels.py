@@ -17,7 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from relex.dialects.fingerprint import fingerprint
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used
 from relex.dialects.target.features import module_target

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.fingerprint import fingerprint
-from relex.dialects.functions import NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
+from relex.dialects.function_arguments import NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.symbols import erase_unused, is_private, symbol_of, symbols_used
 from relex.dialects.walks import reachable, walk
 

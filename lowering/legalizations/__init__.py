@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
-from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization, apply_legalization, legalizes
+from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, Legalization, apply_legalization, legalizes
 
 for _file in iter_modules(__path__):
     import_module(f"{__name__}.{_file.name}")  # It fills the table.

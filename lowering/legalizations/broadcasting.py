@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import Size
-from relex.lowering.te import Axis, Expr, Tensor, compute
+from relex.lowering.te import Axis, PrimExpr, Tensor, compute
 
 
 class ScalarFunction(Protocol):
     """A function from one element of each operand to one of the result."""
 
-    def __call__(self, *elements: Expr) -> Expr: ...
+    def __call__(self, *elements: PrimExpr) -> PrimExpr: ...
 
 
 def elementwise(name: str, function: ScalarFunction, *operands: Tensor) -> Tensor:

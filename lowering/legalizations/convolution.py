@@ -22,13 +22,13 @@ from relex.dialects.relex import (
 from relex.dialects.relex.blocked_convolution import parts_of_block
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size, count
-from relex.lowering.legalizations.indexing import padded
-from relex.lowering.legalizations.linear import times
-from relex.lowering.legalizations.table import legalizes, result_shape
+from relex.lowering.legalizations.gather_scatter import padded
+from relex.lowering.legalizations.legalization_table import legalizes, result_shape
+from relex.lowering.legalizations.matrix_products import times
 from relex.lowering.te import (
     Axis,
-    Expr,
     OfIndices,
+    PrimExpr,
     Tensor,
     cast,
     compute,
@@ -60,7 +60,7 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
     inner = [0 if axis.extent == 1 else axis for axis in axes]
     terms = [c, *(axis for axis in axes if axis in inner)]
 
-    def element(n: Axis, g: Expr | int, o: Expr | int, *place: Axis) -> Expr:
+    def element(n: Axis, g: PrimExpr | int, o: PrimExpr | int, *place: Axis) -> PrimExpr:
         source = data[n, member(g, channels, c), *_inside(windows, place, inner)]
         return sum(times(op, source, w[member(g, outputs, o), c, *inner]), axis=terms)
 
@@ -79,7 +79,7 @@ def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
     b, *inner, c = (axis if axis in terms else 0 for axis in axes)
     parts = parts_of_block(x.shape, w.shape, op.properties)
 
-    def element(n: Axis, g: Expr | int, o: Expr | int, *index: Axis) -> Expr:
+    def element(n: Axis, g: PrimExpr | int, o: PrimExpr | int, *index: Axis) -> PrimExpr:
         *place, i = index
         output = member(g, outputs, o)
         if op.depthwise is not None:
@@ -98,17 +98,17 @@ def _by_group(
     operands: Sequence[Tensor],
     groups: int,
     outputs: Size,
-    element: Callable[..., Expr],
+    element: Callable[..., PrimExpr],
     names: Sequence[str],
 ) -> Tensor:
     """Compute `element` of an image, a group, one of its output channels, or blocks of these, and a place, whose axes
     have names. Groups of several have a separate loop: each is a convolution of all of its channels."""
     shape = result_shape(op, *operands)
 
-    def of_channel(n: Axis, o: Axis, *place: Axis) -> Expr:
+    def of_channel(n: Axis, o: Axis, *place: Axis) -> PrimExpr:
         return element(n, 0, o, *place) if groups == 1 else element(n, o, 0, *place)
 
-    def of_sums(n: Axis, o: Axis, *place: Axis) -> Expr:
+    def of_sums(n: Axis, o: Axis, *place: Axis) -> PrimExpr:
         return sums[n, o // outputs, o % outputs, *place]
 
     if groups == 1 or outputs == 1:
@@ -117,7 +117,7 @@ def _by_group(
     return compute(shape, of_sums, _name(op), [*"no", *names])
 
 
-def member(group: Expr | int, size: Size, index: Expr | int) -> Expr | int:
+def member(group: PrimExpr | int, size: Size, index: PrimExpr | int) -> PrimExpr | int:
     """Return the channel at an index in a group of channels; 0 stands for the only group, or the only channel."""
     if isinstance(group, int):
         return index
@@ -125,11 +125,11 @@ def member(group: Expr | int, size: Size, index: Expr | int) -> Expr | int:
     return first if isinstance(index, int) else first + index
 
 
-def _reduced(op: Pool, x: Tensor, data: Tensor, function: Callable[..., Expr], name: str | None = None) -> Tensor:
+def _reduced(op: Pool, x: Tensor, data: Tensor, function: Callable[..., PrimExpr], name: str | None = None) -> Tensor:
     """Reduce the elements of each window of `data`, which is `x` with its padding."""
     inner = _window_axes(op.windows)
 
-    def element(n: Axis, c: Axis, *place: Axis) -> Expr:
+    def element(n: Axis, c: Axis, *place: Axis) -> PrimExpr:
         return function(data[n, c, *_inside(op.windows, place, inner)], axis=inner)
 
     return windowed(op, [x], "nc", element, name)
@@ -150,14 +150,14 @@ def max_pool_with_indices(op: MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Te
     largest = _reduced(op, x, data, max, "largest")
     places = _window_axes(windows)
 
-    def first(n: Axis, c: Axis, *place: Axis) -> Expr:
+    def first(n: Axis, c: Axis, *place: Axis) -> PrimExpr:
         at = _inside(windows, place, places)
         value = data[n, c, *at]
         found = equal(value, largest[n, c, *place])
         if isinstance(x.type, AnyFloat):
             found = found | is_nan(value)
         # Row by row: the position in all dimensions so far.
-        position: Expr | None = None
+        position: PrimExpr | None = None
         for index, before, size in zip(at, windows.before, sizes, strict=True):
             offset = index - before if before else index
             found = found & (offset >= 0) & (offset < size)
@@ -167,7 +167,7 @@ def max_pool_with_indices(op: MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Te
 
     earliest = windowed(op, [x], "nc", first, name="earliest")
 
-    def known(n: Axis, c: Axis, *place: Axis) -> Expr:
+    def known(n: Axis, c: Axis, *place: Axis) -> PrimExpr:
         found = earliest[n, c, *place]
         return select(equal(found, beyond), -1, found)
 
@@ -186,7 +186,7 @@ def avg_pool(op: AvgPool, x: Tensor) -> Tensor:
     # The elements of a window that are counted form a box.
     counts = [_counted(op, x, dimension, includes_padding) for dimension in range(op.RANK)]
 
-    def element(n: Axis, c: Axis, *place: Axis) -> Expr:
+    def element(n: Axis, c: Axis, *place: Axis) -> PrimExpr:
         return total[n, c, *place] / reduce(mul, (count[i] for count, i in zip(counts, place, strict=True)))
 
     return windowed(op, [x], "nc", element)
@@ -200,7 +200,7 @@ def _counted(op: AvgPool, x: Tensor, dimension: int, includes_padding: bool) -> 
     first, end = (0, before + size + after) if includes_padding else (before, before + size)
     k = _window_axes(windows)[dimension]
 
-    def element(i: Axis) -> Expr:
+    def element(i: Axis) -> PrimExpr:
         place = i * windows.strides[dimension] + k * windows.dilation[dimension]
         inside = (place >= first) & (place < end)
         return sum(cast(inside, x.type), axis=k)
@@ -231,12 +231,12 @@ def _window_axes(windows: Windows) -> list[Axis]:
     return [reduce_axis(extent, name) for extent, name in zip(windows.size, WINDOW[-windows.rank :], strict=True)]
 
 
-def _inside(windows: Windows, place: Sequence[Axis], inner: Sequence[Axis | int]) -> list[Expr]:
+def _inside(windows: Windows, place: Sequence[Axis], inner: Sequence[Axis | int]) -> list[PrimExpr]:
     """Return the indices in the padded input of an element of a window."""
     firsts = [_scaled(index, stride) for index, stride in zip(place, windows.strides, strict=True)]
     steps = zip(firsts, inner, windows.dilation, strict=True)
     return [first + _scaled(k, dilation) if isinstance(k, Axis) else first for first, k, dilation in steps]
 
 
-def _scaled(index: Axis, factor: int) -> Expr:
+def _scaled(index: Axis, factor: int) -> PrimExpr:
     return index if factor == 1 else index * factor

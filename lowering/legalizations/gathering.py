@@ -8,18 +8,18 @@ from functools import reduce
 from relex.dialects.relex import GatherElementsOp, GatherNdOp, Scatter, ScatterElementsOp, ScatterNdOp
 from relex.dialects.relex.gathering import REDUCTIONS
 from relex.dialects.sizes import Size
-from relex.lowering.legalizations.indexing import as_place
-from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Code, Expr, Tensor, call, compute, maximum, minimum, procedure, select
+from relex.lowering.legalizations.gather_scatter import as_place
+from relex.lowering.legalizations.legalization_table import legalizes, result_shape
+from relex.lowering.te import Axis, Code, PrimExpr, Tensor, call, compute, maximum, minimum, procedure, select
 
 
-def _from_front(index: Expr, size: Size) -> Expr:
+def _from_front(index: PrimExpr, size: Size) -> PrimExpr:
     """Return an index that counts from the front."""
     place = as_place(index)
     return select(place < 0, place + size, place)
 
 
-def _inside(index: Expr, size: Size) -> Expr:
+def _inside(index: PrimExpr, size: Size) -> PrimExpr:
     """Return an index that counts from the front, clipped to the valid range."""
     return minimum(maximum(_from_front(index, size), 0), size - 1)
 
@@ -29,7 +29,7 @@ def gather_elements(op: GatherElementsOp, x: Tensor, indices: Tensor) -> Tensor:
     """Legalize to a gather along the axis."""
     axis = op.normal_axis
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         return x[*i[:axis], _inside(indices[*i], x.shape[axis]), *i[axis + 1 :]]
 
     return compute(indices.shape, element, name="gather_elements")
@@ -42,7 +42,7 @@ def gather_nd(op: GatherNdOp, x: Tensor, indices: Tensor) -> Tensor:
     depth = indices.shape[-1]
     assert isinstance(depth, int)
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         chosen = [_inside(indices[*i[:places], d], x.shape[batch + d]) for d in range(depth)]
         return x[*i[:batch], *chosen, *i[places:]]
 
@@ -54,7 +54,7 @@ def _scatter(
     x: Tensor,
     indices: Tensor,
     updates: Tensor,
-    place: Callable[[Sequence[Axis]], tuple[Sequence[Expr], Sequence[int]]],
+    place: Callable[[Sequence[Axis]], tuple[Sequence[PrimExpr], Sequence[int]]],
 ) -> Tensor:
     """Copy the data, then apply the updates in order. `place` gives the indices of an update from those in `updates`,
     and says which of them may be out of range."""
@@ -79,7 +79,7 @@ def scatter_elements(op: ScatterElementsOp, x: Tensor, indices: Tensor, updates:
     """Legalize to a copy and a loop over the updates."""
     axis = op.normal_axis
 
-    def place(i: Sequence[Axis]) -> tuple[Sequence[Expr], Sequence[int]]:
+    def place(i: Sequence[Axis]) -> tuple[Sequence[PrimExpr], Sequence[int]]:
         return [*i[:axis], _from_front(indices[i], x.shape[axis]), *i[axis + 1 :]], [axis]
 
     return _scatter(op, x, indices, updates, place)
@@ -91,7 +91,7 @@ def scatter_nd(op: ScatterNdOp, x: Tensor, indices: Tensor, updates: Tensor) -> 
     places, depth = indices.ndim - 1, indices.shape[-1]
     assert isinstance(depth, int)
 
-    def place(i: Sequence[Axis]) -> tuple[Sequence[Expr], Sequence[int]]:
+    def place(i: Sequence[Axis]) -> tuple[Sequence[PrimExpr], Sequence[int]]:
         chosen = [_from_front(indices[*i[:places], d], x.shape[d]) for d in range(depth)]
         return [*chosen, *i[places:]], range(depth)
 

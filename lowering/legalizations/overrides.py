@@ -14,9 +14,9 @@ from relex.dialects.context import make_context
 from relex.dialects.errors import DTypeError, UnknownNameError, kind_of
 from relex.dialects.relex import OPERATORS, Operator
 from relex.dialects.tir import PrimFuncOp
-from relex.dialects.tir.functions import NOALIAS_ATTR
-from relex.lowering.legalizations.expressions import TensorExpression
-from relex.lowering.legalizations.table import LEGALIZATIONS, Legalization
+from relex.dialects.tir.prim_func import NOALIAS_ATTR
+from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, Legalization
+from relex.lowering.legalizations.tensor_expressions import TensorExpression
 from relex.passes.loops.annotate_fast_math import annotate_fast_math
 
 Override = Legalization | TensorExpression | PrimFuncOp | ModuleOp | str

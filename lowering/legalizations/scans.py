@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
 from relex.dialects.relex import ArgsortOp, CumsumOp, Scan, Sorting, SortOp
-from relex.lowering.legalizations.table import legalizes
+from relex.lowering.legalizations.legalization_table import legalizes
 from relex.lowering.te import (
     Axis,
     Code,
-    Expr,
+    PrimExpr,
     Tensor,
     call,
     cast,
@@ -59,7 +59,7 @@ def sort(op: SortOp, x: Tensor) -> Tensor:
     """Legalize to a merge sort of the positions, and a gather."""
     order, axis = _order(op, x, "order"), op.normal_axis
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         # It is an index already, which no analysis can know of a number in a buffer.
         place = minimum(maximum(cast(order[i], IndexType()), 0), x.shape[axis] - 1)
         return x[*i[:axis], place, *i[axis + 1 :]]
@@ -67,7 +67,7 @@ def sort(op: SortOp, x: Tensor) -> Tensor:
     return compute(x.shape, element, name="sort")
 
 
-def _precedes(op: Sorting, a: Expr, b: Expr) -> Expr:
+def _precedes(op: Sorting, a: PrimExpr, b: PrimExpr) -> PrimExpr:
     """Return whether a number comes before another one that is not equal; NaN counts as the largest."""
     if op.descends:
         return (a > b) | (is_nan(a) & equal(b, b)) if isinstance(a.type, AnyFloat) else a > b
@@ -86,7 +86,7 @@ def _order(op: Sorting, x: Tensor, name: str) -> Tensor:
         return compute(x.shape, lambda *i: cast(i[axis], i64), name=name)
     passes = (size - 1).bit_length() if isinstance(size, int) else _MOST_DOUBLINGS
 
-    def position(number: Expr) -> Expr:
+    def position(number: PrimExpr) -> PrimExpr:
         """Return a number as an index. It is one already, which no analysis can know of a number in a buffer."""
         return cast(minimum(maximum(number, 0), size - 1), IndexType())
 

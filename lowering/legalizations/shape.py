@@ -11,8 +11,8 @@ from relex.dialects.relex import BroadcastToOp, ExpandDimsOp, IotaOp, PermuteDim
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size, count
 from relex.lowering.legalizations.broadcasting import broadcast_indices
-from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, cast, compute
+from relex.lowering.legalizations.legalization_table import legalizes, result_shape
+from relex.lowering.te import Axis, PrimExpr, Tensor, cast, compute
 
 
 @legalizes(PermuteDimsOp)
@@ -20,7 +20,7 @@ def permute_dims(op: PermuteDimsOp, x: Tensor) -> Tensor:
     """Legalize to a copy with permuted indices."""
     order = op.order
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         return x[*(i[order.index(d)] for d in range(x.ndim))]
 
     return compute(result_shape(op, x), element, name="permute_dims")
@@ -46,8 +46,8 @@ def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor, *like: Tensor) 
     if 0 in new:
         return compute(new, lambda *i: x[*[0] * x.ndim], name="reshape")  # Nothing is read.
 
-    def element(*i: Axis) -> Expr:
-        place: list[Expr | int] = []
+    def element(*i: Axis) -> PrimExpr:
+        place: list[PrimExpr | int] = []
         for old_sizes, axes in _groups(x.shape, i):
             place += _unflatten(_flatten(axes), old_sizes)
         return x[place]
@@ -67,20 +67,20 @@ def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[Sequence
         old, new = old[i:], new[j:]
 
 
-def _flatten(axes: Sequence[Axis]) -> Expr | int:
+def _flatten(axes: Sequence[Axis]) -> PrimExpr | int:
     """Return the position in row-major order."""
-    place: Expr | int = 0
+    place: PrimExpr | int = 0
     for axis in axes:
         if axis.extent != 1:
             place = axis if isinstance(place, int) else place * axis.extent + axis
     return place
 
 
-def _unflatten(place: Expr | int, sizes: Sequence[Size]) -> list[Expr | int]:
+def _unflatten(place: PrimExpr | int, sizes: Sequence[Size]) -> list[PrimExpr | int]:
     """Return the indices of a position in row-major order."""
     if isinstance(place, int):
         return [place] * len(sizes)
-    indices: list[Expr | int] = []
+    indices: list[PrimExpr | int] = []
     outermost = next((d for d, size in enumerate(sizes) if size != 1), 0)
     for d, size in enumerate(sizes):
         step = count(sizes[d + 1 :])

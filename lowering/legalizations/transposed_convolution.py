@@ -12,8 +12,8 @@ from relex.dialects.relex import TransposedConvolution
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size
 from relex.lowering.legalizations.convolution import SPATIAL, WINDOW, member, windowed
-from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, as_expr, compute, equal, if_then_else, reduce_axis, sum
+from relex.lowering.legalizations.legalization_table import legalizes, result_shape
+from relex.lowering.te import Axis, PrimExpr, Tensor, as_expr, compute, equal, if_then_else, reduce_axis, sum
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class _Phase:
     source: int
     shift: int
 
-    def inside(self, phase: Expr) -> Expr | int:
+    def inside(self, phase: PrimExpr) -> PrimExpr | int:
         """Return the number of a phase among these."""
         return 0 if self.count == 1 else phase - self.first if self.first else phase
 
-    def begin(self, inside: Axis) -> Expr | int:
+    def begin(self, inside: Axis) -> PrimExpr | int:
         """Return the first element of the window for one of these phases."""
         return self.start + _scaled(inside, self.step) if self.count > 1 else self.start
 
-    def source_of(self, inside: Axis) -> Expr | int:
+    def source_of(self, inside: Axis) -> PrimExpr | int:
         """Return the difference of the first element of the data and `j` for one of these phases."""
         return self.source + _scaled(inside, self.shift) if self.count > 1 else self.source
 
@@ -54,7 +54,7 @@ class _Phase:
         return replace(self, count=self.count + 1, step=step, shift=shift)
 
 
-def _scaled(index: Axis, factor: int) -> Expr | int:
+def _scaled(index: Axis, factor: int) -> PrimExpr | int:
     return 0 if factor == 0 else index if factor == 1 else index * factor
 
 
@@ -129,11 +129,11 @@ class _Steps:
         source = (place - start * self.step) // period
         return _Phase(number, 1, (self.size - start + period - 1) // period, start, 0, source, 0)
 
-    def has_products(self, result: Expr) -> Expr:
+    def has_products(self, result: PrimExpr) -> PrimExpr:
         """Return whether a result has a phase."""
         return equal((result + self.before) % self.divisor, 0)
 
-    def place(self, result: Expr) -> tuple[Expr, Expr]:
+    def place(self, result: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
         """Return the phase of a result, and its number in the phase."""
         phase = result % self.stride
         return phase // self.divisor if self.divisor > 1 else phase, result // self.stride
@@ -154,7 +154,7 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
         c = reduce_axis(channels, "c")
         inner = [reduce_axis(phase.terms, name) for phase, name in zip(phases, WINDOW[-op.RANK :], strict=True)]
 
-        def element(n: Axis, g: Axis, *index: Axis) -> Expr:
+        def element(n: Axis, g: Axis, *index: Axis) -> PrimExpr:
             inside, o, place = index[: op.RANK], index[op.RANK], index[op.RANK + 1 :]
             channel = member(0 if groups == 1 else g, channels, c)
             each = [*zip(phases, inside, inner, along, strict=True)]
@@ -170,11 +170,11 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
     phases = [s.phases for s in along]
     sums = {chosen: sums_of(chosen) for chosen in product(*phases) if all(phase.terms != 0 for phase in chosen)}
 
-    def element(n: Axis, o: Axis, *results: Axis) -> Expr:
+    def element(n: Axis, o: Axis, *results: Axis) -> PrimExpr:
         starts, places = zip(*(s.place(i) for s, i in zip(along, results, strict=True)), strict=True)
         group, member = (0, o) if groups == 1 else (o, 0) if outputs == 1 else (o // outputs, o % outputs)
 
-        def of(*chosen: _Phase) -> Expr:
+        def of(*chosen: _Phase) -> PrimExpr:
             if len(chosen) < op.RANK:
                 return among(chosen, phases[len(chosen)])
             if chosen not in sums:
@@ -182,7 +182,7 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
             inside = [phase.inside(k) for k, phase in zip(starts, chosen, strict=True)]
             return sums[chosen][n, group, *inside, member, *places]
 
-        def among(chosen: tuple[_Phase, ...], left: Sequence[_Phase]) -> Expr:
+        def among(chosen: tuple[_Phase, ...], left: Sequence[_Phase]) -> PrimExpr:
             phase, *others = left
             value, end = of(*chosen, phase), phase.first + phase.count
             return if_then_else(starts[len(chosen)] < end, value, among(chosen, others)) if others else value
@@ -199,7 +199,7 @@ def _surrounded(x: Tensor, before: Sequence[Size], sizes: Sequence[Size]) -> Ten
     if all(width == 0 for width in before) and list(sizes) == list(x.shape[2:]):
         return x
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         place = [index - width for index, width in zip(i[2:], before, strict=True)]
         inside = [index >= width for index, width in zip(i[2:], before, strict=True) if width != 0]
         inside += [index < size for index, size in zip(place, x.shape[2:], strict=True)]

@@ -11,8 +11,8 @@ from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.winograd import WINDOW, Transforms, factors_of, tiles_of, windows_of
 from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import set_op_pattern
-from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Code, Expr, Tensor, emit_prim_func, if_then_else, procedure
+from relex.lowering.legalizations.legalization_table import legalizes, result_shape
+from relex.lowering.te import Code, PrimExpr, Tensor, emit_prim_func, if_then_else, procedure
 
 
 @legalizes(WinogradInputTransformOp)
@@ -24,7 +24,7 @@ def winograd_input_transform(op: WinogradInputTransformOp, x: Tensor) -> Tensor:
     down, across = tiles_of(windows.counts((height, width)), tile)
     top, left = windows.before
 
-    def read(n: Expr, b: Expr, y: Expr, column: Expr, lane: Expr) -> Expr:
+    def read(n: PrimExpr, b: PrimExpr, y: PrimExpr, column: PrimExpr, lane: PrimExpr) -> PrimExpr:
         """Return an element of the padded data."""
         inside = (y >= top) & (y < height + top) & (column >= left) & (column < width + left)
         place = (n, b, y - top, column - left, lane)
@@ -65,7 +65,7 @@ def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimF
                     code.store(columns, (i, u, j, lane), _combined(matrix[i], parts))
             with code.loop(tile) as i, nullcontext() if height % tile == 0 else code.when(t * tile + i < height):
 
-                def store(u: Expr | int, count: int, lane: Expr) -> None:
+                def store(u: PrimExpr | int, count: int, lane: PrimExpr) -> None:
                     parts = [columns[i, u, j, lane] for j in range(extent)]
                     for k in range(count):
                         code.store(out, (n, b, t * tile + i, u * tile + k, lane), _combined(matrix[k], parts))
@@ -82,7 +82,7 @@ def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimF
     return function
 
 
-def _combined(row: Array, parts: Sequence[Expr]) -> Expr:
+def _combined(row: Array, parts: Sequence[PrimExpr]) -> PrimExpr:
     """Return a row of a matrix times the parts of a tile."""
     (first, place), *others = factors_of(row)
     total = _times(parts[place], first)
@@ -91,5 +91,5 @@ def _combined(row: Array, parts: Sequence[Expr]) -> Expr:
     return total
 
 
-def _times(part: Expr, factor: float) -> Expr:
+def _times(part: PrimExpr, factor: float) -> PrimExpr:
     return part if factor == 1 else part * factor

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.target.machine import PACKED_PREFIX
 from relex.lowering.llvm.c_interface import call, extract, new_function
 from relex.lowering.llvm.interface import SEAL_ATTR, entry_of, expect_sealed

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import C_INTERFACE_ATTR
+from relex.dialects.function_arguments import C_INTERFACE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, LIBRARY_ATTR, OUTPUTS_ATTR
 from relex.dialects.target.machine import ALLOCATOR_ATTR
 from relex.lowering.llvm.descriptor import field_type, positions

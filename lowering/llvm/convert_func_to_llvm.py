@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, MemRefType, St
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import C_INTERFACE_ATTR, SIGNATURE_ATTR
+from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, library_function
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.buffers import MemRefOperand, Number

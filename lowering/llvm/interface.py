@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.target.machine import PACKED_PREFIX
 from relex.lowering.llvm.descriptor import field_type, positions

@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
-from relex.dialects.functions import C_INTERFACE_ATTR
+from relex.dialects.function_arguments import C_INTERFACE_ATTR
 from relex.passes.driver.base import RelexPass
 
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import SymbolRefAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from relex.dialects.functions import PARALLEL_ATTR
+from relex.dialects.function_arguments import PARALLEL_ATTR
 from relex.dialects.target.llvm_binding import ir
 from relex.dialects.target.machine import PARALLEL_ENTRY
 from relex.lowering.conversion import Conversion

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import C_INTERFACE_ATTR
+from relex.dialects.function_arguments import C_INTERFACE_ATTR
 from relex.dialects.target.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.target.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_BYTES, INTERNAL_PREFIX
 from relex.dialects.upstream.dominance import reverse_postorder

@@ -6,7 +6,7 @@ Polynomial coefficients, lowest power first, are minimax: they minimize the larg
 
 from __future__ import annotations
 
-from relex.lowering.math_approximations.numbers import F32, F64
+from relex.lowering.math_approximations.number_operators import F32, F64
 
 LN2 = {
     F32: (0.693145751953125, 1.4286068e-06),

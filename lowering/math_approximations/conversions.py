@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, f64, i32
 
 from relex.dialects.element_types import ElementType
-from relex.lowering.math_approximations.numbers import F32, Floats, IntegerBits
+from relex.lowering.math_approximations.number_operators import F32, Floats, IntegerBits
 
 _MAGNITUDE = (1 << 31) - 1
 _INFINITY = F32.bits_of(float("inf"))

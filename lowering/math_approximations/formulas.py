@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import e, inf, log2, nan, sqrt
 
 from relex.lowering.math_approximations.coefficients import ERF, ERFC, ERFC_CENTRE, EXP, LN2, LOG, TANH
-from relex.lowering.math_approximations.numbers import F32, F64, Floats, IntegerBits, rounder
+from relex.lowering.math_approximations.number_operators import F32, F64, Floats, IntegerBits, rounder
 
 EXP_RANGE = {F32: (-176.0, 89.0), F64: (-1418.0, 710.0)}
 """At the first, and below, exp is 0 as both of its factors are 0: unlike a product that is too small for a float, this

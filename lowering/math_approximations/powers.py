@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32, f64
 
 from relex.lowering.math_approximations.coefficients import EXP2, LOG2
 from relex.lowering.math_approximations.formulas import with_others
-from relex.lowering.math_approximations.numbers import F32, F64, Floats, IntegerBits, rounder
+from relex.lowering.math_approximations.number_operators import F32, F64, Floats, IntegerBits, rounder
 
 EXP2_RANGE = (-151.0, 129.0)
 """Below the first, a power of two is 0 when rounded to f32; above the second, infinite."""

@@ -13,7 +13,7 @@ from math import tau
 from xdsl.dialects.builtin import f32, f64
 
 from relex.lowering.math_approximations.coefficients import COS, REST_OF_TURNS, SIN, TURNS
-from relex.lowering.math_approximations.numbers import F64, Floats, IntegerBits, rounder
+from relex.lowering.math_approximations.number_operators import F64, Floats, IntegerBits, rounder
 
 _UNIT = 2.0**-41
 """The sum of some numbers below 1 that are multiples of this is exact."""

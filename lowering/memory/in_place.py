@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from relex.dialects.functions import DIMS_ATTR, SIGNATURE_ATTR, argument_attr
+from relex.dialects.function_arguments import DIMS_ATTR, SIGNATURE_ATTR, argument_attr
 from relex.dialects.names import Names
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import func, memref
 from xdsl.ir import BlockArgument, SSAValue
 
-from relex.dialects.functions import argument_attr
+from relex.dialects.function_arguments import argument_attr
 
 NOALIAS = "llvm.noalias"
 """The attribute of an argument whose memory is accessed by no other value, if it is written at all."""

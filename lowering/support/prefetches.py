@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import size_in_bytes
-from relex.dialects.functions import PREFETCH_ATTR
+from relex.dialects.function_arguments import PREFETCH_ATTR
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import Index, IndexExpr, span_of, values_in
 from relex.dialects.index.values import replace_atoms
@@ -19,7 +19,7 @@ from relex.dialects.tir import ForOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
-from relex.passes.cpu.reductions import count
+from relex.passes.cpu.reduction_nest import count
 
 LOCALITY = 2
 """The first-level cache need not hold what is prefetched: it is larger than that where it pays."""

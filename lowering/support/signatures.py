@@ -34,7 +34,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import BUFFER_TYPES, ELEMENT_TYPES, record_of
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.errors import fail
-from relex.dialects.functions import DIMS_ATTR, SIGNATURE_ATTR, argument_names
+from relex.dialects.function_arguments import DIMS_ATTR, SIGNATURE_ATTR, argument_names
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import MAX_SIZE, Sizes, names_in

@@ -17,7 +17,7 @@ from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.analysis.sharing import is_spatial
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import count, divisors
+from relex.passes.cpu.reduction_nest import count, divisors
 
 _SCHEDULED = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from relex.lazy import listed
 from relex.lowering.te.emit import emit_prim_func as emit_prim_func
 from relex.lowering.te.expressions import Axis as Axis
-from relex.lowering.te.expressions import Call as Call
 from relex.lowering.te.expressions import Const as Const
 from relex.lowering.te.expressions import Converted as Converted
 from relex.lowering.te.expressions import Element as Element
-from relex.lowering.te.expressions import Expr as Expr
 from relex.lowering.te.expressions import Extent as Extent
 from relex.lowering.te.expressions import IfThenElse as IfThenElse
 from relex.lowering.te.expressions import Number as Number
+from relex.lowering.te.expressions import PrimCall as PrimCall
+from relex.lowering.te.expressions import PrimExpr as PrimExpr
 from relex.lowering.te.expressions import Procedure as Procedure
 from relex.lowering.te.expressions import Reduce as Reduce
 from relex.lowering.te.expressions import Reinterpreted as Reinterpreted

@@ -23,13 +23,13 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.lowering.support.size_values import SizeValues
 from relex.lowering.te.expressions import (
     Axis,
-    Call,
     Const,
     Converted,
     Element,
-    Expr,
     Extent,
     IfThenElse,
+    PrimCall,
+    PrimExpr,
     Procedure,
     Reduce,
     Reinterpreted,
@@ -121,7 +121,7 @@ class Stage:
     sizes: SizeValues
     names: Names
     strict: bool
-    values: dict[Expr, SSAValue] = field(default_factory=dict[Expr, SSAValue])
+    values: dict[PrimExpr, SSAValue] = field(default_factory=dict[PrimExpr, SSAValue])
     """Values already computed: an expression that is used twice is computed once."""
 
     def emit(self) -> None:
@@ -184,7 +184,7 @@ class Stage:
     def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
         builder.insert(memref.StoreOp.get(value, self.buffers[self.tensor], indices))
 
-    def value(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
+    def value(self, builder: Builder, expr: PrimExpr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
         """Return the value of an expression, which is emitted on first use. `product_flags` go on a product that is
         summed, so that it may be contracted to an FMA."""
         if isinstance(expr, Extent):
@@ -195,7 +195,7 @@ class Stage:
             self.values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
         return self.values[expr]
 
-    def _build(self, builder: Builder, expr: Expr, product_flags: FastMathFlagsAttr | None) -> Operation:
+    def _build(self, builder: Builder, expr: PrimExpr, product_flags: FastMathFlagsAttr | None) -> Operation:
         """Build the op that computes an expression, after emitting the ops that compute its operands."""
         match expr:
             case Const(value=value):
@@ -209,7 +209,7 @@ class Stage:
             case Element(tensor=tensor, indices=indices):
                 places = [self.value(builder, index) for index in indices]
                 return memref.LoadOp.get(self.buffers[tensor], places)
-            case Call(function=function, args=args, by_reciprocal=by_reciprocal):
+            case PrimCall(function=function, args=args, by_reciprocal=by_reciprocal):
                 flags = product_flags if function == "multiply" else None
                 flags = _QUOTIENT_FLAGS if by_reciprocal and not self.strict else flags
                 return build_scalar(function, [self.value(builder, arg) for arg in args], flags, args[-1].type)
@@ -223,7 +223,7 @@ class Stage:
             case _:
                 raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
 
-    def _branch(self, expr: Expr) -> Region:
+    def _branch(self, expr: PrimExpr) -> Region:
         """Build a region that computes an expression. Values computed in it are not visible outside."""
         block = Block()
         outside = dict(self.values)

@@ -29,7 +29,7 @@ Number = int | float | IndexExpr
 """A number; an `IndexExpr` is a dynamic size."""
 
 
-Method = Callable[["Expr", "Expr | Number"], "Expr"]
+Method = Callable[["PrimExpr", "PrimExpr | Number"], "PrimExpr"]
 
 
 def _binary(function: str) -> Method:
@@ -47,7 +47,7 @@ def _comparison(function: str) -> Method:
 
 
 def _of_indices(function: str) -> Method:
-    def method(expr: Expr, other: Expr | Number) -> Expr:
+    def method(expr: PrimExpr, other: PrimExpr | Number) -> PrimExpr:
         if expr.type != IndexType():
             raise ValueError(f"expected indices for '{function}', found {expr.type}")
         return call(function, expr, other)
@@ -56,7 +56,7 @@ def _of_indices(function: str) -> Method:
 
 
 @dataclass(frozen=True, eq=False)
-class Expr:
+class PrimExpr:
     """A scalar expression. `type` is its element type, or `index`."""
 
     type: Attribute
@@ -80,10 +80,10 @@ class Expr:
     __mod__ = _of_indices("remainder")
     """Return the remainder of two indices, which must not be negative."""
 
-    def __neg__(self) -> Expr:
+    def __neg__(self) -> PrimExpr:
         return call("negative", self) if isinstance(self.type, AnyFloat) else 0 - self
 
-    def __abs__(self) -> Expr:
+    def __abs__(self) -> PrimExpr:
         if self.type == i1 or is_unsigned(self.type):
             return self
         return call("abs", self) if isinstance(self.type, AnyFloat) else maximum(self, -self)
@@ -93,14 +93,14 @@ class Expr:
 
 
 @dataclass(frozen=True, eq=False)
-class Const(Expr):
+class Const(PrimExpr):
     """A constant."""
 
     value: float
 
 
 @dataclass(frozen=True, eq=False)
-class Axis(Expr):
+class Axis(PrimExpr):
     """An iteration variable that runs from 0 to `extent`."""
 
     name: str
@@ -109,75 +109,75 @@ class Axis(Expr):
 
 
 @dataclass(frozen=True, eq=False)
-class Extent(Expr):
+class Extent(PrimExpr):
     """A dynamic size."""
 
     size: IndexExpr
 
 
 @dataclass(frozen=True, eq=False)
-class Call(Expr):
+class PrimCall(PrimExpr):
     """A scalar function, by its name in `relex.lowering.te.scalars`."""
 
     function: str
-    args: tuple[Expr, ...]
+    args: tuple[PrimExpr, ...]
     by_reciprocal: bool = False
     """Whether a quotient may be computed as the product with the reciprocal of the divisor, unless compilation is
     strict."""
 
 
 @dataclass(frozen=True, eq=False)
-class Converted(Expr):
+class Converted(PrimExpr):
     """A number converted to the nearest one of another type; see `cast` for numbers out of range."""
 
-    value: Expr
+    value: PrimExpr
 
 
 @dataclass(frozen=True, eq=False)
-class Reinterpreted(Expr):
+class Reinterpreted(PrimExpr):
     """The number of another type of the same width that has the same bits."""
 
-    value: Expr
+    value: PrimExpr
 
 
 @dataclass(frozen=True, eq=False)
-class IfThenElse(Expr):
+class IfThenElse(PrimExpr):
     """One of two expressions, of which only the chosen one is computed."""
 
-    condition: Expr
-    value: Expr
-    other: Expr
+    condition: PrimExpr
+    value: PrimExpr
+    other: PrimExpr
 
 
 @dataclass(frozen=True, eq=False)
-class Element(Expr):
+class Element(PrimExpr):
     """An element of a tensor."""
 
     tensor: Tensor
-    indices: tuple[Expr, ...]
+    indices: tuple[PrimExpr, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Reduce(Expr):
+class Reduce(PrimExpr):
     """`body` over all values of `axes`, combined by the scalar function `combiner`, starting from `identity`."""
 
     combiner: str
     identity: float
-    body: Expr
+    body: PrimExpr
     axes: tuple[Axis, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Procedure(Expr):
+class Procedure(PrimExpr):
     """A whole tensor, computed by statements that `emit` makes, from the tensors that it `reads`."""
 
     reads: tuple[Tensor, ...]
     emit: Callable[[Code, Tensor], None]
 
 
-def as_expr(value: Expr | Number, type: Attribute) -> Expr:
+def as_expr(value: PrimExpr | Number, type: Attribute) -> PrimExpr:
     """Make a constant of the given type from a number, or convert a dynamic size; keep an expression as it is."""
-    if isinstance(value, Expr):
+    if isinstance(value, PrimExpr):
         return value
     if not isinstance(value, IndexExpr):
         return Const(type, value)
@@ -185,47 +185,47 @@ def as_expr(value: Expr | Number, type: Attribute) -> Expr:
     return cast(cast(extent, i64), type) if type != IndexType() else extent
 
 
-def call(function: str, *args: Expr | Number) -> Expr:
+def call(function: str, *args: PrimExpr | Number) -> PrimExpr:
     """Apply a scalar function to expressions of one type; numbers take the type of the others."""
     exprs = _of_one_type(function, *args)
     if function == "power" and is_unsigned(exprs[0].type):
         return _power_of_unsigned(*exprs)
-    return Call(exprs[0].type, function, exprs)
+    return PrimCall(exprs[0].type, function, exprs)
 
 
-def _power_of_unsigned(x: Expr, y: Expr) -> Expr:
+def _power_of_unsigned(x: PrimExpr, y: PrimExpr) -> PrimExpr:
     """Raise to a power. Exponents of `math.ipowi` are signed; the half of an unsigned one is not negative."""
-    root = Call(x.type, "power", (x, call("right_shift", y, 1)))
+    root = PrimCall(x.type, "power", (x, call("right_shift", y, 1)))
     return root * root * select(equal(call("bitwise_and", y, 1), 0), 1, x)
 
 
-def quotient(value: Expr, divisor: Expr) -> Expr:
+def quotient(value: PrimExpr, divisor: PrimExpr) -> PrimExpr:
     """Divide, or multiply by the reciprocal, which rounds once more: for a divisor shared by many numbers."""
-    return Call(value.type, "divide", _of_one_type("divide", value, divisor), by_reciprocal=True)
+    return PrimCall(value.type, "divide", _of_one_type("divide", value, divisor), by_reciprocal=True)
 
 
-def compare(function: str, lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+def compare(function: str, lhs: PrimExpr | Number, rhs: PrimExpr | Number) -> PrimExpr:
     """Apply a scalar function that gives an i1. On NaN only `not_equal` holds."""
-    return Call(i1, function, _of_one_type(function, lhs, rhs))
+    return PrimCall(i1, function, _of_one_type(function, lhs, rhs))
 
 
-def equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+def equal(lhs: PrimExpr | Number, rhs: PrimExpr | Number) -> PrimExpr:
     """Compare for equality; false on NaN."""
     return compare("equal", lhs, rhs)
 
 
-def not_equal(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+def not_equal(lhs: PrimExpr | Number, rhs: PrimExpr | Number) -> PrimExpr:
     """Compare for inequality; true on NaN."""
     return compare("not_equal", lhs, rhs)
 
 
-def is_nan(value: Expr) -> Expr:
+def is_nan(value: PrimExpr) -> PrimExpr:
     """Return whether a float is NaN: the only number that differs from itself."""
     return not_equal(value, value)
 
 
-def _of_one_type(function: str, *args: Expr | Number) -> tuple[Expr, ...]:
-    types = {arg.type for arg in args if isinstance(arg, Expr)}
+def _of_one_type(function: str, *args: PrimExpr | Number) -> tuple[PrimExpr, ...]:
+    types = {arg.type for arg in args if isinstance(arg, PrimExpr)}
     if len(types) != 1:
         raise ValueError(
             f"expected arguments of one type for '{function}', found {', '.join(map(str, types)) or 'none'}"
@@ -234,19 +234,19 @@ def _of_one_type(function: str, *args: Expr | Number) -> tuple[Expr, ...]:
     return tuple(as_expr(arg, type) for arg in args)
 
 
-def select(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
+def select(condition: PrimExpr, value: PrimExpr | Number, other: PrimExpr | Number) -> PrimExpr:
     """Return `value` if the condition holds, else `other`; both are computed."""
     value, other = _of_one_type("select", value, other)
-    return Call(value.type, "select", (condition, value, other))
+    return PrimCall(value.type, "select", (condition, value, other))
 
 
-def if_then_else(condition: Expr, value: Expr | Number, other: Expr | Number) -> Expr:
+def if_then_else(condition: PrimExpr, value: PrimExpr | Number, other: PrimExpr | Number) -> PrimExpr:
     """Return `value` if the condition holds, else `other`; the other one is not computed and reads nothing."""
     value, other = _of_one_type("if_then_else", value, other)
     return IfThenElse(value.type, condition, value, other)
 
 
-def cast(value: Expr, type: Attribute) -> Expr:
+def cast(value: PrimExpr, type: Attribute) -> PrimExpr:
     """Convert a number to another type.
 
     Integers wrap around. Floats are rounded towards zero to integers; those out of range saturate, and NaN becomes 0.
@@ -271,14 +271,14 @@ def cast(value: Expr, type: Attribute) -> Expr:
     return _saturated(value, type, lowest(type), highest(type))
 
 
-def _saturated(value: Expr, type: Attribute, low: float, high: float) -> Expr:
+def _saturated(value: PrimExpr, type: Attribute, low: float, high: float) -> PrimExpr:
     """Convert a float to an integer type, saturating at the numbers `low` and `high`."""
     inside = (value >= low) & (value < high + 1)  # As floats, `high` itself may be rounded up.
     converted = Converted(type, select(inside, value, 0))
     return select(value < low, low, select(value >= high + 1, high, converted))
 
 
-def _unpacked(value: Expr) -> Expr:
+def _unpacked(value: PrimExpr) -> PrimExpr:
     """Return the byte that equals an integer of fewer than 8 bits, which is in the low bits of its byte."""
     element = record_of(value.type)
     if element.unsigned:
@@ -287,7 +287,7 @@ def _unpacked(value: Expr) -> Expr:
     return call("right_shift", call("left_shift", Converted(i8, value), unused), unused)
 
 
-def _packed(value: Expr, type: Attribute) -> Expr:
+def _packed(value: PrimExpr, type: Attribute) -> PrimExpr:
     """Convert a number to an integer of fewer than 8 bits."""
     if is_emulated(value.type):
         value = cast(value, f32)
@@ -296,7 +296,7 @@ def _packed(value: Expr, type: Attribute) -> Expr:
     return Converted(type, call("bitwise_and", byte, record_of(type).mask))
 
 
-def bitcast(value: Expr, type: Attribute) -> Expr:
+def bitcast(value: PrimExpr, type: Attribute) -> PrimExpr:
     """Return the number of another type of the same width that has the same bits."""
     return value if value.type == type else Reinterpreted(type, value)
 
@@ -311,12 +311,12 @@ def highest(type: Attribute) -> float:
     return inf if isinstance(type, AnyFloat) else integer_limits(type)[1]
 
 
-def maximum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+def maximum(lhs: PrimExpr | Number, rhs: PrimExpr | Number) -> PrimExpr:
     """Return the larger of two numbers, NaN if either is."""
     return call("maximum", lhs, rhs)
 
 
-def minimum(lhs: Expr | Number, rhs: Expr | Number) -> Expr:
+def minimum(lhs: PrimExpr | Number, rhs: PrimExpr | Number) -> PrimExpr:
     """Return the smaller of two numbers, NaN if either is."""
     return call("minimum", lhs, rhs)
 
@@ -326,27 +326,27 @@ def reduce_axis(extent: Size, name: str = "k") -> Axis:
     return Axis(IndexType(), name, extent, IterKind.REDUCE)
 
 
-def sum(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+def sum(body: PrimExpr, axis: Axis | Sequence[Axis]) -> PrimExpr:
     """Sum `body` over all values of the axes; 0 over none. On i1 it is the logical or, as in NumPy's `@`."""
     return reduce("add", 0, body, axis)
 
 
-def prod(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+def prod(body: PrimExpr, axis: Axis | Sequence[Axis]) -> PrimExpr:
     """Multiply `body` over all values of the axes; 1 over none."""
     return reduce("multiply", 1, body, axis)
 
 
-def max(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+def max(body: PrimExpr, axis: Axis | Sequence[Axis]) -> PrimExpr:
     """Return the largest `body` over the axes, NaN if any is; over no values, the smallest number of the type."""
     return reduce("maximum", lowest(body.type), body, axis)
 
 
-def min(body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+def min(body: PrimExpr, axis: Axis | Sequence[Axis]) -> PrimExpr:
     """Return the smallest `body` over the axes, NaN if any is; over no values, the largest number of the type."""
     return reduce("minimum", highest(body.type), body, axis)
 
 
-def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axis]) -> Expr:
+def reduce(combiner: str, identity: float, body: PrimExpr, axis: Axis | Sequence[Axis]) -> PrimExpr:
     """Reduce `body` over all values of the axes by a scalar function, of which `identity` is the neutral element."""
     axes = (axis,) if isinstance(axis, Axis) else tuple(axis)
     if not axes or any(a.kind is not IterKind.REDUCE for a in axes):
@@ -354,14 +354,14 @@ def reduce(combiner: str, identity: float, body: Expr, axis: Axis | Sequence[Axi
     return Reduce(body.type, combiner, identity, body, axes)
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def walk(expr: PrimExpr) -> Iterator[PrimExpr]:
     """Yield the expression and all its subexpressions, outermost first, each once."""
     return reachable(expr, _parts)
 
 
-def _parts(expr: Expr) -> Sequence[Expr]:
+def _parts(expr: PrimExpr) -> Sequence[PrimExpr]:
     match expr:
-        case Call(args=parts) | Element(indices=parts):
+        case PrimCall(args=parts) | Element(indices=parts):
             return parts
         case IfThenElse(condition=condition, value=value, other=other):
             return condition, value, other

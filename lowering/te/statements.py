@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint
 
 from relex.dialects.sizes import Size
 from relex.dialects.tir import IterKind
-from relex.lowering.te.expressions import Axis, Expr, Number, as_expr
+from relex.lowering.te.expressions import Axis, Number, PrimExpr, as_expr
 from relex.lowering.te.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Code:
             yield tuple(stack.enter_context(self.loop(extent, f"k{d}")) for d, extent in enumerate(extents))
 
     @contextmanager
-    def when(self, condition: Expr) -> Generator[None]:
+    def when(self, condition: PrimExpr) -> Generator[None]:
         """Execute what follows only if a condition holds."""
         holds = self.stage.value(self.builder, condition)
         body = Block()
@@ -72,12 +72,12 @@ class Code:
             yield
         body.add_op(scf.YieldOp())
 
-    def let(self, expr: Expr) -> Expr:
+    def let(self, expr: PrimExpr) -> PrimExpr:
         """Compute an expression here."""
         self.stage.value(self.builder, expr)
         return expr
 
-    def store(self, tensor: Tensor, indices: Sequence[Expr | Number], value: Expr | Number) -> None:
+    def store(self, tensor: Tensor, indices: Sequence[PrimExpr | Number], value: PrimExpr | Number) -> None:
         """Store an element."""
         places = [self.stage.value(self.builder, as_expr(index, IndexType())) for index in indices]
         stored = self.stage.value(self.builder, as_expr(value, tensor.type))
@@ -89,7 +89,7 @@ class Code:
         self.stage.allocate(self.builder, tensor)
         return tensor
 
-    def variable(self, type: Attribute, value: Expr | Number, name: str = "variable") -> Tensor:
+    def variable(self, type: Attribute, value: PrimExpr | Number, name: str = "variable") -> Tensor:
         """Declare a variable of a block: a tensor without dimensions."""
         tensor = self.buffer((), type, name)
         self.store(tensor, (), value)

@@ -23,7 +23,7 @@ from relex.dialects.dtypes import is_emulated
 from relex.dialects.errors import DTypeError, RangeError
 from relex.dialects.sizes import MAX_SIZE, Size, Sizes
 from relex.dialects.tir import IterKind
-from relex.lowering.te.expressions import Axis, Element, Expr, Number, Procedure, Reduce, as_expr, cast, walk
+from relex.lowering.te.expressions import Axis, Element, Number, PrimExpr, Procedure, Reduce, as_expr, cast, walk
 
 if TYPE_CHECKING:
     from relex.lowering.te.statements import Code
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 class OfIndices(Protocol):
     """A function from any number of indices to an expression: `lambda *i: ...`."""
 
-    def __call__(self, *indices: Axis) -> Expr: ...
+    def __call__(self, *indices: Axis) -> PrimExpr: ...
 
 
 OfSomeIndices = (
-    Callable[[Axis], Expr]
-    | Callable[[Axis, Axis], Expr]
-    | Callable[[Axis, Axis, Axis], Expr]
-    | Callable[[Axis, Axis, Axis, Axis], Expr]
+    Callable[[Axis], PrimExpr]
+    | Callable[[Axis, Axis], PrimExpr]
+    | Callable[[Axis, Axis, Axis], PrimExpr]
+    | Callable[[Axis, Axis, Axis, Axis], PrimExpr]
 )
 """A function from a fixed number of indices to an expression: `lambda i, j: ...`."""
 
@@ -52,14 +52,14 @@ class Tensor:
     shape: Sizes
     type: Attribute
     axes: tuple[Axis, ...] = ()
-    body: Expr | None = field(default=None)
+    body: PrimExpr | None = field(default=None)
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
 
-    def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
+    def __getitem__(self, indices: PrimExpr | Number | Sequence[PrimExpr | Number]) -> PrimExpr:
         chosen = tuple(indices) if isinstance(indices, Sequence) else (indices,)
         if len(chosen) != self.ndim:
             raise ValueError(f"expected {self.ndim} indices for {self.name}, found {len(chosen)}")
@@ -72,7 +72,7 @@ class Widened(Tensor):
 
     stored: Tensor = field(kw_only=True)
 
-    def __getitem__(self, indices: Expr | Number | Sequence[Expr | Number]) -> Expr:
+    def __getitem__(self, indices: PrimExpr | Number | Sequence[PrimExpr | Number]) -> PrimExpr:
         return cast(self.stored[indices], self.type)
 
 
@@ -125,7 +125,7 @@ def compute(
         raise ValueError(f"expected a function of {len(shape)} indices for '{name}', found one of {len(names)}")
     variables = tuple(Axis(IndexType(), *named, IterKind.SPATIAL) for named in zip(names, shape, strict=True))
     body = function(*variables)
-    if not isinstance(body, Expr):
+    if not isinstance(body, PrimExpr):
         raise ValueError(f"expected an expression for '{name}', found {body}; write `Const(type, {body})`")
     if any(isinstance(e, Reduce) for e in walk(body) if e is not body):
         raise ValueError(f"expected the reduction to be the whole of '{name}'; compute what follows it from its result")

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.walks import ancestors
-from relex.lowering.vectors.reductions import ReductionUpdate
+from relex.lowering.vectors.reduction_updates import ReductionUpdate
 from relex.passes.analysis.dependence import may_conflict
 
 

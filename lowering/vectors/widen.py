@@ -19,7 +19,7 @@ from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step
-from relex.lowering.vectors.reductions import ReductionUpdate, reductions
+from relex.lowering.vectors.reduction_updates import ReductionUpdate, reductions
 from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
 
 Mask = SSAValue | None

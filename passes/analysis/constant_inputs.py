@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from relex.dialects.dtypes import has_dtype
-from relex.dialects.functions import FINITE_ATTR, argument_attr
+from relex.dialects.function_arguments import FINITE_ATTR, argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.symbols import is_private, symbols_called
 from relex.dialects.tir import PrimFuncOp

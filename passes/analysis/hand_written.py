@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.tir import PrimFuncOp
 
 

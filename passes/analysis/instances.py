@@ -24,7 +24,7 @@ from relex.dialects.index.constraints import System, less, limits_of, within
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index
 from relex.dialects.index.from_ir import EXPRESSIONS
-from relex.dialects.index.linear import LinearForms
+from relex.dialects.index.linear_forms import LinearForms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.indices import stated_name
 from relex.passes.analysis.choices import CHOICES, condition_of, type_limits

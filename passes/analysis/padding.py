@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.arrays import np
 from relex.dialects.errors import PassError, fail
-from relex.dialects.functions import FINITE_ATTR
+from relex.dialects.function_arguments import FINITE_ATTR
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of, values_in
 from relex.dialects.index.values import replace_atoms

@@ -11,7 +11,7 @@ from relex.dialects.tir import BlockOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses, is_pure
 from relex.dialects.tir.indices import variable_of
 from relex.passes.analysis.loop_tree import blocks_in
-from relex.passes.analysis.reductions import order_matters
+from relex.passes.analysis.reduction_order import order_matters
 
 
 def keeps_terms_together(copy: BlockOp, load: memref.LoadOp) -> bool:

@@ -13,8 +13,8 @@ from relex.dialects.index.expr import Index, constant_of
 from relex.dialects.index.ranges import Range
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
+from relex.passes.analysis.accesses import touches
 from relex.passes.analysis.instances import Instance
-from relex.passes.analysis.touches import touches
 from relex.passes.checking.findings import Finding, finding_of, when
 from relex.passes.checking.verdicts import judge
 

@@ -18,9 +18,9 @@ from relex.dialects.index.constraints import System, same
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
 from relex.dialects.tir.accesses import Access
+from relex.passes.analysis.accesses import element_in
 from relex.passes.analysis.instances import Instance
 from relex.passes.analysis.loop_tree import may_trap
-from relex.passes.analysis.touches import element_in
 
 
 @dataclass(frozen=True)

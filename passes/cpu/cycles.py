@@ -16,7 +16,7 @@ from relex.dialects.walks import walk
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import bits_of, count, uses
+from relex.passes.cpu.reduction_nest import bits_of, count, uses
 
 
 def cycles_of(nest: ForOp, processor: Processor, unknown: int) -> float:

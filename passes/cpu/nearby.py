@@ -13,7 +13,7 @@ from relex.dialects.tir import ForOp
 from relex.dialects.tir.accesses import Element
 from relex.passes.analysis.footprints import region_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import bits_of
+from relex.passes.cpu.reduction_nest import bits_of
 
 
 def bytes_nearby(module: ModuleOp) -> int:

@@ -13,7 +13,7 @@ from relex.passes.analysis.loop_tree import is_scalar, loops_in
 from relex.passes.analysis.sharing import packs
 from relex.passes.cpu import cost
 from relex.passes.cpu.cycles import cycles_of
-from relex.passes.cpu.reductions import count
+from relex.passes.cpu.reduction_nest import count
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from relex.dialects.tir import ForOp, LoopKind
 from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.analysis.padding import loops_with_padding, taps_with_padding
-from relex.passes.analysis.reductions import order_matters
+from relex.passes.analysis.reduction_order import order_matters
 from relex.passes.analysis.sharing import is_spatial
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import count, named
+from relex.passes.cpu.reduction_nest import count, named
 from relex.passes.schedule import Block, Loop, Schedule
 
 

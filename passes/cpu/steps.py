@@ -16,7 +16,7 @@ from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_wri
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import function_of, loops_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import block_named, count, element_written, named, uses
+from relex.passes.cpu.reduction_nest import block_named, count, element_written, named, uses
 from relex.passes.schedule import Block, Loop, Schedule
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import arguments
+from relex.dialects.function_arguments import arguments
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp
 from relex.dialects.tir.accesses import is_pure

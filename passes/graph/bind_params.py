@@ -19,7 +19,7 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dlpack import as_array
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, UnknownNameError, expect_kind, fail
-from relex.dialects.functions import argument_names
+from relex.dialects.function_arguments import argument_names
 from relex.dialects.relex import CallOp, ConstantOp
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import is_static, sizes_at_entry

@@ -18,11 +18,11 @@ from xdsl.pattern_rewriter import (
 )
 
 from relex.dialects.relex import ConstantOp, DenseOp, MatmulOp, PermuteDimsOp, ReshapeOp
-from relex.dialects.relex.tensors import array_of
+from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of, shape_of
 from relex.passes.driver.base import RelexPass
+from relex.passes.graph.canonicalization.canonicalization_table import Simplify
 from relex.passes.graph.canonicalization.shape import permutation
-from relex.passes.graph.canonicalization.table import Simplify
 from relex.passes.graph.layout.permutations import Order, Region, inverse
 
 

@@ -31,7 +31,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.convolution import TransposedConvolution
 from relex.dialects.relex.properties import as_integer
-from relex.dialects.relex.tensors import array_of
+from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 from relex.dialects.walks import walk

@@ -27,7 +27,7 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, 
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, symbols_called
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
-from relex.dialects.tir.functions import STRICT_ATTR
+from relex.dialects.tir.prim_func import STRICT_ATTR
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
 from relex.passes.fusion.group_sizes import GroupSizes

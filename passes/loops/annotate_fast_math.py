@@ -11,7 +11,7 @@ from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.dialects.walks import walk
 from relex.passes.analysis.hand_written import hand_written
 from relex.passes.analysis.loop_tree import is_reduction
-from relex.passes.analysis.reductions import update_of
+from relex.passes.analysis.reduction_order import update_of
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.numerics import relaxes
 

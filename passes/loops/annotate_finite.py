@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from relex.dialects.arrays import np
 from relex.dialects.dtypes import array_from_dense, is_float_dtype
-from relex.dialects.functions import FINITE_ATTR, set_argument_attr
+from relex.dialects.function_arguments import FINITE_ATTR, set_argument_attr
 from relex.dialects.relex import ConstantOp
 from relex.passes.analysis.constant_inputs import constant_of, known_calls
 from relex.passes.analysis.loop_tree import blocks_in

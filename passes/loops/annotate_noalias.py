@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from relex.dialects.tir import CallLoopsOp
-from relex.dialects.tir.functions import NOALIAS_ATTR
+from relex.dialects.tir.prim_func import NOALIAS_ATTR
 from relex.dialects.walks import walk
 from relex.passes.analysis.hand_written import hand_written
 from relex.passes.driver.base import RelexPass

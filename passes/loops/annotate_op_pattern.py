@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.op_pattern import OpPattern, get_op_pattern, set_op_pattern
 from relex.passes.analysis.op_patterns import pattern_of_function

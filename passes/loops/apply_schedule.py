@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, diagnose, fail
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import named

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from relex.dialects.errors import RelexError
 from relex.dialects.fingerprint import fingerprint
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.parser import parse_module
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.target.target_attribute import Target, get_target

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import PassError
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.index.expr import Index, combination, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.ranges import Range
@@ -25,11 +25,11 @@ from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views, is_spatial, is_understood, may_be_one
 from relex.passes.cpu import cost
 from relex.passes.cpu.nearby import bytes_nearby, bytes_used
-from relex.passes.cpu.reductions import block_named, element_written, named, uses
+from relex.passes.cpu.reduction_nest import block_named, element_written, named, uses
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer
 from relex.passes.rewriting.equal_sizes import name_sizes
-from relex.passes.rewriting.index_arithmetic import IndexEmitter
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic
 from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule import Loop, Schedule
 from relex.passes.schedule.rebind import bind_to_loops, redirect
@@ -213,7 +213,7 @@ def _split_dimensions(alloc: AllocBufferOp, function: PrimFuncOp, size: int) -> 
         elif isinstance(extent, int):
             sizes += [extent // size, size]
         else:
-            sizes += [IndexEmitter(alloc).emit(index_of(extent) // size), size]
+            sizes += [IndexArithmetic(alloc).emit(index_of(extent) // size), size]
     new = make_buffer(
         alloc.buffer.type.element_type, sizes, buffer_name(alloc.buffer), InsertPoint.before(alloc), alloc
     )

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import PassError
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import terms_of
 from relex.dialects.index.from_ir import index_of

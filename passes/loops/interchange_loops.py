@@ -11,14 +11,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import PassError
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import values_in
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.hand_written import hand_written
 from relex.passes.analysis.loop_tree import blocks_in, variables_of_kind
-from relex.passes.cpu.reductions import loops_alone
+from relex.passes.cpu.reduction_nest import loops_alone
 from relex.passes.driver.base import RelexPass
 from relex.passes.schedule.nests import reorder
 

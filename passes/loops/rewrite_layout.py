@@ -20,7 +20,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.functions import argument_attrs
+from relex.dialects.function_arguments import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.walks import walk
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls

@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
-from relex.dialects.functions import FINITE_ATTR, SCHEDULED_ATTR, remove_argument_attr
+from relex.dialects.function_arguments import FINITE_ATTR, SCHEDULED_ATTR, remove_argument_attr
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.target.processors import Processor
@@ -21,7 +21,7 @@ from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.dialects.upstream.printer import printed
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.table import RULES
+from relex.passes.cpu.rule_table import RULES
 from relex.passes.driver.activity import parts
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.constant_marks import mark_constants, unmark_constants

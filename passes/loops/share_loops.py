@@ -11,7 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 
 from relex.dialects.errors import CompileError, CompileRemark, Diagnostic, diagnose
-from relex.dialects.functions import LEAST_ATTR
+from relex.dialects.function_arguments import LEAST_ATTR
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import ForOp, PrimFuncOp

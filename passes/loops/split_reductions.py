@@ -12,15 +12,15 @@ from xdsl.ir import Region
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import CompileError, fail
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import blocks_in, find_block, loops_of, name_of_block
-from relex.passes.analysis.reductions import combiner_of
+from relex.passes.analysis.reduction_order import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.cycles import cycles_of
-from relex.passes.cpu.reductions import ReductionNest, count, divisors, named, uses
+from relex.passes.cpu.reduction_nest import ReductionNest, count, divisors, named, uses
 from relex.passes.driver.base import RelexPass
 from relex.passes.schedule import Block, Schedule
 

@@ -17,7 +17,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp
 from relex.dialects.tir.indices import dimension_of, known_size
 from relex.passes.analysis.buffers import size_asked
-from relex.passes.rewriting.index_arithmetic import IndexEmitter, constant
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant
 
 
 def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
@@ -32,7 +32,7 @@ def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
     for i, size in enumerate(sizes):
         if size == DYNAMIC_INDEX:
             found = known.get(dimension_of(buffer, i))
-            sizes[i] = found or IndexEmitter(before).add(memref.DimOp(buffer, constant(i, before)))
+            sizes[i] = found or IndexArithmetic(before).add(memref.DimOp(buffer, constant(i, before)))
     return sizes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
-from relex.dialects.functions import remove_argument_attr, set_argument_attr
+from relex.dialects.function_arguments import remove_argument_attr, set_argument_attr
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.analysis.constant_inputs import CONSTANT_ATTR, known_calls
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
-from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_names, set_argument_attr
+from relex.dialects.function_arguments import DIMS_ATTR, REQUIRES_ATTR, argument_names, set_argument_attr
 from relex.dialects.index.expr import name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute

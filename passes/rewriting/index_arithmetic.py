@@ -34,7 +34,7 @@ def constant(value: int, user: Operation) -> SSAValue:
     return op.result
 
 
-class IndexEmitter(IndexBuilder):
+class IndexArithmetic(IndexBuilder):
     """Emits index arithmetic before an op, each subexpression once, with constants at the top of the function."""
 
     def __init__(self, before: Operation):
@@ -99,7 +99,7 @@ class _Rebuilder:
 
     def __init__(self, user: Operation, forms: Mapping[SSAValue, Index]):
         self._forms = forms
-        self._emitter = IndexEmitter(user)
+        self._emitter = IndexArithmetic(user)
         self._done: dict[SSAValue, SSAValue] = {}
 
     def rebuild(self, value: SSAValue) -> SSAValue:

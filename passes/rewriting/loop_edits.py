@@ -15,7 +15,7 @@ from relex.dialects.names import name_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, LoopKind
 from relex.dialects.tir.accesses import is_pure
 from relex.passes.analysis.loop_tree import guard_of, steps_in
-from relex.passes.rewriting.index_arithmetic import IndexEmitter, constant
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant
 
 
 def insert_nest(loops: Sequence[ForOp], innermost: Operation | Sequence[Operation], at: InsertPoint) -> None:
@@ -64,7 +64,7 @@ def _does_nothing(op: Operation) -> bool:
 
 def add_guard(block: BlockOp, form: Index, bound: int | SSAValue, predicate: str = "slt") -> None:
     """Guard a block by `form < bound`, or by another comparison."""
-    emitter = IndexEmitter(guard_of(block) or block)
+    emitter = IndexArithmetic(guard_of(block) or block)
     value = emitter.emit(form)
     limit = constant(bound, block) if isinstance(bound, int) else bound
     add_condition(block, emitter.add(arith.CmpiOp(value, limit, predicate)))
@@ -74,7 +74,7 @@ def add_condition(block: BlockOp, holds: SSAValue) -> None:
     """Let a block run only where a condition holds as well."""
     guard = guard_of(block)
     if guard is not None:
-        guard.operands[0] = IndexEmitter(guard).add(arith.AndIOp(guard.cond, holds))
+        guard.operands[0] = IndexArithmetic(guard).add(arith.AndIOp(guard.cond, holds))
         return
     inside = Block()
     guard = scf.IfOp(holds, [], Region(inside))

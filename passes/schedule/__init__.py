@@ -10,8 +10,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from relex.passes.schedule.arguments import Block, Loop
+from relex.passes.schedule.primitive_table import apply_primitive, primitive
 from relex.passes.schedule.schedule import Schedule
-from relex.passes.schedule.table import apply_primitive, primitive
 
 for _file in iter_modules(__path__):
     import_module(f"{__name__}.{_file.name}")  # It registers its primitives.

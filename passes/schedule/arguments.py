@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from relex.dialects.errors import UnknownNameError, fail
 from relex.dialects.names import Names
 from relex.dialects.schedule import BufferRole, BufferRoleAttr
-from relex.dialects.schedule.loops import factors_attr, factors_in
+from relex.dialects.schedule.loop_primitives import factors_attr, factors_in
 from relex.dialects.schedule.sequence import names_in, symbols
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.passes.analysis.loop_tree import find_block, find_loop, structures_in

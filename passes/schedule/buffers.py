@@ -22,7 +22,7 @@ from relex.dialects.index.expr import Index, IndexExpr, constant_of, terms_of, v
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.ranges import ANYTHING, Range
 from relex.dialects.index.values import replace_atoms
-from relex.dialects.schedule.blocks import CompactBufferOp, TransformLayoutOp
+from relex.dialects.schedule.block_primitives import CompactBufferOp, TransformLayoutOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
@@ -37,8 +37,8 @@ from relex.passes.analysis.loop_tree import (
     steps_in,
 )
 from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer
+from relex.passes.schedule.primitive_table import primitive
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
-from relex.passes.schedule.table import primitive
 
 
 @primitive(CompactBufferOp)

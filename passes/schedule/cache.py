@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.schedule.blocks import CacheReadOp, CacheWriteOp
+from relex.dialects.schedule.block_primitives import CacheReadOp, CacheWriteOp
 from relex.dialects.tir import BlockOp
 from relex.dialects.tir.indices import sizes_of
 from relex.dialects.walks import ancestors
@@ -23,7 +23,7 @@ from relex.passes.rewriting.loop_edits import insert_nest, new_loop, spatial_blo
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import check_unshared
 from relex.passes.schedule.compute_inline import extent_of_index
-from relex.passes.schedule.table import primitive
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(CacheReadOp)

@@ -14,7 +14,7 @@ from relex.dialects.index.atoms import Atom
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr, span_of, terms_of
 from relex.dialects.index.from_ir import index_of, is_below
-from relex.dialects.schedule.blocks import ComputeAtOp, ReverseComputeAtOp
+from relex.dialects.schedule.block_primitives import ComputeAtOp, ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, LoopKind, loops_around
 from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.walks import walk
@@ -32,8 +32,8 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
     variables_of_kind,
 )
-from relex.passes.analysis.reductions import order_matters
-from relex.passes.rewriting.index_arithmetic import IndexEmitter, substitute
+from relex.passes.analysis.reduction_order import order_matters
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic, substitute
 from relex.passes.rewriting.loop_edits import add_guard, erase_empty, insert_nest, new_loop
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import (
@@ -45,8 +45,8 @@ from relex.passes.schedule.code_motion import (
     move_before,
 )
 from relex.passes.schedule.compute_inline import elementwise_store
+from relex.passes.schedule.primitive_table import primitive
 from relex.passes.schedule.rebind import with_variables
-from relex.passes.schedule.table import primitive
 
 
 @primitive(ComputeAtOp)
@@ -313,7 +313,7 @@ class _Placement:
             variable = IndexExpr.of(loops[-1].variable)
             forms.append(variable if interval is None else interval.base + variable)
         insert_nest(loops, block, at)
-        emitter = IndexEmitter(block)
+        emitter = IndexArithmetic(block)
         for i, form in enumerate(forms):
             block.operands[i] = emitter.emit(form)
         self._guard(forms)

@@ -16,7 +16,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule.blocks import ComputeInlineOp, ReverseComputeInlineOp
+from relex.dialects.schedule.block_primitives import ComputeInlineOp, ReverseComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.indices import known_size, sizes_of, variable_of
 from relex.passes.analysis.buffers import (
@@ -43,7 +43,7 @@ from relex.passes.schedule.code_motion import (
     is_available,
     move_before,
 )
-from relex.passes.schedule.table import primitive
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(ComputeInlineOp)

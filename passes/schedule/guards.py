@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule.blocks import UnguardOp, ZeroFillOp
+from relex.dialects.schedule.block_primitives import UnguardOp, ZeroFillOp
 from relex.dialects.tir import BlockOp, IterKind, IterVar
 from relex.dialects.tir.accesses import Access, Element, variables_in
 from relex.dialects.upstream.attributes import number_attr
@@ -33,10 +33,10 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
     variables_of_kind,
 )
-from relex.passes.rewriting.index_arithmetic import IndexEmitter, substitute
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic, substitute
 from relex.passes.schedule.code_motion import check_unshared_outputs
+from relex.passes.schedule.primitive_table import primitive
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
-from relex.passes.schedule.table import primitive
 
 
 @primitive(UnguardOp)
@@ -94,7 +94,7 @@ def zero_fill(block: BlockOp) -> None:
     sums = [v.variable for v in block.iter_vars if not isinstance(v.binding, BlockArgument)]
     replaced += [v for v in sums if v not in replaced and is_bound_to_loops(block, [v])]
     block, variables = bind_to_loops(block, replaced)
-    emitter = IndexEmitter(store)
+    emitter = IndexArithmetic(store)
     holds: list[SSAValue] = []
     for op in comparisons:
         if not isinstance(op, arith.CmpiOp) or not isinstance(op.lhs.type, IndexType):

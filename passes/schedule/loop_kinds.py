@@ -7,14 +7,14 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import StringAttr
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.schedule.loops import LabelLoopsOp, ParallelOp, UnrollOp, VectorizeOp
+from relex.dialects.schedule.loop_primitives import LabelLoopsOp, ParallelOp, UnrollOp, VectorizeOp
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr, PrimFuncOp
 from relex.passes.analysis.dependence import dependences
 from relex.passes.analysis.loop_tree import check_serial, check_structure, label_of, name_of_block
-from relex.passes.analysis.reductions import order_matters
+from relex.passes.analysis.reduction_order import order_matters
 from relex.passes.cpu import cost
 from relex.passes.schedule.arguments import NewNames
-from relex.passes.schedule.table import primitive
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(ParallelOp)

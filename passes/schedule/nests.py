@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule.loops import FuseOp, ReorderOp
+from relex.dialects.schedule.loop_primitives import FuseOp, ReorderOp
 from relex.dialects.tir import ForOp, IterKind, LoopKind, loops_around
 from relex.dialects.tir.accesses import Access, UsedValues
 from relex.passes.analysis.dependence import Meeting, check_bindings_differ, dependences, lifetime
@@ -26,11 +26,11 @@ from relex.passes.analysis.loop_tree import (
     label_of,
     name_of_block,
 )
-from relex.passes.analysis.reductions import order_matters
-from relex.passes.rewriting.index_arithmetic import IndexEmitter, substitute
+from relex.passes.analysis.reduction_order import order_matters
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic, substitute
 from relex.passes.rewriting.loop_edits import insert_nest, new_loop, take_body
 from relex.passes.schedule.arguments import NewNames
-from relex.passes.schedule.table import primitive
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(ReorderOp)
@@ -132,7 +132,7 @@ def fuse(*loops: ForOp, names: NewNames) -> ForOp:
 def _product(loops: Sequence[ForOp]) -> int | SSAValue:
     """Return the product of the trip counts."""
     total = prod(loop.extent if isinstance(loop.extent, int) else IndexExpr.of(loop.extent) for loop in loops)
-    return total if isinstance(total, int) else IndexEmitter(loops[0]).emit(total)
+    return total if isinstance(total, int) else IndexArithmetic(loops[0]).emit(total)
 
 
 def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Index]:
@@ -143,7 +143,7 @@ def _indices(loops: Sequence[ForOp], fused: ForOp) -> dict[SSAValue, Index]:
         if isinstance(loop.extent, int):
             forms[loop.variable], rest = rest % loop.extent, rest // loop.extent
         elif (first := fused.body.block.first_op) is not None:
-            emitter = IndexEmitter(first)
+            emitter = IndexArithmetic(first)
             whole = emitter.emit(rest)
             forms[loop.variable] = IndexExpr.of(emitter.add(arith.RemSIOp(whole, loop.extent)))
             rest = IndexExpr.of(emitter.add(arith.DivSIOp(whole, loop.extent)))

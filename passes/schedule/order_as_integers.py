@@ -12,13 +12,13 @@ from xdsl.rewriter import Rewriter
 
 from relex.dialects.dtypes import record_of
 from relex.dialects.errors import fail, name_of
-from relex.dialects.schedule.blocks import OrderAsIntegersOp
+from relex.dialects.schedule.block_primitives import OrderAsIntegersOp
 from relex.dialects.tir import AllocBufferOp, BlockOp
 from relex.passes.analysis.buffers import buffers_written, check_only_writer, local_buffer
 from relex.passes.analysis.loop_tree import function_of, name_of_block
-from relex.passes.analysis.reductions import combiner_of
-from relex.passes.rewriting.index_arithmetic import IndexEmitter
-from relex.passes.schedule.table import primitive
+from relex.passes.analysis.reduction_order import combiner_of
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(OrderAsIntegersOp)
@@ -55,7 +55,7 @@ def _convert(alloc: AllocBufferOp, order: _Order, new: AllocBufferOp, done: Cont
     """Replace a buffer of floats by one of integers. All accesses convert, but for those that are `done`."""
     users = {use.operation: None for use in alloc.buffer.uses if use.operation not in done}
     for user in users:
-        emitter = IndexEmitter(user)
+        emitter = IndexArithmetic(user)
         match user:
             case memref.LoadOp():
                 loaded = emitter.add(memref.LoadOp.get(new.buffer, user.indices))
@@ -74,7 +74,7 @@ def _combine_integers(combine: Operation, buffer: SSAValue, order: _Order, integ
         old, term = term, old
     load, (use,) = old.owner, combine.results[0].uses
     assert isinstance(load, memref.LoadOp)
-    emitter = IndexEmitter(combine)
+    emitter = IndexArithmetic(combine)
     loaded = emitter.add(memref.LoadOp.get(integers, load.indices))
     best = emitter.add(COMPARISONS[type(combine)](loaded, _term(term, order, emitter)))
     use.operation.operands = [best, integers, *use.operation.operands[2:]]
@@ -85,7 +85,7 @@ def _combine_integers(combine: Operation, buffer: SSAValue, order: _Order, integ
     return {load, use.operation}
 
 
-def _term(term: SSAValue, order: _Order, emitter: IndexEmitter) -> SSAValue:
+def _term(term: SSAValue, order: _Order, emitter: IndexArithmetic) -> SSAValue:
     """Return the integer of a term; if nothing else reads the local buffer that it comes from, that holds integers."""
     load = term.owner
     alloc = load.memref.owner if isinstance(load, memref.LoadOp) else None
@@ -134,22 +134,22 @@ class _Order:
         """The type of the integers."""
         return IntegerType(self.bits)
 
-    def integer_of(self, value: SSAValue, emitter: IndexEmitter) -> SSAValue:
+    def integer_of(self, value: SSAValue, emitter: IndexArithmetic) -> SSAValue:
         """Emit the conversion of a float to its integer."""
         turned = self._turned(emitter.add(arith.BitcastOp(value, self.integer)), emitter)
         return emitter.add(arith.AddiOp(turned, self._number(self.moved_by, emitter)))
 
-    def float_of(self, value: SSAValue, emitter: IndexEmitter) -> SSAValue:
+    def float_of(self, value: SSAValue, emitter: IndexArithmetic) -> SSAValue:
         """Emit the conversion of an integer back to its float."""
         turned = emitter.add(arith.SubiOp(value, self._number(self.moved_by, emitter)))
         kind = Float32Type() if self.bits == 32 else Float64Type()
         return emitter.add(arith.BitcastOp(self._turned(turned, emitter), kind))
 
-    def _turned(self, value: SSAValue, emitter: IndexEmitter) -> SSAValue:
+    def _turned(self, value: SSAValue, emitter: IndexArithmetic) -> SSAValue:
         """Invert all bits but the sign if the sign is set."""
         signs = emitter.add(arith.ShRSIOp(value, self._number(self.bits - 1, emitter)))
         mask = emitter.add(arith.AndIOp(signs, self._number(2 ** (self.bits - 1) - 1, emitter)))
         return emitter.add(arith.XOrIOp(value, mask))
 
-    def _number(self, value: int, emitter: IndexEmitter) -> SSAValue:
+    def _number(self, value: int, emitter: IndexArithmetic) -> SSAValue:
         return emitter.add(arith.ConstantOp(IntegerAttr(value, self.integer)))

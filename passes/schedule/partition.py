@@ -16,7 +16,7 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, divide_factors, smaller, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.names import Names
-from relex.dialects.schedule.loops import DispatchOp, PartitionOp
+from relex.dialects.schedule.loop_primitives import DispatchOp, PartitionOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, loops_around
 from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.indices import known_size
@@ -37,12 +37,12 @@ from relex.passes.analysis.loop_tree import (
     structures_in,
 )
 from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer, replace_buffer, replace_sizes
-from relex.passes.rewriting.index_arithmetic import IndexEmitter
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic
 from relex.passes.rewriting.loop_edits import set_extent
 from relex.passes.schedule.arguments import NewNames
 from relex.passes.schedule.code_motion import is_available
+from relex.passes.schedule.primitive_table import primitive
 from relex.passes.schedule.rebind import with_variables
-from relex.passes.schedule.table import primitive
 
 Size = int | SSAValue
 
@@ -131,14 +131,14 @@ class _Group:
                 fail(self.loops[0], f"expected the extent of {label_of(self.loops[0])} to be above {multiple} and no "
                                     f"multiple of it, found {extent}")  # fmt: skip
             return first, extent - first
-        emitter, whole = IndexEmitter(self.nests[0]), index_of(extent)
+        emitter, whole = IndexArithmetic(self.nests[0]), index_of(extent)
         first = whole // multiple * multiple
         return emitter.emit(first), emitter.emit(whole - first)
 
     def all_or_none(self, deciding: SSAValue, least: int) -> tuple[Size, Size]:
         """Return the extent of the first part, all iterations if a number is at least as large as another one, else
         none, and of the rest."""
-        emitter, extent = IndexEmitter(self.nests[0]), self.loops[0].extent
+        emitter, extent = IndexArithmetic(self.nests[0]), self.loops[0].extent
         whole = extent if isinstance(extent, int) else index_of(extent)
         # What divides all iterations divides the iterations of each part. The rest does iterations beyond that limit.
         factor = gcd(constant_of(whole), *terms_of(whole).values())
@@ -202,7 +202,7 @@ def _restrict(block: BlockOp, loop: ForOp, start: Index, own: Mapping[SSAValue, 
     bound = [v for v in block.iter_vars if v.binding is loop.variable]
     for v in bound:
         for use in [use for use in v.variable.uses if not _is_own_index(use, own)]:
-            use.operation.operands[use.index] = IndexEmitter(use.operation).emit(IndexExpr.of(v.variable) + start)
+            use.operation.operands[use.index] = IndexArithmetic(use.operation).emit(IndexExpr.of(v.variable) + start)
     if bound:
         with_variables(block, [replace(v, extent=loop.extent) if v in bound else v for v in block.iter_vars])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseArrayBase, i64
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.functions import PREFETCH_ATTR
+from relex.dialects.function_arguments import PREFETCH_ATTR
 from relex.dialects.index.expr import values_in
-from relex.dialects.schedule.blocks import PrefetchReadsOp
+from relex.dialects.schedule.block_primitives import PrefetchReadsOp
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import pick_buffer
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, check_serial, label_of, loops_of, name_of_block
-from relex.passes.schedule.table import primitive
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(PrefetchReadsOp)

@@ -15,7 +15,7 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind, IterVar
 from relex.dialects.walks import walk
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.rewriting.index_arithmetic import IndexEmitter, remove_unused
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic, remove_unused
 
 
 def is_bound_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> bool:
@@ -88,12 +88,12 @@ def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
 def _replace_variable(block: BlockOp, variable: BlockArgument, form: Index) -> None:
     """Replace a variable of a block by an index expression, computed at the top of the block and of its init."""
     init = block.init
-    emitters: dict[bool, IndexEmitter] = {}
+    emitters: dict[bool, IndexArithmetic] = {}
     for use in list(variable.uses):
         in_init = init is not None and init.is_ancestor(use.operation)
         if in_init not in emitters:
             first = init.body.block.first_op if init is not None and in_init else _first_step(block)
-            emitters[in_init] = IndexEmitter(first or use.operation)
+            emitters[in_init] = IndexArithmetic(first or use.operation)
         use.operation.operands[use.index] = emitters[in_init].emit(form, variable.name_hint)
 
 
@@ -112,7 +112,7 @@ def redirect(
 
 def set_indices(access: Operation, buffer: SSAValue, indices: Sequence[Index]) -> None:
     """Redirect a load or store to a buffer and indices."""
-    emitter = IndexEmitter(access)
+    emitter = IndexArithmetic(access)
     values = [emitter.emit(form) for form in indices]
     stored = [access.value] if isinstance(access, memref.StoreOp) else []
     access.operands = [*stored, buffer, *values]

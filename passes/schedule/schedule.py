@@ -9,15 +9,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import UnknownNameError, fail
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
-from relex.dialects.schedule.loops import LabelLoopsOp
+from relex.dialects.schedule.loop_primitives import LabelLoopsOp
 from relex.dialects.symbols import named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.extras import find_part
 from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of, structures_in
 from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule.arguments import Block, Loop
+from relex.passes.schedule.primitive_table import apply_primitive
 from relex.passes.schedule.steps import Steps
-from relex.passes.schedule.table import apply_primitive
 
 
 class Schedule(Steps):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import constant_of
-from relex.dialects.schedule.loops import SkipPaddingOp
+from relex.dialects.schedule.loop_primitives import SkipPaddingOp
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.loop_tree import blocks_in, label_of, loops_of, name_of_block
 from relex.passes.analysis.padding import bounds_of_terms
 from relex.passes.rewriting.loop_edits import add_guard
-from relex.passes.schedule.table import primitive
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(SkipPaddingOp)

@@ -12,13 +12,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
-from relex.dialects.schedule.loops import PadLoopOp, SplitOp
+from relex.dialects.schedule.loop_primitives import PadLoopOp, SplitOp
 from relex.dialects.tir import ForOp
 from relex.passes.analysis.loop_tree import base_name, blocks_in, check_serial, check_structure, label_of
-from relex.passes.rewriting.index_arithmetic import IndexEmitter, constant, substitute
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant, substitute
 from relex.passes.rewriting.loop_edits import add_guard, insert_nest, new_loop, take_body
 from relex.passes.schedule.arguments import NewNames
-from relex.passes.schedule.table import primitive
+from relex.passes.schedule.primitive_table import primitive
 
 
 @primitive(SplitOp)
@@ -80,8 +80,8 @@ def _dynamic_extent(loop: ForOp, factors: Sequence[int | None]) -> SSAValue:
     given = _given(factors)
     assert isinstance(loop.extent, SSAValue)
     if _is_exact(loop, factors, factors):
-        return IndexEmitter(loop).emit(index_of(loop.extent) // given)
-    return IndexEmitter(loop).add(arith.CeilDivSIOp(loop.extent, constant(given, loop)))
+        return IndexArithmetic(loop).emit(index_of(loop.extent) // given)
+    return IndexArithmetic(loop).add(arith.CeilDivSIOp(loop.extent, constant(given, loop)))
 
 
 @primitive(PadLoopOp)
@@ -96,5 +96,5 @@ def pad(loop: ForOp, multiple: int) -> None:
 def _round_up(loop: ForOp, multiple: int) -> int | SSAValue:
     if isinstance(loop.extent, int):
         return -(-loop.extent // multiple) * multiple
-    emitter, factor = IndexEmitter(loop), constant(multiple, loop)
+    emitter, factor = IndexArithmetic(loop), constant(multiple, loop)
     return emitter.add(arith.MuliOp(emitter.add(arith.CeilDivSIOp(loop.extent, factor)), factor))

@@ -7,7 +7,7 @@ from typing import Any
 from xdsl.ir import Operation
 
 from relex.dialects.errors import PassError, fail_assertion
-from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.signature import AssertionRecord
 from relex.lowering.support.signatures import stated_signature
 from relex.reference.interpreter.program import Values

@@ -54,10 +54,6 @@ from relex.dialects.relex.gathering import GatherNdOp as GatherNdOp
 from relex.dialects.relex.gathering import Scatter as Scatter
 from relex.dialects.relex.gathering import ScatterElementsOp as ScatterElementsOp
 from relex.dialects.relex.gathering import ScatterNdOp as ScatterNdOp
-from relex.dialects.relex.indexing import ConcatOp as ConcatOp
-from relex.dialects.relex.indexing import PadOp as PadOp
-from relex.dialects.relex.indexing import StridedSliceOp as StridedSliceOp
-from relex.dialects.relex.indexing import TakeOp as TakeOp
 from relex.dialects.relex.linear import DenseOp as DenseOp
 from relex.dialects.relex.linear import MatmulOp as MatmulOp
 from relex.dialects.relex.normalization import BatchNormOp as BatchNormOp
@@ -99,11 +95,17 @@ from relex.dialects.relex.shape import ExpandDimsOp as ExpandDimsOp
 from relex.dialects.relex.shape import PermuteDimsOp as PermuteDimsOp
 from relex.dialects.relex.shape import ReshapeOp as ReshapeOp
 from relex.dialects.relex.shape import SqueezeOp as SqueezeOp
+from relex.dialects.relex.slicing import ConcatOp as ConcatOp
+from relex.dialects.relex.slicing import PadOp as PadOp
+from relex.dialects.relex.slicing import StridedSliceOp as StridedSliceOp
+from relex.dialects.relex.slicing import TakeOp as TakeOp
+from relex.dialects.relex.sliding_windows import SlidingWindows as SlidingWindows
+from relex.dialects.relex.sliding_windows import Windows as Windows
 from relex.dialects.relex.structure import DataflowOp as DataflowOp
 from relex.dialects.relex.structure import OutputOp as OutputOp
-from relex.dialects.relex.tensors import AllocTensorOp as AllocTensorOp
-from relex.dialects.relex.tensors import ConstantOp as ConstantOp
-from relex.dialects.relex.tensors import array_of as array_of
+from relex.dialects.relex.tensor_ops import AllocTensorOp as AllocTensorOp
+from relex.dialects.relex.tensor_ops import ConstantOp as ConstantOp
+from relex.dialects.relex.tensor_ops import array_of as array_of
 from relex.dialects.relex.trigonometry import AcoshOp as AcoshOp
 from relex.dialects.relex.trigonometry import AcosOp as AcosOp
 from relex.dialects.relex.trigonometry import AsinhOp as AsinhOp
@@ -136,8 +138,6 @@ from relex.dialects.relex.unary import SigmoidOp as SigmoidOp
 from relex.dialects.relex.unary import SiluOp as SiluOp
 from relex.dialects.relex.unary import SqrtOp as SqrtOp
 from relex.dialects.relex.unary import TanhOp as TanhOp
-from relex.dialects.relex.windows import SlidingWindows as SlidingWindows
-from relex.dialects.relex.windows import Windows as Windows
 from relex.dialects.relex.winograd import WinogradInputTransformOp as WinogradInputTransformOp
 from relex.dialects.relex.winograd import WinogradOutputTransformOp as WinogradOutputTransformOp
 

@@ -15,6 +15,7 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, integer
+from relex.dialects.relex.sliding_windows import SlidingWindows, Windows, contract, expect_rank
 from relex.dialects.relex.types import (
     SizedType,
     expect_element_type,
@@ -23,7 +24,6 @@ from relex.dialects.relex.types import (
     same_element_type,
     shape_str,
 )
-from relex.dialects.relex.windows import SlidingWindows, Windows, contract, expect_rank
 from relex.dialects.sizes import Size, equal
 
 

@@ -35,7 +35,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import TensorConstr, storage_of, var_tensor_operand_def
 from relex.dialects.relex.structure import impurity
-from relex.dialects.relex.tensors import verify_sizes
+from relex.dialects.relex.tensor_ops import verify_sizes
 from relex.dialects.symbols import VerifiesCallee, resolve
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import for_ranks
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
+from relex.dialects.relex.sliding_windows import SlidingWindows, Windows, contract, expect_rank
 from relex.dialects.relex.types import (
     Shape,
     SizedType,
@@ -25,7 +26,6 @@ from relex.dialects.relex.types import (
     expect_integers,
     same_element_type,
 )
-from relex.dialects.relex.windows import SlidingWindows, Windows, contract, expect_rank
 from relex.dialects.sizes import Size, Sizes, at_most, equal
 
 _SPATIAL = "xyz"

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition
 from relex.dialects.relex.operator import Operator
 
 if TYPE_CHECKING:
-    from relex.dialects.relex.windows import SlidingWindows
+    from relex.dialects.relex.sliding_windows import SlidingWindows
 
 Declared = TypeVar("Declared", bound=Operator)
 Windowed = TypeVar("Windowed", bound="SlidingWindows")

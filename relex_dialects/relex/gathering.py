@@ -14,9 +14,9 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
-from relex.dialects.relex.indexing import as_places
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr, StringConstr, as_integer, integer
+from relex.dialects.relex.slicing import as_places
 from relex.dialects.relex.types import (
     SizedType,
     expect_element_type,

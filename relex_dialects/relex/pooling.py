@@ -17,8 +17,8 @@ from relex.dialects.relex.declared import for_ranks
 from relex.dialects.relex.extremes import largest
 from relex.dialects.relex.operator import Exactness, Operand, SeveralResults
 from relex.dialects.relex.properties import IntegersConstr, as_integers
+from relex.dialects.relex.sliding_windows import SlidingWindows, Windows, expect_rank
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers
-from relex.dialects.relex.windows import SlidingWindows, Windows, expect_rank
 
 
 class Pool(SlidingWindows, ABC):

@@ -18,8 +18,8 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer, integers
+from relex.dialects.relex.sliding_windows import Windows, expect_rank
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers, shape_str
-from relex.dialects.relex.windows import Windows, expect_rank
 from relex.dialects.sizes import Size, Sizes, equal
 
 WINDOW = 3

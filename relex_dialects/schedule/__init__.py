@@ -7,8 +7,9 @@ label and to blocks by name.
 
 from xdsl.ir import Dialect
 
-from relex.dialects.schedule import blocks, loops
-from relex.dialects.schedule.blocks import BufferRole, BufferRoleAttr
+from relex.dialects.schedule import block_primitives as blocks
+from relex.dialects.schedule import loop_primitives as loops
+from relex.dialects.schedule.block_primitives import BufferRole, BufferRoleAttr
 from relex.dialects.schedule.sequence import NamingOp, PrimitiveOp, SequenceOp
 
 PRIMITIVES = [

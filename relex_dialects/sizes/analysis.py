@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.functions import argument_names, arguments
+from relex.dialects.function_arguments import argument_names, arguments
 from relex.dialects.index.expr import name_of_size, named, names_in
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier

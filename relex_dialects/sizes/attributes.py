@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import DIMS_ATTR, REQUIRES_ATTR, argument_attrs, result_attrs, set_argument_attr
+from relex.dialects.function_arguments import DIMS_ATTR, REQUIRES_ATTR, argument_attrs, result_attrs, set_argument_attr
 from relex.dialects.index.expr import IndexExpr, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.sizes.expressions import Size, Sizes, sources

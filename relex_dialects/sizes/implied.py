@@ -9,7 +9,7 @@ from relex.dialects.index.atoms import Atom, Product, Symbol, VariableOrigin
 from relex.dialects.index.constraints import Constraint, System, at_least
 from relex.dialects.index.elimination import TooHardError
 from relex.dialects.index.expr import Index, span_of_atom
-from relex.dialects.index.linear import LinearForms
+from relex.dialects.index.linear_forms import LinearForms
 from relex.dialects.index.solve import find_point
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size
 from relex.dialects.sizes.requirements import Requirement

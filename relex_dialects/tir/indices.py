@@ -9,15 +9,15 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from relex.dialects.functions import stated_dims
+from relex.dialects.function_arguments import stated_dims
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, has_values
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.text import parse_index
 from relex.dialects.tir.accesses import Access, variables_in
 from relex.dialects.tir.blocks import BlockOp, IterKind, IterVar, loops_around
-from relex.dialects.tir.functions import AllocBufferOp, PrimFuncOp
 from relex.dialects.tir.loops import ForOp
+from relex.dialects.tir.prim_func import AllocBufferOp, PrimFuncOp
 from relex.dialects.walks import reachable
 
 

@@ -38,7 +38,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from relex.dialects.context import register_dialect_of_others
 from relex.dialects.element_types import MAX_SIZE
 from relex.dialects.errors import Diagnostic, one_line
-from relex.dialects.functions import argument_attrs, arguments, keep_argument_names
+from relex.dialects.function_arguments import argument_attrs, arguments, keep_argument_names
 from relex.dialects.upstream.custom_syntax import adapt_generic_form, reading_custom_form
 from relex.dialects.upstream.dense import Bits, Decimal, expect_in_range, with_bits
 from relex.dialects.upstream.lexer import Lexer

@@ -168,7 +168,12 @@ class Covering:
                     yield from self._definitions[name] or [package]
 
     def _has_table(self, package: str) -> bool:
-        return package.count(".") > 1 and f"{package}.table" in self.modules
+        return package.count(".") > 1 and package in self._with_tables
+
+    @cached_property
+    def _with_tables(self) -> set[str]:
+        """The packages whose modules enter something into a table."""
+        return {name.rpartition(".")[0] for name in self.modules if name.endswith("_table")}
 
     @cached_property
     def _definitions(self) -> defaultdict[str, list[str]]:

@@ -10,7 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from time import monotonic
 
-sys.path.append(str(Path.cwd() / "tests" / "unit"))
+sys.path += [str(Path.cwd() / "tests" / "unit" / folder) for folder in ("reference", "support")]
 
 from test_check_each import commands
 

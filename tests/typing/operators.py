@@ -28,8 +28,8 @@ from xdsl.ir import Attribute
 
 from relex.dialects.relex import Operator
 from relex.frontend import op as _op
-from relex.frontend.expressions import AnyOperand as Operand
-from relex.frontend.expressions import Call, Size
+from relex.frontend.graph_expressions import AnyOperand as Operand
+from relex.frontend.graph_expressions import Call, Size
 
 Shapes: TypeAlias = Sequence[Size] | Sequence[Sequence[Size]]
 

@@ -15,7 +15,7 @@ from textwrap import fill, indent
 from typing import Any
 
 from relex.passes.schedule import steps
-from relex.passes.schedule.table import PRIMITIVES
+from relex.passes.schedule.primitive_table import PRIMITIVES
 
 STUB = Path(inspect.getfile(steps)).with_suffix(".pyi")
 

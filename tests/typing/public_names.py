@@ -15,7 +15,7 @@ from relex import dialects, frontend, lowering, passes, runtime, tools
 from relex.dialects.arrays import Array
 from relex.dialects.relex import AddOp, ConcatOp, NegativeOp, WhereOp, array_of, shape_of
 from relex.frontend import Var, op
-from relex.frontend.expressions import PendingOp
+from relex.frontend.graph_expressions import Call
 from relex.reference import Interpretation
 from relex.runtime import Executable
 
@@ -30,10 +30,10 @@ def right(module: ModuleOp) -> None:
     assert_type(relex.show(module), None)
     assert_type(relex.__version__, str)
     assert_type(relex.passes.FuseOpsPass()(module), ModuleOp)
-    assert_type(op.sum(x, axis=[0, 1], keepdims=True), PendingOp)
-    assert_type(op.concat([x, x], x, axis=1), PendingOp)
-    assert_type(op.nn.relu(x), PendingOp)
-    assert_type(op.astype(x, "float16"), PendingOp)
+    assert_type(op.sum(x, axis=[0, 1], keepdims=True), Call)
+    assert_type(op.concat([x, x], x, axis=1), Call)
+    assert_type(op.nn.relu(x), Call)
+    assert_type(op.astype(x, "float16"), Call)
 
 
 def right_ops(add: AddOp, concat: ConcatOp) -> None:

@@ -16,7 +16,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import INTEGERS, is_unsigned, numpy_dtype
 from relex.dialects.errors import DTypeError, size_str
-from relex.dialects.functions import FINITE_ATTR, argument_attr, argument_names, stated_dims
+from relex.dialects.function_arguments import FINITE_ATTR, argument_attr, argument_names, stated_dims
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.interpreter.failures import failures_of
 from relex.reference.interpreter.memory import signless

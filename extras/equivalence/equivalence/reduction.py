@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolOpInterface
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.functions import argument_attrs, argument_names
+from relex.dialects.function_arguments import argument_attrs, argument_names
 from relex.dialects.parser import verify_module
 from relex.dialects.symbols import symbol_of
 from relex.reference.interpreter.budget import steps_taken

@@ -41,14 +41,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 def subjects() -> Mapping[str, Iterable[str]]:
     """Return the names that options take."""
-    from relex.tools.campaign.table import SUBJECTS
+    from relex.tools.campaign.subject_table import SUBJECTS
 
     return {"subjects": SUBJECTS}
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the tool with parsed arguments."""
-    from relex.tools.campaign.table import SUBJECTS
+    from relex.tools.campaign.subject_table import SUBJECTS
 
     if args.list:
         for name, subject in SUBJECTS.items():
@@ -118,7 +118,7 @@ def campaign(args: argparse.Namespace) -> None:
 def new_state(args: argparse.Namespace):
     """Return the state of a campaign that begins."""
     from relex.tools.campaign.state import State
-    from relex.tools.campaign.table import SUBJECTS
+    from relex.tools.campaign.subject_table import SUBJECTS
 
     names = args.subjects.split(",") if args.subjects else list(SUBJECTS)
     if unknown := [name for name in names if name not in SUBJECTS]:

@@ -19,7 +19,7 @@ from relex.dialects.symbols import symbol_of
 from relex.dialects.upstream.printer import as_text
 from relex.reference.equivalence.reduction import reduce_module
 from relex.tools.campaign.subject import Case, Skip, counting
-from relex.tools.campaign.table import SUBJECTS
+from relex.tools.campaign.subject_table import SUBJECTS
 from relex.tools.shell.diagnostics import ToolError, make_folder, read_text, write_bytes
 
 Verdict = Literal["right", "refused", "skipped", "wrong"]

@@ -17,7 +17,7 @@ from time import monotonic, process_time
 from typing import IO, Any
 
 from relex.tools.campaign.subject import Skip
-from relex.tools.campaign.table import SUBJECTS
+from relex.tools.campaign.subject_table import SUBJECTS
 from relex.tools.campaign.trial import TrialOutcome, subject_of, try_number, write_case
 from relex.tools.shell.start import collect_seldom
 

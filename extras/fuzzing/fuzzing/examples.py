@@ -14,7 +14,7 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.properties import python_value
 from relex.passes.rewriting.patterns import Pattern, ResultPattern, attribute
 from relex.passes.rewriting.rewrite_rules import Bindings, Rule
-from relex.reference.fuzzing.graphs import DTYPES, Draw, Graph, Shape, returned_of
+from relex.reference.fuzzing.graph_functions import DTYPES, Draw, Graph, Shape, returned_of
 
 ATTEMPTS = 60
 """The number of attempts to make a program that the rule applies to."""

@@ -21,8 +21,8 @@ from relex.passes.rewriting.patterns import Pattern
 from relex.passes.rewriting.rewrite_rules import Rule, RulesPass
 from relex.reference.fuzzing.examples import example_of
 from relex.reference.fuzzing.focus import ops_named
-from relex.reference.fuzzing.graphs import random_graph
-from relex.reference.fuzzing.loops import random_loops
+from relex.reference.fuzzing.graph_functions import random_graph
+from relex.reference.fuzzing.loop_functions import random_loops
 from relex.reference.fuzzing.ordered import carried_loops, ordered_loops
 from relex.reference.fuzzing.variants import has_unused_sizes, varied
 

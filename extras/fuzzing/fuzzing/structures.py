@@ -24,7 +24,7 @@ from relex.dialects.relex import (
     SubtractOp,
     UnaryElementwise,
 )
-from relex.reference.fuzzing.graphs import DTYPES_OF_PROGRAMS, MORE_SHAPES, Draw, Graph, random_graph
+from relex.reference.fuzzing.graph_functions import DTYPES_OF_PROGRAMS, MORE_SHAPES, Draw, Graph, random_graph
 
 UNARY: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, UnaryElementwise)]
 

@@ -20,7 +20,7 @@ from relex.dialects.errors import InferenceError, RelexError
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import CallDpsPackedOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
-from relex.reference.fuzzing.graphs import DTYPES, OPERATORS, Draw, Graph, returned_of
+from relex.reference.fuzzing.graph_functions import DTYPES, OPERATORS, Draw, Graph, returned_of
 
 T = TypeVar("T")
 

@@ -21,18 +21,18 @@ from xdsl.rewriter import Rewriter
 from relex.dialects import parse_module, verify_module
 from relex.dialects.errors import fail
 from relex.dialects.relex import AddOp, ReluOp, SubtractOp
-from relex.dialects.schedule.loops import UnrollOp
+from relex.dialects.schedule.loop_primitives import UnrollOp
 from relex.dialects.tir import ForOp
 from relex.lowering.relex_pipeline import pipeline
-from relex.passes.schedule.table import PRIMITIVES
+from relex.passes.schedule.primitive_table import PRIMITIVES
 from relex.reference.fuzzing.structures import STRUCTURES
 from relex.tools.campaign import workers
 from relex.tools.campaign.comparing import difference_after, read_back
 from relex.tools.campaign.relex_fuzz import main
 from relex.tools.campaign.state import FILE, State
 from relex.tools.campaign.subject import Case, Skip, Subject
+from relex.tools.campaign.subject_table import SUBJECTS
 from relex.tools.campaign.subjects.schedules import random_steps
-from relex.tools.campaign.table import SUBJECTS
 from relex.tools.campaign.trial import TrialOutcome, try_case, try_number
 from relex.tools.campaign.workers import Setting, outcomes
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import pi, sqrt
 
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 
 EXPONENTIAL_TAIL = -80.0
 """Below, `1 + exp(x)` is 1, even with half of `x`."""

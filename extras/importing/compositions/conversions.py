@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, f64
 from relex.dialects.dtypes import INTEGERS, is_emulated
 from relex.frontend import op
 from relex.frontend.compositions.activations import gelu_by_tanh
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.site import Site
 
 

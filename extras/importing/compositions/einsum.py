@@ -8,7 +8,7 @@ import numpy as np
 
 from relex.dialects.sizes import count
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, Tensor, refuse
 

@@ -12,7 +12,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import DTYPES
 from relex.dialects.sizes import IndexExpr, Size, count, never_negative
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, Tensor, refuse
 

@@ -16,7 +16,7 @@ from relex.dialects.dtypes import INTEGERS, NUMBERS, record_of
 from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, along
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, refuse
 

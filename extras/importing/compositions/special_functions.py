@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 
 ERFC_END = 28.0
 """From here on, erfc is 0 in f64."""

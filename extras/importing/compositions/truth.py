@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import count, never_negative
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.site import Site
 
 

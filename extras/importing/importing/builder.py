@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.functions import keep_argument_names, state_dims
+from relex.dialects.function_arguments import keep_argument_names, state_dims
 from relex.dialects.relex import (
     AddOp,
     AssertOp,
@@ -36,7 +36,7 @@ from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, count, larger, name_of_size, never_negative
 from relex.dialects.sizes.attributes import state_requirements
 from relex.frontend import op
-from relex.frontend.expressions import AnyOperand, Constant, Operand, PendingOp, TensorExpr
+from relex.frontend.graph_expressions import AnyOperand, Call, Constant, Expr, Operand
 from relex.frontend.importing.conditions import requirements_of
 from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of, refuse
 from relex.frontend.open_sizes import OpenSizes
@@ -73,7 +73,7 @@ class Builder(OpenSizes):
         """The conditions under which the results of the current part of the model are used."""
         self._checked: set[Hashable] = set()
         self._requirements: list[Requirement] = []
-        self._emitted: dict[TensorExpr, Sequence[Tensor]] = {}
+        self._emitted: dict[Expr, Sequence[Tensor]] = {}
         self._constants: dict[Known, SSAValue] = {}
         self._last_constant: Operation | None = None
         self._names: list[str] = []
@@ -110,14 +110,14 @@ class Builder(OpenSizes):
                 return expr
             case Constant():
                 return Known(expr.value)
-            case PendingOp():
+            case Call():
                 return self.results(expr)[0]
-            case TensorExpr() | SSAValue():
+            case Expr() | SSAValue():
                 raise TypeError(f"expected a tensor of the model, found {type(expr).__name__}")
             case _:
                 return _number(expr, like)
 
-    def results(self, call: PendingOp) -> Sequence[Tensor]:
+    def results(self, call: Call) -> Sequence[Tensor]:
         """Emit the ops that compute a call, each call once, and return all of its results."""
         if call not in self._emitted:
             self._emitted[call] = self._call(call)
@@ -188,8 +188,8 @@ class Builder(OpenSizes):
         op.location = self.location
         self.block.add_op(op)
 
-    def _call(self, call: PendingOp) -> Sequence[Tensor]:
-        tensors = [self.tensor(arg) for arg in call.args if isinstance(arg, TensorExpr)]
+    def _call(self, call: Call) -> Sequence[Tensor]:
+        tensors = [self.tensor(arg) for arg in call.args if isinstance(arg, Expr)]
         # A number beside a condition is like the other operands.
         like = next((t for t in tensors if t.element_type != i1), tensors[0] if tensors else None)
         operands = [self.tensor(cast(Operand, arg), like) for arg in call.args]
@@ -200,7 +200,7 @@ class Builder(OpenSizes):
         self.add(made)
         return [Computed(*of_one) for of_one in zip(made.results, self._sizes_of_results(made, operands), strict=True)]
 
-    def _fold(self, call: PendingOp, operands: Sequence[Tensor]) -> Sequence[Known]:
+    def _fold(self, call: Call, operands: Sequence[Tensor]) -> Sequence[Known]:
         """Return the results of an operator on arrays that are known, unless they are large."""
         known = [operand for operand in operands if isinstance(operand, Known)]
         if len(known) != len(operands) or any(operand.array.size > FOLDED for operand in known):
@@ -235,13 +235,13 @@ class Builder(OpenSizes):
         return constant.result
 
 
-def _from_sizes(array: Array) -> TensorExpr:
+def _from_sizes(array: Array) -> Expr:
     """Return a tensor of dynamic sizes: the last of the numbers from 0 to each size."""
     elements = [_from_size(size) for size in array.flat]
     return op.reshape(op.concat(*elements), array.shape)
 
 
-def _from_size(size: Size) -> TensorExpr:
+def _from_size(size: Size) -> Expr:
     if not isinstance(size, IndexExpr):
         return Known(np.array([size], np.int64))
     if not never_negative(size):

@@ -14,7 +14,7 @@ from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.relex.types import normalize_axes
 from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.frontend import op
-from relex.frontend.expressions import Operand, PendingOp
+from relex.frontend.graph_expressions import Call, Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Computed, Known, Tensor, refuse, sizes_of
 
@@ -44,7 +44,7 @@ class Site(ABC):
         """Emit an expression."""
         return self.builder.tensor(x)
 
-    def emit_results(self, call: PendingOp) -> Sequence[Tensor]:
+    def emit_results(self, call: Call) -> Sequence[Tensor]:
         """Emit a call of an operator with several results."""
         return self.builder.results(call)
 

@@ -14,7 +14,7 @@ from relex.dialects.dtypes import DTYPES, numpy_dtype
 from relex.dialects.errors import RelexError
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.sizes import IndexExpr, Size, Sizes
-from relex.frontend.expressions import TensorExpr
+from relex.frontend.graph_expressions import Expr
 
 
 class Unsupported(RelexError):
@@ -56,11 +56,11 @@ def refusal(reason: str) -> Callable[..., NoReturn]:
     return refused
 
 
-class Value(TensorExpr):
+class Value(Expr):
     """A tensor of the graph."""
 
     def __init__(self) -> None:
-        # Not the constructor of `TensorExpr`: the location of an op is the node that it is imported from.
+        # Not the constructor of `Expr`: the location of an op is the node that it is imported from.
         self.place = FileLineColLoc(StringAttr(str(UNKNOWN_LOC)), IntAttr(0), IntAttr(0))
 
 

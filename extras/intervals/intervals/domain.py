@@ -21,7 +21,7 @@ from relex.dialects.upstream.arith import RemFOp
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.symbols import SUM, SymbolHead
 from relex.reference.equivalence.bounded import Format, where
-from relex.reference.intervals import arithmetic as real
+from relex.reference.intervals import interval_arithmetic as real
 from relex.reference.intervals.numbers import (
     IntegerIntervals,
     Reals,

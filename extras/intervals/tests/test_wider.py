@@ -20,7 +20,7 @@ from relex.dialects import parse_module, relex
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.operator import Exactness, Operator
-from relex.dialects.relex.windows import Windows
+from relex.dialects.relex.sliding_windows import Windows
 from relex.lowering import LegalizeOpsPass
 from relex.reference import NotEquivalentError, check_pass
 from relex.reference.intervals.graphs import Agreement, judge, known_array, known_results

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from relex.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from relex.frontend.expressions import Operand as Operand
+    from relex.frontend.graph_expressions import Operand as Operand
+    from relex.frontend.onnx.import_table import imports as imports
     from relex.frontend.onnx.node import OnnxNode as OnnxNode
     from relex.frontend.onnx.reading import from_onnx as from_onnx
     from relex.frontend.onnx.reading import read_onnx as read_onnx
-    from relex.frontend.onnx.table import imports as imports
     from relex.frontend.onnx.values import Computed as Computed
     from relex.frontend.onnx.values import Known as Known
     from relex.frontend.onnx.values import Tensor as Tensor

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.errors import CompileError, Diagnostic, RelexError, one_line
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.graphs import reading, size_name
+from relex.frontend.importing.graph_importer import reading, size_name
 from relex.frontend.onnx import operators as operators
-from relex.frontend.onnx.graphs import OnnxImporter, versions_of
+from relex.frontend.onnx.onnx_importer import OnnxImporter, versions_of
 from relex.frontend.onnx.reading import Shapes
 from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import AnyValue, Computed, Known, Missing, Unsupported, element_type_of, refuse

@@ -10,7 +10,7 @@ from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from relex.dialects.arrays import Array
 from relex.dialects.relex.types import normalize_axis
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.site import Site
 from relex.frontend.onnx.standard import defaults

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from relex.frontend.importing.graphs import Missing as Missing
+from relex.frontend.importing.graph_importer import Missing as Missing
 from relex.frontend.importing.values import Computed as Computed
 from relex.frontend.importing.values import Known as Known
 from relex.frontend.importing.values import Tensor as Tensor

@@ -16,7 +16,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects.errors import CompileError, RelexError
-from relex.dialects.functions import argument_names
+from relex.dialects.function_arguments import argument_names
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 from relex.runtime import build

@@ -19,7 +19,7 @@ from relex.frontend import op
 from relex.frontend.compositions import activations
 from relex.frontend.importing.values import Known
 from relex.frontend.onnx import operators as imported
-from relex.frontend.onnx.table import IMPORTS
+from relex.frontend.onnx.import_table import IMPORTS
 
 Rule = Callable[..., Any]
 """A rule of the importer."""

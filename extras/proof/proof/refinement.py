@@ -23,7 +23,7 @@ _FLAGS = frozenset(flag.value for flag in FastMathFlag)
 
 
 @dataclass(frozen=True)
-class TermDifference:
+class SmallestDifference:
     """The smallest terms that differ."""
 
     before: int
@@ -49,7 +49,7 @@ class Refinement:
             self._known[key] = self._refines(before, after)
         return self._known[key]
 
-    def difference(self, before: int, after: int) -> TermDifference:
+    def difference(self, before: int, after: int) -> SmallestDifference:
         """Return the smallest terms that differ in two that do."""
         terms = self.terms
         before, after = terms.settle(before), terms.settle(after)
@@ -57,7 +57,7 @@ class Refinement:
             old, new = terms.arguments[before], terms.arguments[after]
             heads = terms.heads[before], terms.heads[after]
             if heads[0].name in LEAVES or heads[0] != heads[1] or len(old) != len(new):
-                return TermDifference(before, after)
+                return SmallestDifference(before, after)
             if heads[0].name in (SUM, *CHAINS, *COMMUTATIVE):
                 lost, gained = Counter(old) - Counter(new), Counter(new) - Counter(old)
                 unequal = list(zip(lost.elements(), gained.elements(), strict=True))
@@ -66,7 +66,7 @@ class Refinement:
             else:
                 unequal = [(a, b) for a, b in zip(old, new, strict=True) if not self.holds(a, b)]
             if not unequal:
-                return TermDifference(before, after)
+                return SmallestDifference(before, after)
             inner = min(unequal, key=lambda pair: terms.size(pair[0]) + terms.size(pair[1]))
             before, after = map(terms.settle, inner)
 

@@ -23,11 +23,11 @@ from xdsl.rewriter import Rewriter
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
 from relex.dialects.relex import SubtractOp, WhereOp
-from relex.dialects.schedule.loops import UnrollOp
+from relex.dialects.schedule.loop_primitives import UnrollOp
 from relex.dialects.tir import ForOp
 from relex.lowering import RelexPipelinePass
 from relex.passes import ApplySchedulePass, RelexPass, SetTargetPass, placed
-from relex.passes.schedule.table import PRIMITIVES
+from relex.passes.schedule.primitive_table import PRIMITIVES
 from relex.reference import FuzzError, check_equivalent, check_pass, fuzz_pass
 from relex.reference.equivalence.check import CheckReport
 from relex.reference.equivalence.differences import NotEquivalentError, explain

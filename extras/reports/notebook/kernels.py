@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PRINTED = (
     ("xdsl.dialects.builtin", "ModuleOp"),
     ("xdsl.dialects.func", "FuncOp"),
-    ("relex.dialects.tir.functions", "PrimFuncOp"),
+    ("relex.dialects.tir.prim_func", "PrimFuncOp"),
 )
 """The ops that IPython prints as text; others may be part of what it prints."""
 

@@ -14,9 +14,9 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import DTYPES, size_in_bytes
 from relex.frontend.script.declarations import expected_indices
 from relex.frontend.script.dtypes import element_type_of, name_of_type
-from relex.frontend.script.functions import FUNCTIONS, OPERATORS
-from relex.frontend.script.numbers import Literal, NumberEmitter, Scalarlike, Size, rounded
+from relex.frontend.script.number_emitter import Literal, NumberEmitter, Scalarlike, Size, rounded
 from relex.frontend.script.parameters import Parameters
+from relex.frontend.script.scalar_functions import FUNCTIONS, OPERATORS
 from relex.frontend.script.scope import Scope, arguments
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import unknown

@@ -17,11 +17,11 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, ConstantOp, Operator
 from relex.dialects.relex.structure import impurity
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import Expressions
-from relex.frontend.script.functions import OPERATORS
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
 from relex.frontend.script.metadata import MetadataReference, dictionary_of, missing
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
 from relex.frontend.script.parameters import Parameters
+from relex.frontend.script.scalar_functions import OPERATORS
 from relex.frontend.script.scope import FollowUp, Scope, Unit
 from relex.frontend.script.source import ScriptError, shown
 from relex.frontend.script.vocabulary import unknown

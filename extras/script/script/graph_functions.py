@@ -16,7 +16,7 @@ from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, read_tensor, read_tensors
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
 from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
-from relex.frontend.script.numbers import Size
+from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
 from relex.frontend.script.scope import Hidden, Scope, Unit, WrongValue
 from relex.frontend.script.source import ScriptError, name_of, shown

@@ -10,15 +10,15 @@ from xdsl.ir import Attribute, Region
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import DTYPES
-from relex.dialects.functions import set_argument_attr
+from relex.dialects.function_arguments import set_argument_attr
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.accesses import accesses
-from relex.dialects.tir.functions import NOALIAS_ATTR, STRICT_ATTR
+from relex.dialects.tir.prim_func import NOALIAS_ATTR, STRICT_ATTR
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, declare, read_buffer
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.loop_statements import Statements
-from relex.frontend.script.numbers import Size
+from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.parameters import LAYOUT_FREE_ATTR, Parameters, function_attributes, plain_parameters
 from relex.frontend.script.scope import Scope, Unit, arguments
 from relex.frontend.script.source import ScriptError, shown

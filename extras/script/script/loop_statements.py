@@ -20,7 +20,7 @@ from relex.frontend.script.blocks import Blocks
 from relex.frontend.script.declarations import expect_extent, read_allocation
 from relex.frontend.script.dtypes import name_of_type
 from relex.frontend.script.expressions import Expressions
-from relex.frontend.script.numbers import Literal, Scalarlike
+from relex.frontend.script.number_emitter import Literal, Scalarlike
 from relex.frontend.script.scope import WrongValue, arguments
 from relex.frontend.script.source import ScriptError, name_of, shown
 from relex.frontend.script.vocabulary import unknown

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.functions import keep_argument_names, state_dims
+from relex.dialects.function_arguments import keep_argument_names, state_dims
 from relex.dialects.names import name_value
-from relex.frontend.script.numbers import Size
+from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.scope import Scope, arguments
 from relex.frontend.script.source import ScriptError
 from relex.lowering.te.scalars import build_constant

@@ -11,10 +11,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import arguments, stated_dims
+from relex.dialects.function_arguments import arguments, stated_dims
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
-from relex.frontend.script.functions import (
+from relex.frontend.script.scalar_functions import (
     AND,
     ATOM,
     COMPARISON,
@@ -23,7 +23,7 @@ from relex.frontend.script.functions import (
     NOT,
     OR,
     UNARY,
-    ScalarFunction,
+    NumberFunction,
     operator_of,
 )
 from relex.frontend.script.writing import CANNOT, Writer, dtype_name, python_number, special
@@ -199,7 +199,7 @@ class ExpressionPrinter:
         function = INFIX_OF_OPS[type(op)]
         return self._joined(function, lhs, rhs, function.precedence)
 
-    def _joined(self, function: ScalarFunction, lhs: SSAValue, rhs: SSAValue, left_precedence: int) -> ExpressionText:
+    def _joined(self, function: NumberFunction, lhs: SSAValue, rhs: SSAValue, left_precedence: int) -> ExpressionText:
         """Print an operator. Comparisons do not associate: both of their operands bind more tightly."""
         left, right = self._operands([lhs, rhs])
         text = f"{left.within(left_precedence)} {function.symbol} {right.within(function.precedence + 1)}"

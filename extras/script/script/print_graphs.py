@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.functions import argument_names
+from relex.dialects.function_arguments import argument_names
 from relex.dialects.relex import (
     PRIMITIVE_ATTR,
     AssertOp,

@@ -12,13 +12,13 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.fast_math import SUM_FLAGS
-from relex.dialects.functions import argument_attr, argument_names
+from relex.dialects.function_arguments import argument_attr, argument_names
 from relex.dialects.names import Names
 from relex.dialects.symbols import is_private
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.blocks import IterVar
-from relex.dialects.tir.functions import NOALIAS_ATTR
 from relex.dialects.tir.loops import LoopKind
+from relex.dialects.tir.prim_func import NOALIAS_ATTR
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.blocks import AXES, REASSOCIATE_KEY
 from relex.frontend.script.inlining import inlined_ops

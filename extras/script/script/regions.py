@@ -14,7 +14,7 @@ from relex.dialects.tir import BlockOp, ForOp, InitOp
 from relex.dialects.tir.accesses import Access, accesses
 from relex.frontend.script.declarations import expected_indices
 from relex.frontend.script.expressions import Expressions
-from relex.frontend.script.numbers import Literal
+from relex.frontend.script.number_emitter import Literal
 from relex.frontend.script.source import ScriptError, shown
 
 

@@ -13,9 +13,9 @@ from relex.dialects.dtypes import DTYPES, is_unsigned
 from relex.dialects.tir import IterKind
 from relex.frontend.script import parse_script, print_script
 from relex.frontend.script.blocks import AXES
-from relex.frontend.script.functions import FUNCTIONS, OPERATORS
 from relex.frontend.script.graph_calls import CALLS, PRINTED
 from relex.frontend.script.loop_statements import LOOPS
+from relex.frontend.script.scalar_functions import FUNCTIONS, OPERATORS
 
 LOOP_FUNCTION = """
 @T.prim_func

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import RelexError, UnknownNameError
-from relex.dialects.functions import find_function
+from relex.dialects.function_arguments import find_function
 from relex.dialects.relex import CallDpsPackedOp
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.script import T, parse_script

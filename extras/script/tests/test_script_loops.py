@@ -12,7 +12,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from relex.dialects import CompileError
-from relex.dialects.functions import DIMS_ATTR, argument_attr
+from relex.dialects.function_arguments import DIMS_ATTR, argument_attr
 from relex.dialects.relex import Conv2dOp
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.loops import LoopKind

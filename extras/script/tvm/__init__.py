@@ -27,9 +27,9 @@ from relex.frontend.tvm import topi as topi
 from relex.frontend.tvm import transform as transform
 from relex.frontend.tvm.devices import Device as Device
 from relex.frontend.tvm.devices import cpu as cpu
-from relex.frontend.tvm.functions import get_global_func as get_global_func
-from relex.frontend.tvm.functions import register_func as register_func
-from relex.frontend.tvm.functions import register_global_func as register_global_func
+from relex.frontend.tvm.register_func import get_global_func as get_global_func
+from relex.frontend.tvm.register_func import register_func as register_func
+from relex.frontend.tvm.register_func import register_global_func as register_global_func
 
 compile = relax.build
 device = Device

@@ -15,8 +15,8 @@ import pytest
 from relex.dialects.errors import CompileError, RelexError, locate
 from relex.frontend import op
 from relex.frontend.torch import from_exported, imports
+from relex.frontend.torch.import_table import IMPORTS
 from relex.frontend.torch.reading import read_exported
-from relex.frontend.torch.table import IMPORTS
 from relex.reference import interpret
 from relex.runtime import build
 

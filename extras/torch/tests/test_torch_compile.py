@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relex.frontend.torch.table import IMPORTS
+from relex.frontend.torch.import_table import IMPORTS
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 nn: Any = torch.nn

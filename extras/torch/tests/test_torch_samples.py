@@ -107,7 +107,7 @@ def is_found(entry: str) -> bool:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from relex.frontend.torch.table import IMPORTS
+    from relex.frontend.torch.import_table import IMPORTS
 
     entry, rule, mistaken = MISTAKES[name]
     wrong, find = partial(mistaken, IMPORTS[rule]), IMPORTS.get

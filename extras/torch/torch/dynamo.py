@@ -13,15 +13,15 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import RelexError, describe
 from relex.dialects.sizes import IndexExpr, Size, named
 from relex.frontend import op
-from relex.frontend.expressions import TensorExpr
+from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
-from relex.frontend.torch.graphs import TorchImporter, Value
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
+from relex.frontend.torch.torch_importer import TorchImporter, Value
 from relex.frontend.torch.tracing import trace
 from relex.frontend.torch.views import View, order_in_memory, sizes_at, strides_with_gaps, viewed, views_of
 from relex.passes import RemoveIndexChecksPass
@@ -131,8 +131,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     (made,) = (node.args[0] for node in traced.graph.nodes if node.op == "output")
     found: dict[Any, Value] = dict(zip(made, importer.run(traced, values), strict=True))
     importer.expect_no_problems()
-    computed = {node: value for node, value in found.items() if isinstance(value, TensorExpr | IndexExpr)}
-    orders = {node: order_in_memory(node) or [] for node, value in computed.items() if isinstance(value, TensorExpr)}
+    computed = {node: value for node, value in found.items() if isinstance(value, Expr | IndexExpr)}
+    orders = {node: order_in_memory(node) or [] for node, value in computed.items() if isinstance(value, Expr)}
     wanted = [_as_kept(value, orders.get(node, [])) for node, value in computed.items()]
     module = importer.finish(results_of(importer, [importer.builder.tensor(x) for x in wanted]))
     order = list(computed)
@@ -164,7 +164,7 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     return _Imported(module, places, [make(view) for view in views], sizes_at(nodes, names if has_sizes else {}))
 
 
-def _as_kept(value: Value, order: Sequence[int]) -> TensorExpr:
+def _as_kept(value: Value, order: Sequence[int]) -> Expr:
     """Return a result of the compiled function: a tensor whose dimensions are in the order of memory, or a size."""
     if isinstance(value, IndexExpr):
         return Known([value])

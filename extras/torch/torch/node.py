@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from relex.dialects.dtypes import DTYPES, is_emulated, numpy_dtype
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.expressions import Operand, TensorExpr
+from relex.frontend.graph_expressions import Expr, Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, Tensor
@@ -70,7 +70,7 @@ class TorchNode(Site):
         element_type = element_type or self.result_type
         if isinstance(x, IndexExpr):
             x = Known(x)
-        if not isinstance(x, TensorExpr):
+        if not isinstance(x, Expr):
             return Known(np.array(x).astype(numpy_dtype(element_type)))
         tensor = self.tensor(x)
         if tensor.element_type == element_type:
@@ -126,7 +126,7 @@ def of_truth(node: TorchNode, function: Callable[..., Operand], *operands: Value
 def in_steps(node: TorchNode, function: Callable[..., Operand], *operands: Any) -> Operand:
     """Apply a function of tensors and numbers that takes several steps: floats that are smaller than f32 are rounded
     after the last one."""
-    return node.typed(function(*(node.widened(x) if isinstance(x, TensorExpr | IndexExpr) else x for x in operands)))
+    return node.typed(function(*(node.widened(x) if isinstance(x, Expr | IndexExpr) else x for x in operands)))
 
 
 def numbers(given: int | Sequence[int], rank: int) -> tuple[int, ...]:

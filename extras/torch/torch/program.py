@@ -12,16 +12,16 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.errors import CompileError, Diagnostic, RelexError
 from relex.dialects.sizes import Size, named
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.graphs import Missing, reading
+from relex.frontend.importing.graph_importer import Missing, reading
 from relex.frontend.importing.values import Computed, Known, refuse
 from relex.frontend.torch import operators as operators
-from relex.frontend.torch.graphs import TorchImporter, Value
 from relex.frontend.torch.guards import conditions
+from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import diagnostic_at
 from relex.frontend.torch.symbols import size_names, size_of
-from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of, element_type_for
+from relex.frontend.torch.torch_importer import TorchImporter, Value
 
 
 def import_program(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from relex.dialects.sizes import Size, count, larger, smaller
-from relex.frontend.importing.graphs import size_name
+from relex.frontend.importing.graph_importer import size_name
 from relex.frontend.importing.values import refuse
 from relex.frontend.torch.library import torch
 

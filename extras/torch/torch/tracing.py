@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from relex.frontend.torch.floats import for_floats
+from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.operators.resampling import RESAMPLING
-from relex.frontend.torch.table import find_import
 
 
 def trace(graph: Any) -> Any:

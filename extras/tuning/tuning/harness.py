@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import has_dtype, numpy_dtype
-from relex.dialects.functions import remove_argument_attr
+from relex.dialects.function_arguments import remove_argument_attr
 from relex.dialects.relex import CallTirOp, ConstantOp
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.dialects.tir import PrimFuncOp

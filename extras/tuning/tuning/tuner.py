@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.errors import CompileError, RelexError
-from relex.dialects.functions import SCHEDULED_ATTR
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.relex import CallTirOp
 from relex.dialects.schedule import SequenceOp
 from relex.dialects.target.processors import processor_of

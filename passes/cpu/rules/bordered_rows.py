@@ -8,7 +8,7 @@ from relex.dialects.tir import BlockOp
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import bits_of, check_at_least, count, is_side_by_side, named, spatial_loops, uses
+from relex.passes.cpu.reduction_nest import bits_of, check_at_least, count, is_side_by_side, named, spatial_loops, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.short_rows import conditions_in, depends
 from relex.passes.schedule import Loop, Schedule

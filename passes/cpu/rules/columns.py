@@ -7,7 +7,7 @@ from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.loop_tree import label_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import ReductionNest, block_named, check_at_least, count, named
+from relex.passes.cpu.reduction_nest import ReductionNest, block_named, check_at_least, count, named
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 

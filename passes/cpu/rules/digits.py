@@ -13,7 +13,7 @@ from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, named, position_of, spatial_loops
+from relex.passes.cpu.reduction_nest import check_at_least, count, named, position_of, spatial_loops
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 

@@ -14,10 +14,10 @@ from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
-from relex.passes.analysis.reductions import combiner_of
+from relex.passes.analysis.reduction_order import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import has_constant_panels
-from relex.passes.cpu.reductions import (
+from relex.passes.cpu.reduction_nest import (
     ReductionNest,
     block_named,
     bytes_of,

@@ -10,9 +10,9 @@ from relex.dialects.errors import PassError, fail
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp
 from relex.passes.analysis.loop_tree import name_of_block
-from relex.passes.analysis.reductions import combiner_of
+from relex.passes.analysis.reduction_order import combiner_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import ReductionNest, block_named, check_at_least, count, named
+from relex.passes.cpu.reduction_nest import ReductionNest, block_named, check_at_least, count, named
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 

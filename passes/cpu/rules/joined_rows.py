@@ -13,7 +13,7 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import Access, in_loops, is_access
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
-from relex.passes.cpu.reductions import named, position_of, spatial_loops
+from relex.passes.cpu.reduction_nest import named, position_of, spatial_loops
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.short_rows import check_alone
 

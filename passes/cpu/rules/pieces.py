@@ -14,7 +14,7 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import in_loops
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, named, spatial_loops
+from relex.passes.cpu.reduction_nest import check_at_least, count, named, spatial_loops
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 

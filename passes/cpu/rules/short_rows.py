@@ -14,7 +14,7 @@ from relex.dialects.tir.accesses import in_loops
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import check_at_least, count, is_side_by_side, named, spatial_loops, uses
+from relex.passes.cpu.reduction_nest import check_at_least, count, is_side_by_side, named, spatial_loops, uses
 from relex.passes.cpu.rule import Plan
 
 

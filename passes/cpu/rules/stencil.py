@@ -12,7 +12,7 @@ from relex.dialects.target.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import ReductionNest, block_named, check_at_least, count, named, uses
+from relex.passes.cpu.reduction_nest import ReductionNest, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.extremes import is_extreme_without_instruction
 from relex.passes.cpu.steps import Nest, move_consumer, parts

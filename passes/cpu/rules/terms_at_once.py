@@ -11,7 +11,7 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reductions import ReductionNest, block_named, count, divisors, is_side_by_side, named, uses
+from relex.passes.cpu.reduction_nest import ReductionNest, block_named, count, divisors, is_side_by_side, named, uses
 from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 

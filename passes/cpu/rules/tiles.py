@@ -13,11 +13,11 @@ from relex.dialects.tir import BlockOp
 from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import loops_of
-from relex.passes.analysis.reductions import order_matters
+from relex.passes.analysis.reduction_order import order_matters
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
-from relex.passes.cpu.reductions import block_named, bytes_of, element_written, named, uses
+from relex.passes.cpu.reduction_nest import block_named, bytes_of, element_written, named, uses
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan

@@ -18,7 +18,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.properties import as_integers
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
-from relex.passes.graph.canonicalization.table import simplifies
+from relex.passes.graph.canonicalization.canonicalization_table import simplifies
 
 _RESHAPES = (ExpandDimsOp, ReshapeOp, SqueezeOp)
 """Operators that keep the order of the elements."""

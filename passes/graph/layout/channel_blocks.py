@@ -36,7 +36,7 @@ from relex.dialects.relex import (
     StridedSliceOp,
 )
 from relex.dialects.relex.properties import as_integer, as_integers
-from relex.dialects.relex.tensors import array_of
+from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 from relex.passes.cpu import cost

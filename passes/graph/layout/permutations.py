@@ -13,7 +13,7 @@ from relex.dialects.dtypes import has_dtype
 from relex.dialects.relex import BatchNormOp, ConcatOp, ConstantOp, Elementwise, LogSoftmaxOp, PermuteDimsOp, SoftmaxOp
 from relex.dialects.relex.operator import AlongAxis
 from relex.dialects.relex.properties import integer
-from relex.dialects.relex.tensors import array_of
+from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
 

@@ -22,7 +22,7 @@ from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, IterKind, PrimFuncOp
 from relex.passes.analysis.dependence import equal_atoms
 from relex.passes.analysis.footprints import IndexInterval, covers, is_full
-from relex.passes.rewriting.index_arithmetic import IndexEmitter
+from relex.passes.rewriting.index_arithmetic import IndexArithmetic
 
 EXTENTS = (3, 1, 4)
 BLOCK = BlockOp("all", [IterKind.SPATIAL] * len(EXTENTS), EXTENTS, [])
@@ -127,7 +127,7 @@ def test_forms_are_written_and_read(drawn: tuple[Index, list[int]]) -> None:
     loops: dict[SSAValue, Index] = {
         variable: IndexExpr.of(loop.variable) for variable, loop in zip(VARIABLES, nest, strict=True)
     }
-    written = IndexEmitter(end).emit(in_loops(form, loops))
+    written = IndexArithmetic(end).emit(in_loops(form, loops))
     func.verify()
     points = points_of([loop.variable for loop in nest])
     assert [value(index_of(written), point) for point in points] == values

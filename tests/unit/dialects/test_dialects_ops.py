@@ -19,7 +19,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import Diagnostic, diagnose, locate
-from relex.dialects.functions import argument_names
+from relex.dialects.function_arguments import argument_names
 from relex.dialects.relex import AddOp, Relex, UnaryFunction
 from relex.dialects.schedule import Schedule, SequenceOp
 from relex.dialects.tir import Tir

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects.relex import Operator, Relex
 from relex.lowering import RelexPipelinePass
 from relex.reference import check_pass
-from relex.reference.fuzzing.graphs import OPERATORS, random_graph
+from relex.reference.fuzzing.graph_functions import OPERATORS, random_graph
 
 UNDECIDED = "it decides by numbers that rounding may change"
 """Where a place is computed from a sum, say; then all other levels must agree."""

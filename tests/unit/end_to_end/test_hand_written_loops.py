@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.functions import find_function
+from relex.dialects.function_arguments import find_function
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.script import parse_script

@@ -37,7 +37,7 @@ from relex.dialects.relex import (
     WhereOp,
 )
 from relex.dialects.relex.operator import tensor_type
-from relex.reference.fuzzing import graphs
+from relex.reference.fuzzing import graph_functions as graphs
 from relex.runtime import build
 
 SHAPES = st.lists(st.sampled_from([0, 1, 1, 2, 3, 3, 7]), max_size=3).map(tuple)

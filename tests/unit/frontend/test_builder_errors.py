@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError, locate
-from relex.dialects.functions import find_function
+from relex.dialects.function_arguments import find_function
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.runtime import build, build_object
 
@@ -137,9 +137,9 @@ def test_bodies(fill: Fill, message: str) -> None:
     ("name", "params", "message"),
     [
         (None, [], "expected the name of a function, found None"),
-        ("f", Var("x", (4,)), "expected a list of parameters, found relex.frontend.expressions.Var"),
+        ("f", Var("x", (4,)), "expected a list of parameters, found relex.frontend.graph_expressions.Var"),
         ("f", ["x"], "expected parameters made by 'Var', found str"),
-        ("f", [const(1)], "expected parameters made by 'Var', found relex.frontend.expressions.Constant"),
+        ("f", [const(1)], "expected parameters made by 'Var', found relex.frontend.graph_expressions.Constant"),
     ],
 )
 def test_functions(name: Any, params: Any, message: str) -> None:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, OpResult
 
 from relex.dialects import CompileError, parse_module, verify_module
 from relex.dialects.errors import DTypeError, UnknownNameError
-from relex.dialects.functions import find_function
+from relex.dialects.function_arguments import find_function
 from relex.dialects.relex import (
     AddOp,
     CallDpsPackedOp,
@@ -28,7 +28,7 @@ from relex.dialects.relex import (
     ReluOp,
 )
 from relex.frontend import BlockBuilder, CallRewriter, Var, const, op, topi
-from relex.frontend.expressions import Tensor
+from relex.frontend.graph_expressions import Tensor
 from relex.lowering import LegalizeOpsPass, te
 from relex.passes import FuseTirPass
 from relex.reference import interpret

@@ -25,7 +25,7 @@ from relex.dialects.element_types import ElementType
 from relex.dialects.target.target_attribute import Target
 from relex.lowering import ExpandMathPass
 from relex.lowering.math_approximations import coefficients
-from relex.lowering.math_approximations.numbers import F32, F64
+from relex.lowering.math_approximations.number_operators import F32, F64
 from relex.passes.driver.base import RelexPass
 from relex.reference import check_pass
 from relex.reference.equivalence.check import Checker

@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import ArityError, DTypeError, OverlapError, ShapeError, UnknownNameError
-from relex.dialects.functions import SIGNATURE_ATTR
+from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.reference import interpret
 from relex.runtime import build, load

@@ -23,7 +23,7 @@ from relex.lowering.legalizations import LEGALIZATIONS, legalizes
 from relex.lowering.te import (
     Axis,
     Code,
-    Expr,
+    PrimExpr,
     Tensor,
     call,
     cast,
@@ -100,7 +100,7 @@ def test_index_quotients_and_remainders() -> None:
     np.testing.assert_array_equal(run(emit_prim_func("f", [x], [y]), a), a.reshape(3, 2))
 
 
-def reduced(function: Callable[[Expr, Axis], Expr], x: Tensor, k: Axis) -> Callable[[Axis], Expr]:
+def reduced(function: Callable[[PrimExpr, Axis], PrimExpr], x: Tensor, k: Axis) -> Callable[[Axis], PrimExpr]:
     return lambda i: function(x[i, k], k)
 
 
@@ -126,7 +126,7 @@ def test_what_is_not_taken_is_not_read() -> None:
 
 
 def test_what_a_branch_computes_is_not_used_outside() -> None:
-    def element(i: Axis) -> Expr:
+    def element(i: Axis) -> PrimExpr:
         inside, value = i < 3, x[i % 3]
         return if_then_else(inside, value, 0) + if_then_else(inside, 1, value)
 
@@ -211,7 +211,7 @@ def test_numbers_that_a_type_does_not_have(element_type: Attribute, number: floa
 
 
 def test_a_shared_expression_is_built_once() -> None:
-    def doubled(i: Axis) -> Expr:
+    def doubled(i: Axis) -> PrimExpr:
         value = x[i]
         for _ in range(64):
             value = value + value

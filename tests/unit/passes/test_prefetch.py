@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
-from relex.dialects.functions import PREFETCH_ATTR
+from relex.dialects.function_arguments import PREFETCH_ATTR
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.dialects.tir import ForOp
 from relex.dialects.upstream.memref import PrefetchOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 
 from relex.dialects import parse_module, verify_module
-from relex.dialects.functions import find_function
+from relex.dialects.function_arguments import find_function
 from relex.passes import RemoveUnusedPass
 
 

@@ -20,7 +20,7 @@ from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, JoinRowsPass, ScheduleCpuPass, run_pass
 from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.table import RULES, add_rule
+from relex.passes.cpu.rule_table import RULES, add_rule
 from relex.passes.loops.schedule_cpu import Decision, schedule_function
 from relex.runtime import build
 

@@ -35,7 +35,14 @@ def test_page(page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFacto
     work.mkdir()
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RELEX"))}
-    follow = [programs / "python", "-W", "error", ROOT / "tests" / "unit" / "follow_page.py", page, packages]
+    follow = [
+        programs / "python",
+        "-W",
+        "error",
+        ROOT / "tests" / "unit" / "support" / "follow_page.py",
+        page,
+        packages,
+    ]
     environment = {**clean, "PATH": path, "HOME": str(home)}
     run = subprocess.run(follow, cwd=work, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -12,7 +12,7 @@ import pytest
 import reference_pages
 
 from relex import lowering, passes
-from relex.passes.schedule.table import PRIMITIVES
+from relex.passes.schedule.primitive_table import PRIMITIVES
 
 ROOT = Path(__file__).parents[3]
 PAGES = navigation.written_pages()

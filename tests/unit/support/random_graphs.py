@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.reference.fuzzing.graphs import random_graph
+from relex.reference.fuzzing.graph_functions import random_graph
 
 
 def graphs() -> st.SearchStrategy[ModuleOp]:

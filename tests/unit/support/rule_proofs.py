@@ -125,7 +125,7 @@ RULES = (
     "where(False, x, y) = y",
     "clip(x) = x",
 )
-"""The rules of `passes/graph/canonicalization/arithmetic.py` that no property of an operator states."""
+"""The rules of `passes/graph/canonicalization/algebraic_identities.py` that no property of an operator states."""
 
 
 def rules() -> Iterator[str]:

@@ -15,7 +15,7 @@ from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.lowering import LegalizeOpsPass, RelexPipelinePass
 from relex.passes import ApplySchedulePass, FuseOpsPass, FuseTirPass
 from relex.passes.schedule import Schedule
-from relex.reference.fuzzing.loops import random_loops
+from relex.reference.fuzzing.loop_functions import random_loops
 from relex.reference.fuzzing.steps import RandomStep
 from relex.reference.fuzzing.structures import random_program
 from relex.tools.campaign.comparing import difference_after

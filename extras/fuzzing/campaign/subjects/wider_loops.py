@@ -13,7 +13,7 @@ from relex.dialects.context import make_context
 from relex.lowering import LegalizeOpsPass
 from relex.lowering.support.signatures import signatures
 from relex.passes.driver.base import apply_pass
-from relex.reference.fuzzing.loops import random_loops
+from relex.reference.fuzzing.loop_functions import random_loops
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.interpreter.api import Interpretation
 from relex.reference.interpreter.program import Program

@@ -7,7 +7,7 @@ from relex.frontend.compositions import activations
 from relex.frontend.compositions.conversions import by_floats, gelu, rounded_once
 from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 
 
 def hard_line(x: Operand, slope: float, offset: float) -> Operand:

@@ -14,10 +14,10 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
 from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
-from relex.frontend.compositions.functions import OF_NUMBERS, clamped, reciprocal
+from relex.frontend.compositions.number_functions import OF_NUMBERS, clamped, reciprocal
 from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import element_type_of
 

@@ -12,7 +12,7 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import along, expect_in_range, from_front, part_at, position, sorted_along
 from relex.frontend.compositions.padding import padded, positive_pairs
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 
 
 @imports("Slice")

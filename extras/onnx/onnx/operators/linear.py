@@ -12,7 +12,7 @@ from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.einsum import einsum
 from relex.frontend.compositions.indexing import LAST, part_at
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 
 row("MatMul", op.matmul)
 

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import f32, f64
 from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along
-from relex.frontend.compositions.normalization import per_channel, standardized
+from relex.frontend.compositions.softmax import per_channel, standardized
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 
 
 @imports("BatchNormalization")

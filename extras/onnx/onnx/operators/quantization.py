@@ -10,8 +10,8 @@ from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import INTEGERS, SUB_BYTE, integer_limits, numpy_dtype
 from relex.frontend import op
-from relex.frontend.compositions.normalization import per_channel
-from relex.frontend.compositions.windows import by_rank
+from relex.frontend.compositions.sliding_windows import by_rank
+from relex.frontend.compositions.softmax import per_channel
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.arithmetic import converted
 from relex.frontend.onnx.operators.windows import read_windows

@@ -11,7 +11,7 @@ from relex.frontend.compositions import activations
 from relex.frontend.compositions.indexing import part_at, pieces, stacked
 from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, refuse
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 
 Function = Callable[[Operand], Operand]
 Step = Callable[[Operand, list[Operand]], list[Operand]]

@@ -11,9 +11,9 @@ from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
-from relex.frontend.compositions.normalization import log_sum_exp
+from relex.frontend.compositions.softmax import log_sum_exp
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, refuse
-from relex.frontend.onnx.table import IMPORTS, row
+from relex.frontend.onnx.import_table import IMPORTS, row
 
 Reduce = Callable[[Operand, list[int], bool], Operand]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relex.frontend.importing.values import refusal
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 
 REFUSED = {
     "random numbers": "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike",

@@ -14,7 +14,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at
-from relex.frontend.compositions.normalization import per_channel
+from relex.frontend.compositions.softmax import per_channel
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.windows import read_windows
 

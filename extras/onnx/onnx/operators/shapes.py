@@ -9,9 +9,9 @@ from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count, larger
 from relex.frontend import op
 from relex.frontend.compositions.indexing import diagonal_mask, pieces
-from relex.frontend.compositions.shapes import is_number, without_minus_one
+from relex.frontend.compositions.reshaping import is_number, without_minus_one
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 from relex.frontend.onnx.tensors import array_of, dtype_of
 from relex.frontend.onnx.values import Empty, element_type_of
 

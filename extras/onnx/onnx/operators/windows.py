@@ -13,7 +13,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import numbers_below
-from relex.frontend.compositions.windows import (
+from relex.frontend.compositions.sliding_windows import (
     Windows,
     averages,
     convolution,
@@ -25,7 +25,7 @@ from relex.frontend.compositions.windows import (
     unpooled,
 )
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.table import row
+from relex.frontend.onnx.import_table import row
 
 
 def read_windows(node: OnnxNode, data: Sequence[Size], size: Sequence[int]) -> Windows:

@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import i1
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
-from relex.frontend.compositions.functions import clamped
+from relex.frontend.compositions.number_functions import clamped
 from relex.frontend.compositions.special_functions import floor_quotient, hypot
 from relex.frontend.compositions.truth import all_of
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
+from relex.frontend.torch.import_table import IMPORTS, row
 from relex.frontend.torch.node import Value, in_common_type, in_result_type, in_steps, of_truth
-from relex.frontend.torch.table import IMPORTS, row
 from relex.frontend.torch.tensors import element_type_for
 
 IN_RESULT_TYPE: dict[str, Callable[[Operand, Operand], Operand]] = {

@@ -12,9 +12,9 @@ from xdsl.ir import Attribute
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
-from relex.frontend.compositions.normalization import per_channel, standardized
+from relex.frontend.compositions.softmax import per_channel, standardized
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
-from relex.frontend.torch.table import row
+from relex.frontend.torch.import_table import row
 
 
 def _vector(node: TorchNode, given: Tensor | None, size: Any, element_type: Attribute, default: float) -> Operand:

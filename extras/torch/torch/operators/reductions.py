@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import sorted_along
-from relex.frontend.compositions.normalization import log_sum_exp
+from relex.frontend.compositions.softmax import log_sum_exp
 from relex.frontend.compositions.truth import all_of, any_of
 from relex.frontend.torch import Operand, Tensor, TorchNode, imports
-from relex.frontend.torch.table import row
+from relex.frontend.torch.import_table import row
 
 Axes = int | Sequence[int] | None
 

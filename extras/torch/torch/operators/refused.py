@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relex.frontend.importing.values import refusal
-from relex.frontend.torch.table import row
+from relex.frontend.torch.import_table import row
 
 REFUSED = {
     "random numbers": "rand randn randint randperm rand_like randn_like randint_like bernoulli exponential multinomial "

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from relex.frontend.compositions.resampling import ResamplingSettings, resized, scale_between, scaled
 from relex.frontend.torch import Operand, Tensor, TorchNode, refuse
-from relex.frontend.torch.table import IMPORTS
+from relex.frontend.torch.import_table import IMPORTS
 
 KINDS = {
     "upsample_nearest": (("1d", "2d", "3d"), "nearest", "asymmetric", "floor"),

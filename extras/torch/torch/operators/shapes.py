@@ -9,10 +9,10 @@ import numpy as np
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, part_at, pieces, stacked
-from relex.frontend.compositions.shapes import is_number, without_minus_one
+from relex.frontend.compositions.reshaping import is_number, without_minus_one
 from relex.frontend.importing.values import sizes_of
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
-from relex.frontend.torch.table import row
+from relex.frontend.torch.import_table import row
 
 
 @imports("aten.view", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")

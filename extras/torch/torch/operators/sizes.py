@@ -12,8 +12,8 @@ from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
 from relex.frontend.importing.conditions import CONDITIONS
 from relex.frontend.torch import Tensor, TorchNode, imports, refuse
+from relex.frontend.torch.import_table import row
 from relex.frontend.torch.library import torch
-from relex.frontend.torch.table import row
 
 
 def _compared(node: TorchNode, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:

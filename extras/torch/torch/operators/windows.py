@@ -13,7 +13,7 @@ from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import expect_in_range
 from relex.frontend.compositions.padding import padded
-from relex.frontend.compositions.windows import (
+from relex.frontend.compositions.sliding_windows import (
     Windows,
     averages,
     convolution,
@@ -24,11 +24,11 @@ from relex.frontend.compositions.windows import (
     spread,
     unpooled,
 )
-from relex.frontend.expressions import TensorExpr
+from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.values import with_node
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
+from relex.frontend.torch.import_table import row
 from relex.frontend.torch.node import numbers
-from relex.frontend.torch.table import row
 
 Numbers = int | Sequence[int]
 
@@ -46,7 +46,7 @@ def _over(node: TorchNode, rank: int, pool: Callable[..., Any], x: Tensor, *opti
     if node.rank(x) == rank + 2:
         return pool(node, x, *options)
     y = pool(node, node.tensor(op.expand_dims(x, 0)), *options)
-    return op.squeeze(y, 0) if isinstance(y, TensorExpr) else [op.squeeze(part, 0) for part in y]
+    return op.squeeze(y, 0) if isinstance(y, Expr) else [op.squeeze(part, 0) for part in y]
 
 
 @imports("aten.convolution", "aten._convolution")

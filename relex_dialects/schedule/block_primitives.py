@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from relex.dialects.schedule.loops import LoopPrimitiveOp
+from relex.dialects.schedule.loop_primitives import LoopPrimitiveOp
 from relex.dialects.schedule.sequence import NamingOp, PrimitiveOp
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from relex.dialects.relex import BinaryFunction, EwiseFMAOp, Formula, UnaryFunction, WhereOp
 from relex.lowering.legalizations.broadcasting import elementwise
-from relex.lowering.legalizations.table import legalizes
+from relex.lowering.legalizations.legalization_table import legalizes
 from relex.lowering.te import Tensor, bitcast, call, cast, compare, select
 
 _FUNCTIONS = {"abs": abs, "bitcast": bitcast, "cast": cast, "negative": operator.neg, "select": select}

@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import i1
 from relex.frontend import op
 from relex.frontend.compositions import activations, special_functions
 from relex.frontend.compositions.conversions import gelu
-from relex.frontend.compositions.functions import OF_NUMBERS, reciprocal, square
+from relex.frontend.compositions.number_functions import OF_NUMBERS, reciprocal, square
 from relex.frontend.importing.values import with_node
 from relex.frontend.torch import Operand, Tensor, TorchNode, imports
+from relex.frontend.torch.import_table import row
 from relex.frontend.torch.node import Value, in_result_type, in_steps
-from relex.frontend.torch.table import row
 
 CHANGELESS = ("ceil", "floor", "trunc")
 """Functions that leave integers as they are."""

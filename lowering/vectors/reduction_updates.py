@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.fast_math import may_reassociate
 from relex.dialects.index.from_ir import index_of
-from relex.passes.analysis.reductions import identity_of
+from relex.passes.analysis.reduction_order import identity_of
 
 KINDS: dict[type[Operation], CombiningKindFlag] = {
     arith.AddfOp: CombiningKindFlag.ADD,

@@ -11,8 +11,8 @@ from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, Operator, Pa
 from relex.dialects.relex.packed import BYTES, PackedProduct, ui8
 from relex.dialects.relex.types import broadcast
 from relex.lowering.legalizations.broadcasting import broadcast_indices
-from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, call, cast, compute, if_then_else, reduce_axis, sum
+from relex.lowering.legalizations.legalization_table import legalizes, result_shape
+from relex.lowering.te import Axis, PrimExpr, Tensor, call, cast, compute, if_then_else, reduce_axis, sum
 
 
 @legalizes(DenseOp)
@@ -28,7 +28,7 @@ def matmul(op: MatmulOp | MatmulPackedOp, a: Tensor, b: Tensor) -> Tensor:
     k = reduce_axis(a.shape[-1])
     batch = len(broadcast(a.shape[:-2], b.shape[:-2]))
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         rest = list(i[batch:])
         row = [rest.pop(0)] if a.ndim > 1 else []
         left = a[*broadcast_indices(a.shape[:-2], i[:batch]), *row, k]
@@ -38,7 +38,7 @@ def matmul(op: MatmulOp | MatmulPackedOp, a: Tensor, b: Tensor) -> Tensor:
     return compute(result_shape(op, a, b), element, name="matmul")
 
 
-def times(op: Operator, lhs: Expr, rhs: Expr) -> Expr:
+def times(op: Operator, lhs: PrimExpr, rhs: PrimExpr) -> PrimExpr:
     """Return the product of two elements, or of the bytes in them."""
     return call("dot4", lhs, rhs) if isinstance(op, PackedProduct) else lhs * rhs
 
@@ -49,10 +49,10 @@ def pack_bytes(op: PackBytesOp, x: Tensor) -> Tensor:
     axis, size = op.normal_axis, x.shape[op.normal_axis]
     is_full = isinstance(size, int) and size % BYTES == 0
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         return reduce(partial(call, "bitwise_or"), (shifted(i, n) for n in range(BYTES)))
 
-    def shifted(i: Sequence[Axis], n: int) -> Expr:
+    def shifted(i: Sequence[Axis], n: int) -> PrimExpr:
         place = i[axis] * BYTES + n
         byte = x[*i[:axis], place, *i[axis + 1 :]]
         inside = byte if is_full else if_then_else(place < size, byte, 0)

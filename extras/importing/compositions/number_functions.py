@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 
 _ALIKE = (
     "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log relu sigmoid sin sinh sqrt tan tanh".split()

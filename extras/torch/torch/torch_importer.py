@@ -8,14 +8,14 @@ from operator import attrgetter
 from typing import Any
 
 from relex.dialects.errors import Diagnostic
-from relex.frontend.expressions import TensorExpr
-from relex.frontend.importing.graphs import GraphImporter, Missing
+from relex.frontend.graph_expressions import Expr
+from relex.frontend.importing.graph_importer import GraphImporter, Missing
 from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.floats import expect_floats
+from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch, tree
 from relex.frontend.torch.node import TorchNode
 from relex.frontend.torch.places import diagnostic_at, place_of
-from relex.frontend.torch.table import find_import
 from relex.frontend.torch.tensors import array_of
 
 Value = Any
@@ -53,7 +53,7 @@ class TorchImporter(GraphImporter):
         self.builder.location = place_of(node, self.builder.file)
         value: Value = Missing()
         with self.importing(partial(self._problem, node)):
-            value = tree.tree_map_only(TensorExpr, self.builder.tensor, self._import(node, values))
+            value = tree.tree_map_only(Expr, self.builder.tensor, self._import(node, values))
         self.builder.location = outer
         return value
 

@@ -6,9 +6,9 @@ from math import inf
 
 from relex.dialects.relex import BatchNormOp, LayerNormOp, LogSoftmaxOp, SoftmaxOp
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
-from relex.lowering.legalizations.reductions import average, reduced
-from relex.lowering.legalizations.table import legalizes
-from relex.lowering.te import Axis, Expr, Tensor, call, compute, equal, max, quotient, select, sum
+from relex.lowering.legalizations.legalization_table import legalizes
+from relex.lowering.legalizations.reduce import average, reduced
+from relex.lowering.te import Axis, PrimExpr, Tensor, call, compute, equal, max, quotient, select, sum
 
 
 @legalizes(SoftmaxOp)
@@ -21,7 +21,7 @@ def softmax(op: SoftmaxOp, x: Tensor) -> Tensor:
     return elementwise("softmax", lambda *e: quotient(e[0], _unless(op, e[1], 0, 1)), powers, total)
 
 
-def _unless(op: SoftmaxOp, value: Expr, hidden: float, other: float) -> Expr:
+def _unless(op: SoftmaxOp, value: PrimExpr, hidden: float, other: float) -> PrimExpr:
     """Return another number for the one that a row has where all of its elements are minus infinity."""
     return select(equal(value, hidden), other, value) if op.safe else value
 
@@ -48,7 +48,7 @@ def layer_norm(op: LayerNormOp, x: Tensor, gamma: Tensor, beta: Tensor) -> Tenso
     variance = average(reduced(squares, axes, sum, "total", keepdims=True), x, axes, "variance")
     deviation = elementwise("deviation", lambda *e: call("sqrt", e[0] + epsilon), variance)
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         own = [i[axis] for axis in axes]
         return centred[*i] * (gamma[own] / deviation[broadcast_indices(deviation.shape, i)]) + beta[own]
 
@@ -64,7 +64,7 @@ def batch_norm(
     epsilon = op.epsilon.value.data
     scale = elementwise("scale", lambda *e: e[0] / call("sqrt", e[1] + epsilon), gamma, moving_var)
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         channel = i[axis]
         return (x[*i] - moving_mean[channel]) * scale[channel] + beta[channel]
 

@@ -13,12 +13,12 @@ from onnx import FunctionProto, GraphProto, NodeProto, TypeProto, helper
 
 from relex.dialects.errors import Diagnostic
 from relex.dialects.relex.types import without_names
-from relex.frontend.expressions import TensorExpr
+from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import name_value
-from relex.frontend.importing.graphs import GraphImporter, Missing
+from relex.frontend.importing.graph_importer import GraphImporter, Missing
+from relex.frontend.onnx.import_table import find_import
 from relex.frontend.onnx.node import OnnxNode
 from relex.frontend.onnx.standard import defaults, function_body, is_function, schema_of
-from relex.frontend.onnx.table import find_import
 from relex.frontend.onnx.tensors import onnx_type
 from relex.frontend.onnx.values import AnyValue, Computed, Items, Known, refuse
 
@@ -119,7 +119,7 @@ class OnnxImporter(GraphImporter):
         """Return the results of an import as values, with the names of the model."""
         made: list[AnyValue] = []
         for i, result in enumerate(results):
-            if isinstance(result, TensorExpr):
+            if isinstance(result, Expr):
                 tensor = self.builder.tensor(result)
                 if isinstance(tensor, Computed) and i < len(node.output) and tensor.value.name_hint is None:
                     name_value(tensor.value, node.output[i])

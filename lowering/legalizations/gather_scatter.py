@@ -8,11 +8,11 @@ from functools import reduce
 from xdsl.dialects.builtin import IndexType, i64
 
 from relex.dialects.relex import ConcatOp, PadOp, StridedSliceOp, TakeOp
-from relex.dialects.relex.indexing import taken
+from relex.dialects.relex.slicing import taken
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Size
-from relex.lowering.legalizations.table import legalizes, result_shape
-from relex.lowering.te import Axis, Expr, Tensor, cast, compute, highest, if_then_else, maximum, minimum
+from relex.lowering.legalizations.legalization_table import legalizes, result_shape
+from relex.lowering.te import Axis, PrimExpr, Tensor, cast, compute, highest, if_then_else, maximum, minimum
 
 
 @legalizes(ConcatOp)
@@ -21,8 +21,8 @@ def concat(op: ConcatOp, *x: Tensor) -> Tensor:
     axis = op.normal_axis
     tensors = [tensor for tensor in x if tensor.shape[axis] != 0] or x[:1]
 
-    def element(*i: Axis) -> Expr:
-        def choose(place: Expr, first: Tensor, *others: Tensor) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
+        def choose(place: PrimExpr, first: Tensor, *others: Tensor) -> PrimExpr:
             value = first[*i[:axis], place, *i[axis + 1 :]]
             size = first.shape[axis]
             return if_then_else(place < size, value, choose(place - size, *others)) if others else value
@@ -38,7 +38,7 @@ def strided_slice(op: StridedSliceOp, x: Tensor, *like: Tensor) -> Tensor:
     slices = op.slices_of([SizedType(t.type, t.shape) for t in (x, *like)])
     parts = list(zip(slices, x.shape, strict=True))
 
-    def place(index: Axis, part: slice, size: Size) -> Expr:
+    def place(index: Axis, part: slice, size: Size) -> PrimExpr:
         first, step, _ = taken(part, size)
         scaled = index if step == 1 else index * step
         return scaled if first == 0 else scaled + first
@@ -56,7 +56,7 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
     axis = op.normal_axis
     last = x.shape[axis] - 1
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         after = axis + indices.ndim
         place = as_place(indices[*i[axis:after]])
         return x[*i[:axis], minimum(maximum(place, 0), last), *i[after:]]
@@ -64,7 +64,7 @@ def take(op: TakeOp, x: Tensor, indices: Tensor) -> Tensor:
     return compute(result_shape(op, x, indices), element, name="take")
 
 
-def as_place(index: Expr) -> Expr:
+def as_place(index: PrimExpr) -> PrimExpr:
     """Return an element of a tensor of indices as an index; one that is too large is the largest, beyond any size."""
     if highest(index.type) > highest(i64):
         index = minimum(index, highest(i64))
@@ -80,7 +80,7 @@ def pad(op: PadOp, x: Tensor) -> Tensor:
 def padded(x: Tensor, before: Sequence[int], after: Sequence[Size], value: float, name: str = "padded") -> Tensor:
     """Surround a tensor with a constant. Nothing is read in the padding."""
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         inside = [index >= width for index, width in zip(i, before, strict=True) if width]
         ends = (first + size for first, size in zip(before, x.shape, strict=True))
         inside += [index < end for index, end, width in zip(i, ends, after, strict=True) if width != 0]

@@ -26,22 +26,22 @@ Number = int | float
 Size = int | str
 """A static size, or the name of a dynamic one. Sizes with the same name are equal."""
 
-_Method = Callable[["TensorExpr", "Operand"], "PendingOp"]
+_Method = Callable[["Expr", "Operand"], "Call"]
 
 
 def _operators(kind: type[Operator]) -> tuple[_Method, _Method]:
     """Return the methods for an operator of Python, with the other operand on the right and on the left."""
 
-    def method(self: TensorExpr, other: Operand) -> PendingOp:
+    def method(self: Expr, other: Operand) -> Call:
         return call_operator(kind, self, other)
 
-    def reflected(self: TensorExpr, other: Operand) -> PendingOp:
+    def reflected(self: Expr, other: Operand) -> Call:
         return call_operator(kind, other, self)
 
     return method, reflected
 
 
-class TensorExpr:
+class Expr:
     """A tensor of the program. Arithmetic on it creates operator calls, to be emitted by `BlockBuilder.emit`."""
 
     __array_ufunc__ = None
@@ -56,17 +56,17 @@ class TensorExpr:
     __mul__, __rmul__ = _operators(MultiplyOp)
     __truediv__, __rtruediv__ = _operators(DivideOp)
 
-    def __neg__(self) -> PendingOp:
+    def __neg__(self) -> Call:
         return call_operator(NegativeOp, self)
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a tensor of the program has no truth value while the program is built; use 'op.where'")
 
 
-Tensor = TensorExpr | SSAValue
+Tensor = Expr | SSAValue
 """A tensor of the program: an expression, or a value of the IR."""
 
-Operand = TensorExpr | Number
+Operand = Expr | Number
 """A tensor, or a number, which becomes a scalar of the other operands' element type."""
 
 AnyOperand = Operand | SSAValue
@@ -81,7 +81,7 @@ class DynTensorType:
     dtype: str
 
 
-class Var(TensorExpr):
+class Var(Expr):
     """A parameter of a function: its name, sizes (each a number or a name), and dtype; or its name and the type of a
     value in the IR, whose dynamic sizes have no names."""
 
@@ -102,7 +102,7 @@ class Var(TensorExpr):
         self.type = tensor_of(shape, dtype)
 
 
-class Constant(TensorExpr):
+class Constant(Expr):
     """A constant tensor."""
 
     def __init__(self, value: Any, dtype: str | None):
@@ -119,7 +119,7 @@ class Constant(TensorExpr):
         element_type_of(self.value.dtype)
 
 
-class PendingOp(TensorExpr):
+class Call(Expr):
     """An operation not yet emitted: `build` creates the op in a function body, given the values of `args`."""
 
     def __init__(
@@ -135,7 +135,7 @@ class PendingOp(TensorExpr):
         refuse(f"'{self.name}' op {message}", self.place)
 
 
-class Binding(TensorExpr):
+class Binding(Expr):
     """An emitted value. `owner` is the function body or dataflow block in which it is visible."""
 
     def __init__(self, value: SSAValue, owner: object):
@@ -166,7 +166,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     return Constant(value, dtype)
 
 
-def call_operator(kind: type[Operator], *args: AnyOperand, **properties: Any) -> PendingOp:
+def call_operator(kind: type[Operator], *args: AnyOperand, **properties: Any) -> Call:
     """Return a call of an operator on tensors; the remaining arguments are passed by name, as its class takes them. A
     size of a shape, and a position of a slice, may also be an expression of the parameters' named sizes, as a text."""
 
@@ -177,7 +177,7 @@ def call_operator(kind: type[Operator], *args: AnyOperand, **properties: Any) ->
         like: list[SSAValue] = given.pop("like", []) if is_variadic else []
         return kind(*operands, *like, **given)
 
-    return PendingOp(kind.name, args, build)
+    return Call(kind.name, args, build)
 
 
 def tensor_of(shape: Sequence[Size], dtype: str) -> TensorType:

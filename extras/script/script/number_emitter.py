@@ -14,7 +14,7 @@ from relex.dialects.dtypes import is_unsigned
 from relex.dialects.upstream.attributes import float_attr
 from relex.frontend.script.constants import ARITHMETIC
 from relex.frontend.script.dtypes import NO_UNSIGNED, name_of_type
-from relex.frontend.script.functions import OPERATORS, ScalarFunction
+from relex.frontend.script.scalar_functions import OPERATORS, NumberFunction
 from relex.frontend.script.scope import Scope
 from relex.frontend.script.source import ScriptError, shown
 from relex.lowering.te.scalars import build_constant, build_conversion
@@ -58,7 +58,7 @@ class NumberEmitter:
             raise ScriptError(node, "expected a divisor other than 0")
         return _fold(node, op, left, right) or self.apply(node, function, left, right)
 
-    def apply(self, node: ast.AST, function: ScalarFunction, *values: Scalarlike) -> SSAValue:
+    def apply(self, node: ast.AST, function: NumberFunction, *values: Scalarlike) -> SSAValue:
         """Apply a function to numbers converted to a common type."""
         converted = self.convert_all(node, values)
         try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from relex.frontend import op
-from relex.frontend.expressions import Operand
+from relex.frontend.graph_expressions import Operand
 
 
 def per_channel(parameter: Operand, rank: int) -> Operand:

@@ -6,7 +6,7 @@ from random import Random
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.reference.fuzzing.loops import random_loops
+from relex.reference.fuzzing.loop_functions import random_loops
 from relex.tools.campaign.subjects.levels import LevelsSubject
 
 

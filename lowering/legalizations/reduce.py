@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
 from relex.dialects.relex import ArgExtreme, ArgmaxOp, MaxOp, MeanOp, MinOp, ProdOp, Reduction, SumOp
 from relex.dialects.relex.reductions import reduced_shape
-from relex.lowering.legalizations.table import legalizes
+from relex.lowering.legalizations.legalization_table import legalizes
 from relex.lowering.te import (
     Axis,
-    Expr,
+    PrimExpr,
     Tensor,
     as_expr,
     cast,
@@ -27,7 +27,7 @@ from relex.lowering.te import (
     sum,
 )
 
-ReduceFunction = Callable[[Expr, Sequence[Axis]], Expr]
+ReduceFunction = Callable[[PrimExpr, Sequence[Axis]], PrimExpr]
 """A function from an expression and the axes to reduce over to the reduction, such as `te.sum`."""
 
 
@@ -56,7 +56,7 @@ def arg_extreme(op: ArgExtreme, x: Tensor) -> Tensor:
     choose = max if op.selects_last else min
     shape = reduced_shape(x.shape, axes, op.keeps)
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         at = dict(zip(_kept(x, axes, op.keeps), i, strict=True)) | places
         value = x[*(at[d] for d in range(x.ndim))]
         wanted = best[*(0 if d in axes else at[d] for d in range(x.ndim))]
@@ -67,7 +67,7 @@ def arg_extreme(op: ArgExtreme, x: Tensor) -> Tensor:
     return compute(shape, element, name=op.name.rpartition(".")[2])
 
 
-def _place(axes: Sequence[Axis]) -> Expr:
+def _place(axes: Sequence[Axis]) -> PrimExpr:
     """Return the position in row-major order."""
     place = as_expr(0, IndexType())
     for step, axis in enumerate(axes):
@@ -84,7 +84,7 @@ def reduced(x: Tensor, axes: Sequence[int], function: ReduceFunction, name: str,
     """Reduce a tensor over some of its dimensions."""
     places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
 
-    def element(*i: Axis) -> Expr:
+    def element(*i: Axis) -> PrimExpr:
         at = dict(zip(_kept(x, axes, keepdims), i, strict=True)) | places
         value = x[*(at[d] for d in range(x.ndim))]
         if places:

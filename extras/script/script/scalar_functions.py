@@ -34,7 +34,7 @@ OR = 1
 
 
 @dataclass(frozen=True)
-class ScalarFunction:
+class NumberFunction:
     """
     A function of numbers of one type: its parameters under TVM's names, and what it computes.
 
@@ -119,15 +119,15 @@ def _floats(values: Sequence[SSAValue]) -> Sequence[SSAValue]:
     return values
 
 
-def _infix(symbol: str, precedence: int, meaning: str | Scalar | Build, *ops: type[Operation]) -> ScalarFunction:
-    return ScalarFunction(("a", "b"), meaning, ops, symbol, precedence)
+def _infix(symbol: str, precedence: int, meaning: str | Scalar | Build, *ops: type[Operation]) -> NumberFunction:
+    return NumberFunction(("a", "b"), meaning, ops, symbol, precedence)
 
 
-def _bitwise(symbol: str, precedence: int, scalar: Scalar) -> ScalarFunction:
-    return ScalarFunction(("x", "y"), scalar, (), symbol, precedence)
+def _bitwise(symbol: str, precedence: int, scalar: Scalar) -> NumberFunction:
+    return NumberFunction(("x", "y"), scalar, (), symbol, precedence)
 
 
-OPERATORS: dict[type[ast.AST], ScalarFunction] = {
+OPERATORS: dict[type[ast.AST], NumberFunction] = {
     ast.Add: _infix("+", 9, "add"),
     ast.Sub: _infix("-", 9, "subtract"),
     ast.Mult: _infix("*", 10, "multiply"),
@@ -185,13 +185,13 @@ _BINARY: dict[str, str | Scalar | Build] = {
     "Or": Scalar(on_bool=arith.OrIOp),
 }
 
-FUNCTIONS = Table[str, ScalarFunction]("scalar functions of scripts")
+FUNCTIONS = Table[str, NumberFunction]("scalar functions of scripts")
 """Functions of numbers of one type; other packages may add theirs."""
 
 FUNCTIONS.update(
     {
-        **{f"T.{name}": ScalarFunction(("x",), meaning) for name, meaning in _UNARY.items()},
-        **{f"T.{name}": ScalarFunction(("a", "b"), meaning) for name, meaning in _BINARY.items()},
+        **{f"T.{name}": NumberFunction(("x",), meaning) for name, meaning in _UNARY.items()},
+        **{f"T.{name}": NumberFunction(("a", "b"), meaning) for name, meaning in _BINARY.items()},
         "T.floordiv": OPERATORS[ast.FloorDiv],
         "T.floormod": OPERATORS[ast.Mod],
         "T.bitwise_and": OPERATORS[ast.BitAnd],
@@ -209,7 +209,7 @@ INFIX_OF_OPS = {op: f for f in OPERATORS.values() for op in f.printed_ops if op 
 """The operator that each op is printed as."""
 
 
-def operator_of(op: arith.CmpfOp | arith.CmpiOp) -> ScalarFunction | None:
+def operator_of(op: arith.CmpfOp | arith.CmpiOp) -> NumberFunction | None:
     """Return the operator of Python that compares as an op does, or None."""
     predicates = arith.CMPF_COMPARISON_OPERATIONS if isinstance(op, arith.CmpfOp) else arith.CMPI_COMPARISON_OPERATIONS
     for function in OPERATORS.values():

@@ -7,7 +7,7 @@ from relex.tools.campaign.subject import Subject
 from relex.tools.campaign.subjects.calls import CallsSubject
 from relex.tools.campaign.subjects.equivalents import EquivalentsSubject
 from relex.tools.campaign.subjects.levels import LevelsSubject
-from relex.tools.campaign.subjects.loops import LoopsSubject
+from relex.tools.campaign.subjects.loop_functions import LoopsSubject
 from relex.tools.campaign.subjects.pass_orders import PassOrdersSubject
 from relex.tools.campaign.subjects.schedules import SchedulesSubject
 from relex.tools.campaign.subjects.scripts import ScriptsSubject

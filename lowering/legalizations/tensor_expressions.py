@@ -14,7 +14,7 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.types import without_names
 from relex.dialects.table import find
 from relex.dialects.tir import PrimFuncOp
-from relex.lowering.legalizations.table import LEGALIZATIONS, apply_legalization
+from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, apply_legalization
 from relex.lowering.te import Tensor
 
 

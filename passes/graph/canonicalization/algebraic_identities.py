@@ -19,7 +19,7 @@ from relex.dialects.relex import (
     WhereOp,
 )
 from relex.dialects.relex.operator import tensor_type
-from relex.passes.graph.canonicalization.table import simplifies
+from relex.passes.graph.canonicalization.canonicalization_table import simplifies
 from relex.passes.rewriting.constants import holds_only
 
 

@@ -14,7 +14,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, values_in
-from relex.dialects.schedule.blocks import DecomposeReductionOp, RfactorOp
+from relex.dialects.schedule.block_primitives import DecomposeReductionOp, RfactorOp
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.attributes import number_attr
@@ -33,13 +33,13 @@ from relex.passes.analysis.loop_tree import (
     name_of_block,
     variables_of_kind,
 )
-from relex.passes.analysis.reductions import combiner_of, identity_of
+from relex.passes.analysis.reduction_order import combiner_of, identity_of
 from relex.passes.rewriting.buffer_edits import make_buffer
 from relex.passes.rewriting.index_arithmetic import substitute
 from relex.passes.rewriting.loop_edits import add_condition, insert_nest, new_loop, spatial_block
 from relex.passes.schedule.arguments import NewNames
+from relex.passes.schedule.primitive_table import primitive
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, set_indices, with_variables
-from relex.passes.schedule.table import primitive
 
 
 @primitive(DecomposeReductionOp)

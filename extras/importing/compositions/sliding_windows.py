@@ -10,12 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from relex.dialects.arrays import Array
-from relex.dialects.relex.windows import Windows as Windows
+from relex.dialects.relex.sliding_windows import Windows as Windows
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST
-from relex.frontend.compositions.normalization import per_channel
-from relex.frontend.expressions import Operand, PendingOp
+from relex.frontend.compositions.softmax import per_channel
+from relex.frontend.graph_expressions import Call, Operand
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Tensor, refuse
 
@@ -49,7 +49,7 @@ def _cut(x: Operand, windows: Windows) -> Operand:
     return x
 
 
-def by_rank(functions: Sequence[Callable[..., PendingOp]], site: Site, x: Operand) -> Callable[..., PendingOp]:
+def by_rank(functions: Sequence[Callable[..., Call]], site: Site, x: Operand) -> Callable[..., Call]:
     """Return the operator for data with one, two or three dimensions that windows slide over."""
     rank = site.rank(x) - 2
     if not 1 <= rank <= len(functions):
