@@ -36,7 +36,7 @@ from relex.runtime.cache_key import cache_key, compiler_key
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache, is_off, usable_cache
 from relex.runtime.executable import Executable, Page
-from relex.runtime.garbage import UNCOLLECTED
+from relex.runtime.gc_pause import UNCOLLECTED
 from relex.runtime.kernel_cache import KernelCache, Kernels
 from relex.runtime.loader import aligned
 from relex.runtime.module_libraries import check_registered, library_uses

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from relex.dialects.exceptions import RelexError, UnknownNameError
 from relex.dialects.target.llvm_binding import llvm
-from relex.runtime.own_code import initialize, machine_code
+from relex.runtime.builtin_code import initialize, machine_code
 
 if TYPE_CHECKING:
     import numpy as np

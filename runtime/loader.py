@@ -14,7 +14,7 @@ from relex.dialects.target.llvm_binding import llvm
 from relex.dialects.target.machine import ALLOC, CONSTANT_ALIGNMENT, FREE, PARALLEL_ENTRY, ObjectCode, Target
 from relex.runtime.arenas import Arenas
 from relex.runtime.linking import LoadedCode, link
-from relex.runtime.once import once
+from relex.runtime.singleton import once
 
 if TYPE_CHECKING:
     from relex.runtime.linking import Buffer

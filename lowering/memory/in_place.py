@@ -21,7 +21,7 @@ from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
 from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
 from relex.passes.analysis.dependence import Meeting
-from relex.passes.analysis.instances import comes_first, scopes_around
+from relex.passes.analysis.iteration_systems import comes_first, scopes_around
 from relex.passes.analysis.sharing import is_understood
 
 

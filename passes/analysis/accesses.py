@@ -12,7 +12,7 @@ from relex.dialects.index.expr import Index
 from relex.dialects.symbols import lookup
 from relex.dialects.tir import AllocBufferOp, CallLoopsOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
-from relex.passes.analysis.instances import Instance
+from relex.passes.analysis.iteration_systems import Instance
 
 
 def element_in(access: Access, instance: Instance) -> list[Index]:

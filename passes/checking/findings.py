@@ -13,7 +13,7 @@ from relex.dialects.index.atoms import VariableOrigin
 from relex.dialects.index.constraints import Point, at
 from relex.dialects.index.expr import Index
 from relex.dialects.tir import ForOp
-from relex.passes.analysis.instances import Instance, scopes_around
+from relex.passes.analysis.iteration_systems import Instance, scopes_around
 from relex.passes.checking.verdicts import Undecided, Verdict, Wrong
 
 

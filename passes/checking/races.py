@@ -13,7 +13,7 @@ from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, l
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.accesses import element_in, touches
 from relex.passes.analysis.dependence import lifetime
-from relex.passes.analysis.instances import Instance, idle_loops
+from relex.passes.analysis.iteration_systems import Instance, idle_loops
 from relex.passes.checking.findings import Finding, element, finding_of, values_of
 from relex.passes.checking.verdicts import judge, unless_partial
 

@@ -19,7 +19,7 @@ from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.accesses import element_in
-from relex.passes.analysis.instances import Instance
+from relex.passes.analysis.iteration_systems import Instance
 from relex.passes.analysis.loop_tree import may_trap
 
 

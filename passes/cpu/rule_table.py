@@ -5,14 +5,14 @@ from __future__ import annotations
 from relex.dialects.table import Table
 from relex.passes.cpu.rule import Match
 from relex.passes.cpu.rules.bordered_rows import bordered_rows
-from relex.passes.cpu.rules.columns import columns
-from relex.passes.cpu.rules.digits import digits
+from relex.passes.cpu.rules.column_sums import column_sums
 from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
 from relex.passes.cpu.rules.joined_rows import joined_rows
 from relex.passes.cpu.rules.partial_rows import partial_rows
-from relex.passes.cpu.rules.pieces import pieces
 from relex.passes.cpu.rules.short_rows import short_rows
+from relex.passes.cpu.rules.split_at_conditions import split_at_conditions
+from relex.passes.cpu.rules.split_at_divisors import split_at_divisors
 from relex.passes.cpu.rules.stencil import stencil
 from relex.passes.cpu.rules.terms_at_once import terms_at_once
 from relex.passes.cpu.rules.tiles import tiles
@@ -43,12 +43,12 @@ for rule in (
     terms_at_once,
     tiles,
     stencil,
-    columns,
+    column_sums,
     transpose,
-    pieces,
+    split_at_conditions,
     joined_rows,
     short_rows,
     bordered_rows,
-    digits,
+    split_at_divisors,
 ):
     add_rule(rule.__name__.replace("_", "-"), rule)

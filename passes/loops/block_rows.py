@@ -24,7 +24,7 @@ from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_in, on
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views, is_spatial, is_understood, may_be_one
 from relex.passes.cpu import cost
-from relex.passes.cpu.nearby import bytes_nearby, bytes_used
+from relex.passes.cpu.l2_working_set import bytes_nearby, bytes_used
 from relex.passes.cpu.reduction_nest import block_named, element_written, named, uses
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer

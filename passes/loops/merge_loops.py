@@ -19,7 +19,7 @@ from relex.passes.analysis.dependence import may_alias, statement_accesses
 from relex.passes.analysis.loop_tree import blocks_in, following, is_reduction, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
 from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_be_one, packs
-from relex.passes.cpu.nearby import bytes_nearby, bytes_used
+from relex.passes.cpu.l2_working_set import bytes_nearby, bytes_used
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.loop_edits import take_body
 from relex.passes.schedule.code_motion import move_before

@@ -15,8 +15,8 @@ import numpy as np
 from relex.dialects.exceptions import RelexError
 from relex.runtime.descriptors import ALIGNED, SIZES, code_address
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
-from relex.runtime.once import once
 from relex.runtime.results import OUT
+from relex.runtime.singleton import once
 
 VARIABLE = "RELEX_CALLS"
 """The environment variable that says how new executables are called: `native` (where that is supported) or `ctypes`."""

@@ -8,7 +8,7 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.target.code_generators import pointer_bits
 from relex.dialects.target.llvm_binding import llvm
 from relex.dialects.target.machine import Target
-from relex.runtime.own_code import compiled
+from relex.runtime.builtin_code import compiled
 from relex.runtime.threads.pool import pool_text
 
 THREADS_FILE = "relex_threads.o"

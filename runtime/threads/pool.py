@@ -11,7 +11,7 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.target.llvm_binding import llvm
 from relex.dialects.target.machine import usable_processors
 from relex.runtime.linking import LoadedCode, link_ir, read_ir
-from relex.runtime.once import once
+from relex.runtime.singleton import once
 
 VARIABLE = "RELEX_NUM_THREADS"
 """The environment variable for the number of threads that share a loop, until `set_threads` is called."""

@@ -18,8 +18,8 @@ ROOMS = ("relex_dialects", "passes", "lowering", "runtime")
 ONLY_SPEED = {
     "passes/cpu/cost.py": "the numbers of the cost model",
     "passes/cpu/cycles.py": "how long code takes",
-    "passes/cpu/nearby.py": "the processors whose choices are candidates",
-    "runtime/garbage.py": "when memory of Python is collected",
+    "passes/cpu/l2_working_set.py": "the processors whose choices are candidates",
+    "runtime/gc_pause.py": "when memory of Python is collected",
     "relex_dialects/target/processors.py": "sizes of caches and registers",
 }
 """Files whose mistakes make programs slower, and nothing else."""

@@ -215,7 +215,7 @@ def test_a_step_that_goes_wrong_is_in_the_program(monkeypatch: pytest.MonkeyPatc
 WORKER = """
     import os, sys, time
     from relex.tools.campaign import workers
-    from relex.tools.campaign.trial import Outcome
+    from relex.tools.campaign.trial import TrialOutcome
 
     def try_number(seed, number, subjects, folder):
         if number == 1:
@@ -227,7 +227,7 @@ WORKER = """
             while True:
                 pass
         print("this is not an outcome")
-        return Outcome(subjects[0], "right", str(number))
+        return TrialOutcome(subjects[0], "right", str(number))
 
     workers.try_number = try_number
     workers.main(sys.argv[1:])

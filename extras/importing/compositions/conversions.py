@@ -10,10 +10,10 @@ from relex.dialects.dtypes import INTEGERS, is_emulated
 from relex.frontend import op
 from relex.frontend.compositions.activations import gelu_by_tanh
 from relex.frontend.graph_expressions import Operand
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 
 
-def by_floats(site: Site, function: Callable[..., Operand], *operands: Operand) -> Operand:
+def by_floats(site: ImportedNode, function: Callable[..., Operand], *operands: Operand) -> Operand:
     """Apply a function of floats to operands of one type. Integers are converted to f64, and the result back, which is
     rounded towards zero."""
     given = site.element_type(operands[0])
@@ -22,7 +22,7 @@ def by_floats(site: Site, function: Callable[..., Operand], *operands: Operand) 
     return op.astype(function(*(op.astype(operand, f64) for operand in operands)), given)
 
 
-def rounded_once(site: Site, function: Callable[..., Operand], x: Operand, *options: float) -> Operand:
+def rounded_once(site: ImportedNode, function: Callable[..., Operand], x: Operand, *options: float) -> Operand:
     """Apply a function that takes several steps. Floats smaller than f32 are converted to it, so that only the result
     is rounded."""
     given = site.element_type(x)
@@ -31,6 +31,6 @@ def rounded_once(site: Site, function: Callable[..., Operand], x: Operand, *opti
     return op.astype(function(op.astype(x, f32), *options), given)
 
 
-def gelu(site: Site, x: Operand, approximate: str) -> Operand:
+def gelu(site: ImportedNode, x: Operand, approximate: str) -> Operand:
     """Return the Gaussian error linear unit, exact or by a hyperbolic tangent."""
     return rounded_once(site, gelu_by_tanh, x) if approximate == "tanh" else op.gelu(x)

@@ -9,11 +9,11 @@ import numpy as np
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.values import Known, Tensor, refuse
 
 
-def einsum(site: Site, equation: str, tensors: Sequence[Tensor]) -> Operand:
+def einsum(site: ImportedNode, equation: str, tensors: Sequence[Tensor]) -> Operand:
     """The sum of products in Einstein's notation: one factor after another, each by one matrix product."""
     terms, result = _parse(site, equation.replace(" ", ""), tensors)
     parts = [_without_repeats(site, x, term) for x, term in zip(tensors, terms, strict=True)]
@@ -27,7 +27,7 @@ def einsum(site: Site, equation: str, tensors: Sequence[Tensor]) -> Operand:
     return op.permute_dims(x, [labels.index(label) for label in result]) if labels else x
 
 
-def _parse(site: Site, equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[str]], list[str]]:
+def _parse(site: ImportedNode, equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[str]], list[str]]:
     """Return the labels of each factor and of the result. An ellipsis stands for labels that are numbers."""
     left, arrow, right = equation.partition("->")
     texts = left.split(",")
@@ -50,7 +50,7 @@ def _parse(site: Site, equation: str, tensors: Sequence[Tensor]) -> tuple[list[l
     return terms, [*map(str, range(most)), *once]
 
 
-def _without_repeats(site: Site, x: Operand, labels: list[str]) -> tuple[Operand, list[str]]:
+def _without_repeats(site: ImportedNode, x: Operand, labels: list[str]) -> tuple[Operand, list[str]]:
     """Return the diagonal of dimensions with the same label."""
     while len(set(labels)) < len(labels):
         first = next(i for i, label in enumerate(labels) if labels.count(label) > 1)
@@ -67,7 +67,7 @@ def _without_repeats(site: Site, x: Operand, labels: list[str]) -> tuple[Operand
 
 
 def _product(
-    site: Site, x: Operand, left: list[str], y: Operand, right: list[str], kept: set[str]
+    site: ImportedNode, x: Operand, left: list[str], y: Operand, right: list[str], kept: set[str]
 ) -> tuple[Operand, list[str]]:
     """Multiply two factors: sum over the labels that nothing later needs, by a product of matrices."""
     shared = [label for label in left if label in right]

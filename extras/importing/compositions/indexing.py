@@ -13,7 +13,7 @@ from relex.dialects.dtypes import DTYPES
 from relex.dialects.sizes import IndexExpr, Size, count, never_negative
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.values import Known, Tensor, refuse
 
 LAST = 2**63 - 1
@@ -71,7 +71,7 @@ def position(place: Any, size: Size) -> int | str:
     return str(place)
 
 
-def from_front(site: Site, indices: Tensor, size: Size) -> Operand:
+def from_front(site: ImportedNode, indices: Tensor, size: Size) -> Operand:
     """Return indices that count from the front, where negative ones count from the end."""
     if isinstance(indices, Known) and (indices.is_symbolic or not (indices.array < 0).any()):
         return indices
@@ -80,7 +80,7 @@ def from_front(site: Site, indices: Tensor, size: Size) -> Operand:
     return op.where(op.less(indices, 0), op.add(indices, length), indices)
 
 
-def expect_in_range(site: Site, indices: Tensor, size: Size, *, from_end: bool) -> None:
+def expect_in_range(site: ImportedNode, indices: Tensor, size: Size, *, from_end: bool) -> None:
     """Let the program stop with an `IndexRangeError` unless indices are from 0 to the last below a size, or, if they
     may count from the end, from its negative on."""
     builder, before, total = site.builder, size if from_end else 0, count(indices.sizes)

@@ -13,7 +13,7 @@ from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST
 from relex.frontend.graph_expressions import Operand
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.values import Known, refuse
 
 
@@ -23,7 +23,7 @@ def positive_pairs(widths: Sequence[int]) -> list[tuple[int, int]]:
     return [(max(before, 0), max(after, 0)) for before, after in zip(widths[:half], widths[half:], strict=True)]
 
 
-def padded(site: Site, x: Operand, widths: Sequence[int], mode: str, value: float) -> Operand:
+def padded(site: ImportedNode, x: Operand, widths: Sequence[int], mode: str, value: float) -> Operand:
     """Return a tensor surrounded by a number, or by its own elements: by widths before each dimension, then after each.
     Negative widths are cut off; what is cut off at one end may still be reflected at the other, as in PyTorch."""
     half = len(widths) // 2

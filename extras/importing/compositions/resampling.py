@@ -17,7 +17,7 @@ from relex.dialects.sizes import IndexExpr, Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, along
 from relex.frontend.graph_expressions import Operand
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.values import Known, refuse
 
 Taps = list[tuple[list[int], list[float]]]
@@ -110,7 +110,7 @@ def _cubic(a: float, distance: float) -> float:
 
 
 def resized(
-    site: Site,
+    site: ImportedNode,
     x: Operand,
     axes: Sequence[int],
     sizes: Sequence[Size],
@@ -137,7 +137,7 @@ def _rounded(x: Operand, element_type: Attribute) -> Operand:
 
 
 def _resized(
-    site: Site,
+    site: ImportedNode,
     x: Operand,
     axes: Sequence[int],
     sizes: Sequence[Size],
@@ -185,7 +185,9 @@ def scale_between(old: Size, new: Size) -> float:
     refuse(f"expected a whole multiple of the dynamic size {old}, found {new}; fix the size with `shapes=`")
 
 
-def _multiplied(site: Site, x: Operand, axis: int, new: Size, scale: float, settings: ResamplingSettings) -> Operand:
+def _multiplied(
+    site: ImportedNode, x: Operand, axis: int, new: Size, scale: float, settings: ResamplingSettings
+) -> Operand:
     """Resize a dimension of dynamic size by a whole factor: the same few neighbors count for each element."""
     shape, factor = site.shape(x), int(scale)
     if factor != scale or shape[axis] * factor != new or settings.transformation not in PERIODIC or settings.exclude:
@@ -221,7 +223,7 @@ def _shifted(x: Operand, axis: int, places: int) -> Operand:
     return op.concat(*[first] * -places, op.strided_slice(x, [axis], [0], [places]), axis=axis)
 
 
-def _along(site: Site, x: Operand, axis: int, old: int, taps: Taps, exclude: bool) -> Operand:
+def _along(site: ImportedNode, x: Operand, axis: int, old: int, taps: Taps, exclude: bool) -> Operand:
     """Return sums of elements along a dimension, given the places and weights for each result."""
     rank = site.rank(x)
     if old == 0:

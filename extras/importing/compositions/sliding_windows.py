@@ -16,7 +16,7 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST
 from relex.frontend.compositions.softmax import per_channel
 from relex.frontend.graph_expressions import Call, Operand
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.values import Tensor, refuse
 
 
@@ -27,7 +27,7 @@ def places(windows: Windows, dimension: int, number: int) -> Array:
     return np.add.outer(elements, np.arange(number) * windows.strides[dimension])
 
 
-def filled_up(site: Site, x: Operand, windows: Windows) -> Windows:
+def filled_up(site: ImportedNode, x: Operand, windows: Windows) -> Windows:
     """Return windows with as much padding at the end as the last ones need that count with `ceil_mode`."""
     if not windows.ceil_mode:
         return windows
@@ -49,7 +49,7 @@ def _cut(x: Operand, windows: Windows) -> Operand:
     return x
 
 
-def by_rank(functions: Sequence[Callable[..., Call]], site: Site, x: Operand) -> Callable[..., Call]:
+def by_rank(functions: Sequence[Callable[..., Call]], site: ImportedNode, x: Operand) -> Callable[..., Call]:
     """Return the operator for data with one, two or three dimensions that windows slide over."""
     rank = site.rank(x) - 2
     if not 1 <= rank <= len(functions):
@@ -58,7 +58,7 @@ def by_rank(functions: Sequence[Callable[..., Call]], site: Site, x: Operand) ->
 
 
 def convolution(
-    site: Site, x: Operand, weight: Operand, bias: Operand | None, windows: Windows, groups: int
+    site: ImportedNode, x: Operand, weight: Operand, bias: Operand | None, windows: Windows, groups: int
 ) -> Operand:
     """Return a convolution."""
     function = by_rank((op.conv1d, op.conv2d, op.conv3d), site, x)
@@ -66,7 +66,9 @@ def convolution(
     return y if bias is None else op.add(y, per_channel(bias, site.rank(x)))
 
 
-def spread(site: Site, x: Operand, weight: Operand, bias: Operand | None, windows: Windows, groups: int) -> Operand:
+def spread(
+    site: ImportedNode, x: Operand, weight: Operand, bias: Operand | None, windows: Windows, groups: int
+) -> Operand:
     """Return a transposed convolution. The numbers before and after each dimension are removed from the full result, or
     added to it as zeros if they are negative, before the bias is added."""
     function = by_rank((op.conv1d_transpose, op.conv2d_transpose, op.conv3d_transpose), site, x)
@@ -81,14 +83,14 @@ def spread(site: Site, x: Operand, weight: Operand, bias: Operand | None, window
     return y if bias is None else op.add(y, per_channel(bias, len(limits) + 2))
 
 
-def maxima(site: Site, x: Operand, windows: Windows) -> Operand:
+def maxima(site: ImportedNode, x: Operand, windows: Windows) -> Operand:
     """Return the maximum of each window."""
     function = by_rank((op.max_pool1d, op.max_pool2d, op.max_pool3d), site, x)
     windows = filled_up(site, x, windows)
     return function(_cut(x, windows), windows.size, *_arguments(windows))
 
 
-def maxima_and_places(site: Site, x: Operand, windows: Windows) -> Sequence[Tensor]:
+def maxima_and_places(site: ImportedNode, x: Operand, windows: Windows) -> Sequence[Tensor]:
     """Return the maximum of each window, and its position in the pixels of its channel."""
     windows = filled_up(site, x, windows)
     if min(windows.padding) < 0:
@@ -97,7 +99,7 @@ def maxima_and_places(site: Site, x: Operand, windows: Windows) -> Sequence[Tens
     return site.emit_results(function(x, windows.size, *_arguments(windows)))
 
 
-def averages(site: Site, x: Operand, windows: Windows, included: bool) -> Operand:
+def averages(site: ImportedNode, x: Operand, windows: Windows, included: bool) -> Operand:
     """Return the mean of each window. Padding counts, as zeros, if it is `included`; of windows that begin inside but
     extend beyond the padding, that part never counts."""
     if not windows.ceil_mode:
@@ -108,14 +110,14 @@ def averages(site: Site, x: Operand, windows: Windows, included: bool) -> Operan
     return op.divide(sums(site, x, wide), site.like(counts.reshape(1, 1, *counts.shape), x))
 
 
-def means(site: Site, x: Operand, windows: Windows, included: bool = True) -> Operand:
+def means(site: ImportedNode, x: Operand, windows: Windows, included: bool = True) -> Operand:
     """Return the mean of each window, of which each is filled up with zeros, or with nothing."""
     function = by_rank((op.avg_pool1d, op.avg_pool2d, op.avg_pool3d), site, x)
     windows = filled_up(site, x, windows)
     return function(_cut(x, windows), windows.size, *_arguments(windows), count_include_pad=included)
 
 
-def sums(site: Site, x: Operand, windows: Windows) -> Operand:
+def sums(site: ImportedNode, x: Operand, windows: Windows) -> Operand:
     """Return the sum of each window."""
     return op.multiply(means(site, x, windows), float(prod(cast(Any, windows.size))))
 
@@ -131,7 +133,9 @@ def _counts(windows: Windows, sizes: Sequence[int], padding: Sequence[int]) -> A
     return counts
 
 
-def unpooled(site: Site, x: Tensor, positions: Operand, batch: Sequence[Size], pixels: Sequence[Size]) -> Operand:
+def unpooled(
+    site: ImportedNode, x: Tensor, positions: Operand, batch: Sequence[Size], pixels: Sequence[Size]
+) -> Operand:
     """Return zeros of a shape `[*batch, *pixels]`, but for elements at positions among the pixels."""
     given = [*batch, count(x.sizes[len(batch) :])]
     zeros = site.full([*batch, count(pixels)], 0, x.element_type)

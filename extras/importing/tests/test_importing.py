@@ -13,17 +13,17 @@ from relex.dialects.errors import CompileError, Diagnostic
 from relex.dialects.sizes import Size, named
 from relex.frontend import op
 from relex.frontend.compositions.number_functions import OF_NUMBERS, square
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.values import Known, Value, refuse
-from relex.frontend.tensor_expr import Operand
 from relex.runtime import build
 
 Node = tuple[str, str, list[str]]
 
 
-class NodeSite(Site):
+class NodeImportedNode(ImportedNode):
     """A node while it is imported."""
 
     @property
@@ -31,7 +31,7 @@ class NodeSite(Site):
         return "node"
 
 
-def centered(node: NodeSite, x: Operand) -> Operand:
+def centered(node: NodeImportedNode, x: Operand) -> Operand:
     """Subtract the mean over the last dimension, whose size must be known."""
     count = node.closed(node.shape(x)[-1], "expected a fixed size of the last dimension, found {}")
     return op.subtract(x, op.divide(op.sum(x, axis=-1, keepdims=True), float(count)))
@@ -62,7 +62,7 @@ def read(nodes: list[Node], sizes: list[Size]) -> ModuleOp:
         with importer.importing(partial(problem, name)):
             if function not in FUNCTIONS:
                 refuse(f"no import for '{function}'")
-            values[name] = importer.builder.tensor(FUNCTIONS[function](NodeSite(importer.builder), *given))
+            values[name] = importer.builder.tensor(FUNCTIONS[function](NodeImportedNode(importer.builder), *given))
     importer.expect_no_problems()
     last = values[nodes[-1][0]]
     assert isinstance(last, Value)

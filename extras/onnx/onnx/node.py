@@ -12,7 +12,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.relex.types import normalize_axis
 from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.onnx.standard import defaults
 from relex.frontend.onnx.values import AnyValue, Known, Tensor, Unsupported, refuse
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     RunGraph = Callable[[GraphProto, Sequence[AnyValue]], list[AnyValue]]
 
 
-class OnnxNode(Site):
+class OnnxNode(ImportedNode):
     """A node while it is imported: its attributes, with the defaults of the standard, and what its inputs are."""
 
     def __init__(self, proto: NodeProto, version: int, builder: Builder, run_graph: RunGraph):

@@ -238,7 +238,7 @@ func.func @main(%x: tensor<40x32xf32>) -> tensor<32xf32> {
 
 def test_schedules_tell_their_steps():
     remark, of_function = next(step.remarks for step in report(SUMS).steps if step.name == "schedule-cpu")
-    assert (remark.function, remark.message) == ("sum", "@sum of @sum: columns: terms around @i0")
+    assert (remark.function, remark.message) == ("sum", "@sum of @sum: column-sums: terms around @i0")
     sequence = f"schedule.sequence for @sum {{ {' '.join(remark.steps)} }}"
     assert all(step in of_function.notes[0] for step in remark.steps)
     loops = LegalizeOpsPass()(relex.parse(SUMS))

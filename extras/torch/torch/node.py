@@ -14,7 +14,7 @@ from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr, Operand
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.site import Site
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.values import Known, Tensor
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import module_path
@@ -28,7 +28,7 @@ Value = Operand | IndexExpr
 """An operand of arithmetic: a tensor, a number or a size."""
 
 
-class TorchNode(Site):
+class TorchNode(ImportedNode):
     """A node while it is imported: what torch knows of its operands and its results."""
 
     def __init__(self, fx: Any, builder: Builder):

@@ -289,7 +289,7 @@ tir.prim_func @maximum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attribu
 // CHECK-NEXT: tir.block @Y_init (%{{.+}}: spatial<101> = %[[J]])
 // CHECK: tir.for %[[K:.+]] @{{.+}}, %[[J:.+]] @{{.+}} in (50, 101)
 // CHECK-NEXT: tir.block @Y (%{{.+}}: spatial<101> = %[[J]], %{{.+}}: reduce<50> = %[[K]])
-// EXPLAIN: remark: 'tir.block' op @Y of @columns: columns: terms around @
+// EXPLAIN: remark: 'tir.block' op @Y of @columns: column-sums: terms around @
 tir.prim_func @columns(%X: memref<50x101xf32>) outs(%Y: memref<101xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   tir.for %j, %k in (101, 50) {

@@ -3,8 +3,8 @@
 Code is lines without docstrings, comments and blank lines. Floors is the length of the longest chain of imports inside
 the package; arrows are the pairs of its files of which one imports the other when it is loaded:
 
-    python tests/unit/support/source_shape.py               # each folder of files
-    python tests/unit/support/source_shape.py --depth 1     # each layer
+    python tests/unit/project/source_shape.py               # each folder of files
+    python tests/unit/project/source_shape.py --depth 1     # each layer
 """
 
 import ast

@@ -24,8 +24,8 @@ from relex.dialects.target.machine import Target
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor, compute
 from relex.runtime import CompileCache, build, compilation, compile_cache, register_func, remove_func
+from relex.runtime.builtin_code import SUFFIX
 from relex.runtime.cache_key import cache_key
-from relex.runtime.own_code import SUFFIX
 
 X = np.array([-1, 2, -3], np.float32)
 

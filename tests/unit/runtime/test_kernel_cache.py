@@ -35,8 +35,8 @@ from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
 from relex.passes.rewriting import memoize as remembered
 from relex.runtime import build, cache_key, compilation, compile_cache, kernel_cache, load
+from relex.runtime.builtin_code import SUFFIX
 from relex.runtime.kernel_cache import ENTRY_SIZE, MEMORY, Kernel, Kernels, Text
-from relex.runtime.own_code import SUFFIX
 from relex.runtime.sources import AnyProgram
 
 X = np.linspace(-1, 1, 8 * 24, dtype=np.float32).reshape(8, 24)

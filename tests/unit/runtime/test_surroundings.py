@@ -129,7 +129,7 @@ class TestOnLinux:
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
             module, *arguments = sys.argv[1:]
             sys.stderr = sys.stdout
-            print(import_module(f"relex.tools.{module}").main(arguments))
+            print(import_module(f"relex.tools.{module.removeprefix('relex_')}.{module}").main(arguments))
         """
         found = run_child(code, *arguments)
         assert found.splitlines()[-1] == "1"

@@ -84,6 +84,6 @@ def test_native_code_is_refused(tmp_path: Path) -> None:
 
 
 def test_tools_list_all_passes() -> None:
-    process = run("from relex.tools import relex_opt; relex_opt.main(['--list-passes'])")
+    process = run("from relex.tools.opt import relex_opt; relex_opt.main(['--list-passes'])")
     assert process.returncode == 0, process.stderr
     assert "convert-to-llvm" in process.stdout

@@ -2,7 +2,7 @@
 
 from threading import Thread
 
-from relex.runtime.once import once
+from relex.runtime.singleton import once
 
 
 def test_another_thread_waits_for_the_first_result():

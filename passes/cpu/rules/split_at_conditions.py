@@ -19,7 +19,7 @@ from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 
 
-def pieces(block: BlockOp, processor: Processor) -> Plan:
+def split_at_conditions(block: BlockOp, processor: Processor) -> Plan:
     """Split a loop where conditions on its variable change, as in a concatenation: in each piece, which has its own
     code, LLVM knows what holds. Short rows become a vector each.
 
@@ -27,7 +27,7 @@ def pieces(block: BlockOp, processor: Processor) -> Plan:
     tir.for %i, %j in (96, 28) {
       ... // y[i, j] = i < 32 ? a[i, j] : b[i - 32, j]
     }
-    // pieces
+    // split_at_conditions
     tir.for unrolled %i0, %i1, %j in (3, 32, 28) {
       ... // y[32 i0 + i1, j] = 32 i0 + i1 < 32 ? a[32 i0 + i1, j] : b[32 i0 + i1 - 32, j]
     }

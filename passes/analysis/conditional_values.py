@@ -21,7 +21,7 @@ from relex.dialects.index.from_ir import divisor_of
 from relex.dialects.table import Table
 
 if TYPE_CHECKING:
-    from relex.passes.analysis.instances import Instance
+    from relex.passes.analysis.iteration_systems import Instance
 
 Rule = Callable[[Any, "Instance"], Index | None]
 """Map an op and the values of a run to an expression of its result; None if it is not understood."""

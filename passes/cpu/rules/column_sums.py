@@ -12,7 +12,7 @@ from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Schedule
 
 
-def columns(block: BlockOp, processor: Processor) -> Plan:
+def column_sums(block: BlockOp, processor: Processor) -> Plan:
     """Accumulate rows of terms into a row of results, one after the other, which LLVM vectorizes. Each sum keeps its
     order.
 

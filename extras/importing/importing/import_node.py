@@ -19,7 +19,7 @@ from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Computed, Known, Tensor, refuse, sizes_of
 
 
-class Site(ABC):
+class ImportedNode(ABC):
     """A node of a model while it is imported, of any format: what is known of its operands."""
 
     def __init__(self, builder: Builder):

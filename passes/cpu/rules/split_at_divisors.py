@@ -18,7 +18,7 @@ from relex.passes.cpu.rule import Plan
 from relex.passes.schedule import Loop, Schedule
 
 
-def digits(block: BlockOp, processor: Processor) -> Plan:
+def split_at_divisors(block: BlockOp, processor: Processor) -> Plan:
     """Split loops whose quotients and remainders are indices, so that each of these has a separate loop, without a
     division for each element. LLVM makes vectors of the innermost one.
 
@@ -26,7 +26,7 @@ def digits(block: BlockOp, processor: Processor) -> Plan:
     tir.for %i in (1000) {
       ... // y[i] = x[i % 250]
     }
-    // digits
+    // split_at_divisors
     tir.for %i0, %i1 in (4, 250) {
       ... // y[250 i0 + i1] = x[i1]
     }

@@ -27,7 +27,7 @@ from relex.dialects.index.from_ir import EXPRESSIONS
 from relex.dialects.index.linear_forms import LinearForms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.indices import stated_name
-from relex.passes.analysis.choices import CHOICES, condition_of, type_limits
+from relex.passes.analysis.conditional_values import CHOICES, condition_of, type_limits
 from relex.passes.analysis.loop_tree import variables_of_kind
 
 LARGEST_SIZE = 2**47

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from relex.runtime import own_code
+from relex.runtime import builtin_code as own_code
+from relex.runtime.builtin_code import SUFFIX, machine_code
 from relex.runtime.linking import link_ir
-from relex.runtime.own_code import SUFFIX, machine_code
 
 ONE = "define i32 @one() { ret i32 1 }"
 TWO = "define i32 @two() { ret i32 2 }"
