@@ -17,6 +17,12 @@ EXTRAS: dict[str, dict[str, dict[str, str]]] = {
         "targets": {"script": "relex.frontend.script.printer:ScriptTarget"},
         "parts": {"print-script": "relex.frontend.script.printer:print_script"},
     },
+    "equivalence": {
+        "parts": {
+            "check-each": "relex.tools.checking.check_each:CheckEach",
+            "bisection": "relex.tools.checking.bisection:Bisection",
+        }
+    },
     "proof": {
         "parts": {
             "prove": "relex.reference.proof.proof:prove",

@@ -13,7 +13,7 @@ from relex.dialects.index.expr import Index, constant_of
 from relex.dialects.index.ranges import Range
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
-from relex.passes.analysis.accesses import touches
+from relex.passes.analysis.buffer_accesses import touches
 from relex.passes.analysis.iteration_systems import Instance
 from relex.passes.checking.findings import Finding, finding_of, when
 from relex.passes.checking.verdicts import judge

@@ -31,7 +31,7 @@ from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of
 from relex.dialects.index.solve import find_point
 from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
-from relex.passes.analysis.accesses import element_in, strangers, touches
+from relex.passes.analysis.buffer_accesses import element_in, strangers, touches
 from relex.passes.analysis.iteration_systems import Instance, comes_first, idle_loops, scopes_around
 from relex.passes.checking.findings import Finding, element, finding_of, when
 from relex.passes.checking.uses import Use, uses_of

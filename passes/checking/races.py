@@ -11,7 +11,7 @@ from relex.dialects.errors import in_line
 from relex.dialects.index.constraints import Point, System, different, same
 from relex.dialects.tir import BlockOp, ForOp, IterKind, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import Access
-from relex.passes.analysis.accesses import element_in, touches
+from relex.passes.analysis.buffer_accesses import element_in, touches
 from relex.passes.analysis.dependence import lifetime
 from relex.passes.analysis.iteration_systems import Instance, idle_loops
 from relex.passes.checking.findings import Finding, element, finding_of, values_of

@@ -18,7 +18,7 @@ from relex.dialects.index.constraints import System, same
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import AllocBufferOp
 from relex.dialects.tir.accesses import Access
-from relex.passes.analysis.accesses import element_in
+from relex.passes.analysis.buffer_accesses import element_in
 from relex.passes.analysis.iteration_systems import Instance
 from relex.passes.analysis.loop_tree import may_trap
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileWarning, PassError, diagnose, name_of
 from relex.dialects.tir import PrimFuncOp
-from relex.passes.analysis.accesses import strangers
+from relex.passes.analysis.buffer_accesses import strangers
 from relex.passes.checking.bounds import check_bounds
 from relex.passes.checking.findings import Finding
 from relex.passes.checking.initialization import check_contents

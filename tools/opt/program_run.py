@@ -21,13 +21,14 @@ from xdsl.passes import ModulePass
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.dialects.parser import verify_module
 from relex.dialects.upstream.printer import ElidingPrinter, ExactPrinter, as_text
+from relex.extras import find_part
 from relex.passes.driver.activity import doing
 from relex.tools.options.pipelines import explaining, flatten
 from relex.tools.options.tracing_options import Observing
 from relex.tools.shell.diagnostics import Source, ToolError, compile_warnings, make_folder, print_diagnostic, stage
 
 if TYPE_CHECKING:
-    from relex.tools.opt.check_each import CheckOptions
+    from relex.tools.opt.check_options import CheckOptions
     from relex.tools.options.instrumentation import Instrumentation, ReportOfPasses
 
 
@@ -129,11 +130,10 @@ class ProgramRun:
         return None
 
     def _bisect(self, module: ModuleOp) -> None:
-        from relex.tools.opt.bisection import Bisection
-        from relex.tools.opt.check_each import CheckOptions
+        from relex.tools.opt.check_options import CheckOptions
 
         arguments = self.setup.arguments_of_passes
-        bisection = Bisection(
+        bisection = find_part("bisection")(
             self.setup.context, self.setup.check or CheckOptions(), self._error_folder, self.source, arguments
         )
         count = bisection.run([step for p in self.setup.passes for step in flatten(p)], module)
@@ -270,7 +270,7 @@ class ProgramRun:
             yield self._report
         yield from self._printing()
         if self._args.verify_roundtrip:
-            from relex.tools.opt.check_each import VerifyRoundtrip
+            from relex.tools.opt.verify_roundtrip import VerifyRoundtrip
 
             yield VerifyRoundtrip(self.setup.context)
         yield from self._checking()
@@ -296,10 +296,8 @@ class ProgramRun:
     def _checking(self) -> Iterator[Instrumentation]:
         if (options := self.setup.check) is None:
             return
-        from relex.tools.opt.check_each import CheckEach
-
         name, arguments = self._args.input_file or "<stdin>", self.setup.arguments_of_passes
-        check = CheckEach(options, self.setup.context, name, self._error_folder, arguments)
+        check = find_part("check-each")(options, self.setup.context, name, self._error_folder, arguments)
         if self._report is not None:
             check.report = self._report.checked
         yield check

@@ -58,7 +58,7 @@ from relex.tools.shell.diagnostics import (
 from relex.tools.shell.version import versions
 
 if TYPE_CHECKING:
-    from relex.tools.opt.check_each import CheckOptions
+    from relex.tools.opt.check_options import CheckOptions
     from relex.tools.options.instrumentation import ReportOfPasses
 
 RELEX_PASSES = {**PASSES, **LOWERING_PASSES}
@@ -159,7 +159,7 @@ class RelexOptMain(xDSLOptMain):
     def _check(self) -> CheckOptions | None:
         if self.args.check_each is None:
             return None
-        from relex.tools.opt.check_each import CheckOptions
+        from relex.tools.opt.check_options import CheckOptions
 
         return CheckOptions.parse(self.args.check_each)
 

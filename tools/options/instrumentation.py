@@ -12,7 +12,7 @@ from difflib import unified_diff
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -21,9 +21,6 @@ from relex.dialects.errors import Diagnostic, describe
 from relex.passes.driver.activity import doing, watched_by
 from relex.passes.driver.base import steps_of
 from relex.tools.shell.diagnostics import make_folder, write_bytes
-
-if TYPE_CHECKING:
-    from relex.reference.equivalence.verdicts import FunctionVerdict
 
 AsText = Callable[[ModuleOp], str]
 """Prints a module."""
@@ -57,7 +54,7 @@ class ReportOfPasses(Instrumentation, ABC):
         """Take down what a pass says about an op."""
 
     @abstractmethod
-    def checked(self, verdicts: Iterable[FunctionVerdict]) -> None:
+    def checked(self, verdicts: Iterable[Any]) -> None:
         """Take down what `--check-each` has found out about the last pass."""
 
     @abstractmethod

@@ -84,7 +84,7 @@ def test_dir_lists_what_packages_offer(package: str):
     ("text", "expected"),
     [
         ("relex.pas", {"relex.passes"}),
-        ("relex.passes.sup", {"relex.passes.rewriting"}),
+        ("relex.passes.rew", {"relex.passes.rewriting"}),
         ("relex.passes.rewriting.ope", {"relex.passes.rewriting.operators"}),
         ("relex.passes.analysis.blo", {"relex.passes.analysis.block_accesses", "relex.passes.analysis.blocks_in"}),
         ("relex.passes.rewriting.operators.lay", {"relex.passes.rewriting.operators.layer_norm"}),

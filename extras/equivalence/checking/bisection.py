@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -17,14 +17,13 @@ from relex.passes.driver.base import apply_pass, verify_after
 from relex.passes.tracing import observe
 from relex.passes.tracing.records import RuleApplication
 from relex.passes.tracing.trace import RulesStopped, Trace
-from relex.tools.opt.check_each import CheckOptions
+from relex.reference.equivalence.differences import FunctionChange, NotEquivalentError, explain
+from relex.reference.equivalence.interface import find_function, function_names
+from relex.reference.equivalence.reduction import reduce_module
+from relex.tools.checking.check_each import checker_of
+from relex.tools.opt.check_options import CheckOptions
 from relex.tools.opt.reproducer import write_reproducer
 from relex.tools.shell.diagnostics import Source, stage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from relex.reference.equivalence.differences import FunctionChange
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Bisection:
     def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> int:
         """Apply passes to a module and return the number of rules that were applied. Raises `CompileError` with the
         rule that is to blame for the first fault."""
-        checker = self.options.checker(module)
+        checker = checker_of(self.options, module)
         before: list[Section] = []
         trace = Trace()
         for p in passes:
@@ -142,12 +141,10 @@ class Bisection:
         module = section.module.clone()
         if (fault := self._apply(section, module, Trace(stop_after=count))) is not None:
             return fault
-        difference = self.options.checker(section.module).after(section.passes[-1], module)
+        difference = checker_of(self.options, section.module).after(section.passes[-1], module)
         return None if difference is None else Fault(difference=difference)
 
     def _error(self, section: Section, fault: Fault, rule: RuleApplication) -> CompileError:
-        from relex.reference.equivalence.differences import explain
-
         number = section.applied + rule.number
         notes = [
             f"it is rule {number}: --stop-after-rule {number - 1} is the last program without the fault",
@@ -161,9 +158,6 @@ class Bisection:
 
     def _outside(self, section: Section, fault: Fault, count: int, failed: RuleApplication | None) -> CompileError:
         """Return the error for what a pass does by itself, or for a rule that raises an error."""
-        from relex.reference.equivalence.differences import NotEquivalentError
-        from relex.reference.equivalence.interface import find_function
-
         if fault.difference is not None:
             function = find_function(section.module, fault.difference.function)
             assert function is not None
@@ -187,9 +181,6 @@ class Bisection:
         return f"a smaller program that shows it: {command}"
 
     def _reduced(self, section: Section, fault: Fault) -> ModuleOp:
-        from relex.reference.equivalence.interface import function_names
-        from relex.reference.equivalence.reduction import reduce_module
-
         def shows(module: ModuleOp) -> bool:
             found = self._after(replace(section, module=module), 1 << 62)
             return found is not None and found.kind == fault.kind

@@ -17,8 +17,8 @@ from relex.dialects.context import make_context
 from relex.dialects.relex import ReluOp
 from relex.passes.rewriting.patterns import wildcard
 from relex.passes.rewriting.rewrite_rules import RulesPass, operators, rule
-from relex.tools.opt.bisection import Bisection
-from relex.tools.opt.check_each import CheckOptions
+from relex.tools.checking.bisection import Bisection
+from relex.tools.opt.check_options import CheckOptions
 from relex.tools.shell.diagnostics import Source
 
 x, y = wildcard("x"), wildcard("y")

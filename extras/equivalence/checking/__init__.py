@@ -1,0 +1,1 @@
+"""`--check-each` and `--bisect` of relex-opt."""
