@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from relex.lowering.llvm.llvm_request_c_wrappers import LlvmRequestCWrappersPass as LlvmRequestCWrappersPass
     from relex.lowering.llvm.pool_allocations import PoolAllocationsPass as PoolAllocationsPass
     from relex.lowering.llvm.split_kernels import SplitKernelsPass as SplitKernelsPass
+    from relex.lowering.llvm.watch_loops import WatchLoopsPass as WatchLoopsPass
     from relex.lowering.lower_call_tir import LowerCallTirPass as LowerCallTirPass
     from relex.lowering.outline_parallel_loops import OutlineParallelLoopsPass as OutlineParallelLoopsPass
     from relex.lowering.plan_memory import PlanMemoryPass as PlanMemoryPass

@@ -40,13 +40,13 @@ from relex.dialects.tir.verification import is_guarded
 from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.dialects.walks import walk
-from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.support.aliasing import NOALIAS
 from relex.lowering.support.folding import folded
 from relex.lowering.support.guards import IndexEmitter, hoisted_conditions
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
 from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
 from relex.lowering.support.prefetches import LOCALITY, prefetched
+from relex.lowering.support.result_buffers import ALIGNMENT
 from relex.lowering.support.unrolling import loop_attributes
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass

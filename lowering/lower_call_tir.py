@@ -7,12 +7,11 @@ from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 
 from xdsl.context import Context
-from xdsl.dialects import cf, func, memref, tensor
+from xdsl.dialects import cf, func, memref, scf, tensor
+from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     ArrayAttr,
     BytesAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FunctionType,
@@ -22,9 +21,8 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
-    i64,
 )
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
@@ -45,15 +43,30 @@ from relex.dialects.relex import (
     Operator,
 )
 from relex.dialects.relex.types import shape_str
-from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
+from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.symbols import resolve
 from relex.dialects.walks import walk
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
+from relex.lowering.support.control_rules import (
+    convert_end,
+    convert_extract,
+    convert_loop,
+    convert_materialize,
+    fill,
+)
+from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
+from relex.lowering.support.loop_checks import check_loops
+from relex.lowering.support.result_buffers import (
+    ALIGNMENT,
+    buffer_type,
+    first_of_frees,
+    output_arguments,
+    result_buffer,
+    returned_tensors,
+    view_of_buffer,
+)
 from relex.lowering.support.size_values import SizesOfResults
-
-ALIGNMENT = 64
-"""Alignment of buffers and constants in bytes: a cache line, and the widest vector."""
 
 GRAPH_TO_BUFFERS = ConversionTable("lower-call-tir")
 """Conversion rules for ops on tensors; other packages add rules for theirs."""
@@ -105,59 +118,13 @@ class LowerCallTirPass(ConversionPass):
         for block in [o for o in walk(op) if isinstance(o, DataflowOp)]:
             block.dissolve()
         _check_recursion(op)
-        _pass_destinations(op)
+        calls = [o for o in walk(op) if isinstance(o, (CallOp, func.CallOp, *BRANCHES, *LOOPS))]
+        needs_sizes = any(map(has_unknown, (value.type for call in calls for value in call.results)))
+        sizes = SizesOfResults(ModuleSizes.of_all(op) if needs_sizes else None)
+        check_loops(op)
+        give_destinations(op, sizes)
+        _pass_destinations(calls, sizes)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
-
-
-def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
-    """Return the buffer that a result is written to: an output of the function if it is returned, else new memory."""
-    output = _output_of(result) or _output_of_view(result, conversion)
-    if output is not None:
-        return output
-    buffer = _buffer_type(result)
-    sizes = conversion.values(_sizes_of(result))
-    alloc = conversion.add(memref.AllocOp.get(buffer.element_type, ALIGNMENT, buffer.get_shape(), sizes))
-    dealloc = memref.DeallocOp.get(alloc.memref)
-    dealloc.location = alloc.location
-    block = result.op.parent_block()
-    if block is None or block.last_op is None:
-        fail(result.op, "expected to be in a function that returns")
-    block.insert_op_before(dealloc, block.last_op)
-    return alloc.memref
-
-
-def _output_of(result: OpResult) -> SSAValue | None:
-    """Return the output argument for `result`, the first if it is returned repeatedly; None if it is not returned."""
-    block = result.op.parent_block()
-    terminator = block.last_op if block is not None else None
-    if block is None or not isinstance(terminator, func.ReturnOp):
-        return None
-    filled = _filled(terminator)
-    return _outputs(terminator)[filled.index(result)] if result in filled else None
-
-
-def _output_of_view(result: OpResult, conversion: Conversion) -> SSAValue | None:
-    """Return the output argument for a view of `result`, as a buffer for the result; None if no view is returned, or
-    sizes are unknown."""
-    kind = _buffer_type(result)
-    for op in (use.operation for use in result.uses):
-        if isinstance(op, tensor.CollapseShapeOp | tensor.ExpandShapeOp) and kind.has_static_shape():
-            output = _output_of(op.result) or _output_of_view(op.result, conversion)
-            if output is not None:
-                return conversion.add(_view(output, op.reassociation, kind)).result
-    return None
-
-
-def _filled(terminator: func.ReturnOp) -> list[SSAValue]:
-    """The returned values that are written to buffers of the caller."""
-    return [value for value in terminator.arguments if isinstance(value.type, TensorType)]
-
-
-def _outputs(terminator: func.ReturnOp) -> Sequence[SSAValue]:
-    """The output arguments of the function that `terminator` returns from. They come last."""
-    block = terminator.parent_block()
-    count = len(_filled(terminator))
-    return block.args[len(block.args) - count :] if block is not None else ()
 
 
 @GRAPH_TO_BUFFERS.rule(func.FuncOp)
@@ -189,13 +156,15 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(func.ReturnOp)
 def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
     """Copy returned tensors into the outputs unless they are already there, and return the scalars."""
-    filled = _filled(op)
+    filled = returned_tensors(op)
     if not filled:
         return
-    for value, output in zip(filled, _outputs(op), strict=True):
+    for value, output in zip(filled, output_arguments(op), strict=True):
         source = conversion.value(value)
         if source is not output:
-            conversion.add(memref.CopyOp(source, output))
+            copy = conversion.add(memref.CopyOp(source, output))
+            copy.detach()
+            Rewriter.insert_op(copy, InsertPoint.before(first_of_frees(op)))
     conversion.add(func.ReturnOp(*conversion.values([value for value in op.arguments if value not in filled])))
     conversion.replace()
 
@@ -236,23 +205,12 @@ def convert_cast(op: tensor.CastOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 def convert_reshape(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer, or to the buffer that this one is a view of, if that has the right shape."""
-    source, kind = conversion.value(op.src), _buffer_type(op.result)
+    source, kind = conversion.value(op.src), buffer_type(op.result)
     owner = source.owner
     origin = owner.operands[0] if isinstance(owner, memref.CollapseShapeOp | memref.ExpandShapeOp) else source
     if origin.type != kind or not kind.has_static_shape():
-        origin = conversion.add(_view(source, op.reassociation, kind, op.operands[1:])).result
+        origin = conversion.add(view_of_buffer(source, op.reassociation, kind, op.operands[1:])).result
     conversion.replace(origin)
-
-
-def _view(
-    source: SSAValue, groups: Attribute, kind: MemRefType, sizes: Sequence[SSAValue] = ()
-) -> memref.AlterShapeOperation:
-    """Return the view of a buffer in which groups of dimensions are one each, or each dimension is a group."""
-    properties = {"reassociation": groups}
-    if kind.get_num_dims() <= len(sizes_in_type(source.type)):
-        return memref.CollapseShapeOp(operands=[source], result_types=[kind], properties=properties)
-    properties["static_output_shape"] = DenseArrayBase.from_list(i64, kind.get_shape())
-    return memref.ExpandShapeOp(operands=[source, sizes], result_types=[kind], properties=properties)
 
 
 @GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)
@@ -265,6 +223,20 @@ def convert_call(op: CallOp | func.CallOp, conversion: Conversion) -> None:
     call = func.CallOp(op.callee, [*conversion.values(op.arguments), *buffers.values()], returned)
     numbers = iter(conversion.add(call).results)
     conversion.replace(*(buffers[result] if result in buffers else next(numbers) for result in op.results))
+
+
+@GRAPH_TO_BUFFERS.rule(tensor.FromElementsOp)
+def convert_from_elements(op: tensor.FromElementsOp, conversion: Conversion) -> None:
+    """Store numbers in the buffer that the tensor is written to."""
+    buffer = result_buffer(op.results[0], conversion)
+    fill(buffer, op.elements, conversion)
+    conversion.replace(buffer)
+
+
+GRAPH_TO_BUFFERS.rule(scf.ForOp, scf.WhileOp)(convert_loop)
+GRAPH_TO_BUFFERS.rule(scf.YieldOp, scf.ConditionOp)(convert_end)
+GRAPH_TO_BUFFERS.rule(MaterializeInDestinationOp)(convert_materialize)
+GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(convert_extract)
 
 
 @GRAPH_TO_BUFFERS.rule(AllocTensorOp)
@@ -308,7 +280,7 @@ def convert_assert(op: AssertOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(ConstantOp)
 def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
     """Convert a constant to a global, named after its type and a hash of its value, so that equal ones share it."""
-    buffer = _buffer_type(op.results[0])
+    buffer = buffer_type(op.results[0])
     is_sub_byte = op.value.get_element_type() in SUB_BYTE
     data = BytesAttr(dense_bytes(op.value)) if is_sub_byte else op.value.data
     digest = sha256(data.data).hexdigest()[:16]
@@ -328,31 +300,10 @@ def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
     conversion.replace(conversion.add(memref.GetGlobalOp(SymbolRefAttr(name), buffer)).memref)
 
 
-def _buffer_type(result: OpResult) -> MemRefType:
-    """The type of the buffer that holds a result."""
-    t = result.type
-    if not isa(t, TensorType):
-        fail(result.op, f"expected a ranked tensor, found {t}")
-    return buffer_of(t)
-
-
-def _sizes_of(result: OpResult) -> Sequence[SSAValue]:
-    """The dynamic sizes that an op states for one of its results."""
-    op = result.op
-    if not isinstance(op, CallTirOp | CallDpsPackedOp | AllocTensorOp):
-        return ()
-    unknown = [sizes_in_type(t).count(DYNAMIC_INDEX) for t in op.result_types]
-    first = sum(unknown[: result.index])
-    return op.sizes[first : first + unknown[result.index]]
-
-
-def _pass_destinations(module: ModuleOp) -> None:
+def _pass_destinations(ops: Sequence[Operation], sizes: SizesOfResults) -> None:
     """Let callers allocate results whose sizes follow from the sizes of the arguments, and pass them as
     destinations."""
-    calls = [
-        op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))
-    ]
-    sizes = SizesOfResults(ModuleSizes.of_all(module) if calls else None)
+    calls = [op for op in ops if isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))]
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}
         for result in call.results:

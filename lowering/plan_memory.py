@@ -19,11 +19,11 @@ from relex.dialects.index.expr import atoms_in
 from relex.dialects.index.upper_terms import without_maxima
 from relex.dialects.sizes import Size, evaluate, larger, names_in
 from relex.dialects.sizes.limits import bytes_of
-from relex.lowering.lower_call_tir import ALIGNMENT
 from relex.lowering.memory.in_place import work_in_place
-from relex.lowering.memory.lifetimes import lifetimes
+from relex.lowering.memory.lifetimes import lifetimes, positions_in
 from relex.lowering.memory.needs import BufferSizes
 from relex.lowering.memory.offsets import LiveRange, below, compact, meetings, place
+from relex.lowering.support.result_buffers import ALIGNMENT
 from relex.lowering.support.signatures import states_memory
 from relex.lowering.support.size_values import SizeValues
 from relex.passes.cpu import cost
@@ -37,7 +37,7 @@ class PlanMemoryPass(RelexPass):
     small arena lives on the stack. A call of a loop function that is the last to read a buffer, and reads each element
     only where it writes the same element of another buffer, works in place: both become one buffer.
 
-    The pass moves buffers that the function frees, outside of loops and conditions, and that do not escape. Dynamic
+    The pass moves buffers that the function frees, in branches and loops too, and that do not escape. Dynamic
     sizes must follow from the sizes of the arguments; offsets are computed from them. A single buffer that is not small
     stays as it is.
 
@@ -97,7 +97,7 @@ class PlanMemoryPass(RelexPass):
 
 
 def _allocates(function: func.FuncOp) -> bool:
-    return bool(function.body.blocks) and any(isinstance(op, memref.AllocOp) for op in function.body.blocks[0].ops)
+    return any(isinstance(op, memref.AllocOp) for block in function.body.blocks for op in positions_in(block))
 
 
 class _Arena:
@@ -119,7 +119,9 @@ class _Arena:
         """Allocate the arena, and replace the buffers by views of it."""
         on_stack = isinstance(self.size, int) and self.size <= cost.MAX_ARENA_ON_STACK
         first = self._block.first_op
-        if first is None or not self._buffers or (len(self._buffers) == 1 and not on_stack):
+        if first is None or not self._buffers:
+            return
+        if len(self._buffers) == 1 and not on_stack and self._buffers[0].alloc.parent is self._block:
             return
         values = SizeValues.of(self._block, self._sizes.of_function)
         offsets = list(map(values.emit, self._offsets))
@@ -131,9 +133,10 @@ class _Arena:
         alloc.memref.name_hint = "arena"
         _insert(alloc, first, self._buffers[0].alloc)
         if not on_stack:
-            deallocs = {buffer.dealloc for buffer in self._buffers}
-            *_, last = (op for op in self._block.ops if op in deallocs)
-            _insert(memref.DeallocOp.get(alloc.memref), last, last)
+            ends = {self._block.find_ancestor_op_in_block(buffer.dealloc) for buffer in self._buffers}
+            *_, last = (op for op in self._block.ops if op in ends)
+            after = last if last.next_op is None or not last.regions else last.next_op
+            _insert(memref.DeallocOp.get(alloc.memref), after, last)
         for buffer, offset in zip(self._buffers, offsets, strict=True):
             view = memref.ViewOp(alloc.memref, offset, buffer.alloc.dynamic_sizes, buffer.buffer.type)
             view.location = buffer.alloc.location

@@ -83,8 +83,8 @@ class RelexPipelinePass(RelexPass):
     // convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
     ```
 
-    `build` runs these passes, then `pool-allocations` and `split-kernels`, and has LLVM compile the result. It also
-    takes what any of them prints; from the text of a level it goes on to the same object code.
+    `build` runs these passes, then `pool-allocations`, `watch-loops` and `split-kernels`, and has LLVM compile the
+    result. It also takes what any of them prints; from the text of a level it goes on to the same object code.
 
     Operators on constants are computed at compile time; with `strict`, only if compiled code would give the same bits.
     With `strict`, sums keep the order and rounding of the plain loop, math functions are the C library's, and no

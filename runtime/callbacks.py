@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import local
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,11 @@ from relex.dialects.element_types import ELEMENTS, EXTENSION
 from relex.dialects.exceptions import UnknownNameError
 from relex.runtime.descriptors import code_address, read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
+from relex.runtime.once import once
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
+    from relex.runtime.stopping import Stopping
 
 Entry = Callable[..., None]
 
@@ -51,19 +54,21 @@ class LibraryUse:
 
 
 class LibraryCalls:
-    """The library functions that code calls, as currently registered, in a form that native code can call.
+    """The library functions that code calls, as currently registered, in a form that native code can call, and, for
+    code that has loops, the function that these ask whether they go on.
 
     `symbols` maps the names that the code calls them by to addresses, which stay valid as long as this object. Raises
     `UnknownNameError` naming all functions that cannot be called.
     """
 
-    def __init__(self, uses: Iterable[LibraryUse]):
+    def __init__(self, uses: Iterable[LibraryUse], *, has_loops: bool = False):
         uses = list(uses)
+        self._stopping = _stopping() if has_loops else None
         if problems := dict.fromkeys(problem for use in uses if (problem := use.problem) is not None):
             raise UnknownNameError("\n".join(problems))
         self._functions = {use.symbol: LIBRARY[use.name] for use in uses}
         self._callbacks = {
-            use.symbol: _callback(use, self._functions[use.symbol])
+            use.symbol: _callback(use, self._functions[use.symbol], self._stopping)
             for use in uses
             if not isinstance(self._functions[use.symbol], CFunction)
         }
@@ -71,15 +76,18 @@ class LibraryCalls:
             symbol: function.address if isinstance(function, CFunction) else code_address(self._callbacks[symbol])
             for symbol, function in self._functions.items()
         }
+        if self._stopping is not None:
+            self.symbols |= self._stopping.symbols
 
     @property
     def calls_python(self) -> bool:
-        """True if any of them is a Python function."""
-        return bool(self._callbacks)
+        """True if any of them is a Python function, or if loops ask whether they go on."""
+        return bool(self._callbacks) or self._stopping is not None
 
     def guard(self, entry: Entry) -> Entry:
-        """Wrap a native function so that it raises what library functions raise while it runs."""
-        return _reraising(entry) if self.calls_python else entry
+        """Wrap a native function so that it raises what library functions and handlers of signals raise while it
+        runs."""
+        return _reraising(entry, self._stopping) if self.calls_python else entry
 
 
 class _Run(local):
@@ -91,15 +99,27 @@ class _Run(local):
 _run = _Run()
 
 
-def _reraising(entry: Entry) -> Entry:
+@once
+def _stopping() -> Stopping:
+    from relex.runtime.stopping import Stopping  # Few programs have loops.
+
+    return Stopping(lambda: _run.error is not None)
+
+
+def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
     def call(*arguments: Any) -> None:
         # A library function may run another executable.
         outer, _run.error = _run.error, None
         try:
-            entry(*arguments)
+            with nullcontext() if stopping is None else stopping.listening():
+                entry(*arguments)
             error = _run.error
         finally:
+            if stopping is not None and _run.error is not None:
+                stopping.count(-1)
             _run.error = outer
+        if error is None and stopping is not None:
+            error = stopping.raised()
         if error is None:
             return
         from traceback import clear_frames
@@ -130,11 +150,11 @@ def _chain(error: BaseException, handled: BaseException | None) -> Iterable[Base
     return found.values()
 
 
-def _callback(use: LibraryUse, function: Function) -> Any:
+def _callback(use: LibraryUse, function: Function, stopping: Stopping | None) -> Any:
     """Wrap a Python function as a C function; it gets arrays over the caller's memory.
 
     An exception is raised when the run ends, and calls after it are skipped. The code continues with zeros, which are
-    valid wherever it uses numbers as indices.
+    valid wherever it uses numbers as indices, up to the end of a trip of a loop.
     """
     inputs, outputs = _parameters(use.inputs), _parameters(use.outputs)
     count = len(inputs)
@@ -148,6 +168,8 @@ def _callback(use: LibraryUse, function: Function) -> Any:
                 function(*map(LibraryInput.of, arguments), *results)
                 return
         except BaseException as e:
+            if stopping is not None and _run.error is None:
+                stopping.count(1)
             _run.error = e
         for result in results:
             result.fill(0)

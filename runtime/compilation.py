@@ -25,6 +25,7 @@ from relex.lowering.llvm.interface import entry_signatures
 from relex.lowering.llvm.parts import compile_each, compile_parts
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
+from relex.lowering.llvm.watch_loops import WatchLoopsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
 from relex.passes.driver.activity import doing
@@ -187,7 +188,7 @@ def compile_program(
 def _compile(program: ModuleOp, kernels: Kernels | None, **options: Any) -> CompiledProgram:
     lowered = lower_program(program, kernels=kernels, **options)
     check_registered(lowered.libraries)
-    for p in (PoolAllocationsPass(), SplitKernelsPass()):
+    for p in (PoolAllocationsPass(), WatchLoopsPass(), SplitKernelsPass()):
         p.apply(make_context(), lowered.module)
     # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
     names = {s.symbol: s.symbol for s in lowered.signatures.values()}

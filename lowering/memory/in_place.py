@@ -18,7 +18,8 @@ from relex.dialects.tir import CallLoopsOp, ForOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
-from relex.lowering.memory.lifetimes import Lifetime, lifetimes, uses_of_memory
+from relex.lowering.memory.lifetimes import Lifetime, lifetimes, positions_in, uses_of_memory
+from relex.lowering.memory.loops_in_place import loops_in_place
 from relex.lowering.memory.needs import BufferSizes
 from relex.passes.analysis.dependence import Meeting
 from relex.passes.analysis.iteration_systems import comes_first, scopes_around
@@ -27,13 +28,14 @@ from relex.passes.analysis.sharing import is_understood
 
 def work_in_place(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
     """Let calls in the given functions write an output in the memory of an input they are last to read, if legal."""
-    variants = _Variants(module)
+    variants = Variants(module)
     for function in functions:
+        loops_in_place(function, variants.of)
         _Function(function, variants).run()
     variants.clean_up()
 
 
-class _Variants:
+class Variants:
     """In-place variants of a module's loop functions, created on demand."""
 
     def __init__(self, module: ModuleOp):
@@ -61,7 +63,7 @@ class _Variants:
 class _Function:
     """The calls in a function, and the buffers that it allocates."""
 
-    def __init__(self, function: func.FuncOp, variants: _Variants):
+    def __init__(self, function: func.FuncOp, variants: Variants):
         self._block = function.body.blocks[0]
         self._variants = variants
         self._sizes = BufferSizes(function)
@@ -70,7 +72,7 @@ class _Function:
         """The values that may be the memory of each buffer, itself included."""
 
     def run(self) -> None:
-        for position, op in enumerate(list(self._block.ops)):
+        for op, (position, _) in positions_in(self._block).items():
             call = op if isinstance(op, CallLoopsOp) else None
             while call is not None:
                 call = self._improve(call, position)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import cf, memref, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
-from relex.dialects.walks import reachable
-from relex.lowering.lower_call_tir import ALIGNMENT
+from relex.dialects.walks import reachable, walk
+from relex.lowering.support.result_buffers import ALIGNMENT
 
 _TOUCH = frozenset(
     "func.call memref.atomic_rmw memref.copy memref.load memref.prefetch memref.store scf.for scf.while tir.call "
@@ -24,13 +24,23 @@ _LOOK = frozenset(
 )
 """Ops that access no element. Buffers among their results alias their operands."""
 
+STRUCTURED = (scf.IfOp, scf.IndexSwitchOp, scf.ForOp, scf.WhileOp)
+"""Ops whose regions run one after the other, never at the same time."""
+
 _PASS_ON = (scf.ConditionOp, scf.YieldOp)
 """Terminators that pass buffers to the parent op, as its results or as arguments of its regions."""
 
 
+_BRANCHES = (cf.BranchOp, cf.ConditionalBranchOp, cf.SwitchOp)
+"""Terminators that pass buffers to other blocks."""
+
+Positions = dict[Operation, tuple[int, int]]
+"""For each op, its position in the order of a function, and the position of the last op in its regions."""
+
+
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer, the op that frees it, and the positions in the block of the first and last op that access it."""
+    """A buffer, the op that frees it, and the positions of the first and last op that access it."""
 
     alloc: memref.AllocOp
     dealloc: memref.DeallocOp
@@ -44,11 +54,26 @@ class Lifetime:
 
 
 def lifetimes(block: Block) -> list[Lifetime]:
-    """Return the lifetimes of the buffers that a block allocates and frees and whose uses are all known. The block must
-    run at most once."""
-    positions = {op: i for i, op in enumerate(block.ops)}
-    allocs = [op for op in block.ops if isinstance(op, memref.AllocOp) and _is_plain(op)]
-    return [found for alloc in allocs if (found := _lifetime(alloc, block, positions)) is not None]
+    """Return the lifetimes of the buffers that a block, or a branch or loop in it, allocates and frees and whose uses
+    are all known. The block must run at most once. A buffer from outside of a loop lives in all of its trips; one from
+    inside lives in a part of each, and needs the same memory in all of them."""
+    positions = positions_in(block)
+    allocs = [op for op in positions if isinstance(op, memref.AllocOp) and _is_plain(op)]
+    return [found for alloc in allocs if (found := _lifetime(alloc, positions)) is not None]
+
+
+def positions_in(block: Block) -> Positions:
+    """Return the positions of the ops in a block, and in branches and loops in it that allocate buffers."""
+    found: Positions = {}
+    for op in block.ops:
+        start = len(found)
+        found[op] = start, start
+        if isinstance(op, STRUCTURED) and any(isinstance(inner, memref.AllocOp) for inner in walk(op)):
+            for inner in (inner for region in op.regions for inner in region.blocks):
+                for of_one, (first, last) in positions_in(inner).items():
+                    found[of_one] = start + 1 + first, start + 1 + last
+            found[op] = start, len(found) - 1
+    return found
 
 
 def _is_plain(alloc: memref.AllocOp) -> bool:
@@ -65,9 +90,12 @@ def _is_plain(alloc: memref.AllocOp) -> bool:
     )
 
 
-def _lifetime(alloc: memref.AllocOp, block: Block, positions: dict[Operation, int]) -> Lifetime | None:
+def _lifetime(alloc: memref.AllocOp, positions: Positions) -> Lifetime | None:
     deallocs: list[memref.DeallocOp] = []
-    touched = [positions[alloc]]
+    block = alloc.parent_block()
+    assert block is not None
+    start, _ = positions[alloc]
+    touched: list[int] = []
     uses = uses_of_memory(alloc.memref)
     if uses is None:
         return None
@@ -80,10 +108,10 @@ def _lifetime(alloc: memref.AllocOp, block: Block, positions: dict[Operation, in
         elif (statement := block.find_ancestor_op_in_block(op)) is None:
             return None
         elif op.name not in _LOOK:
-            touched.append(positions[statement])
-    if len(deallocs) != 1 or positions[deallocs[0]] < max(touched):
+            touched += positions[statement]
+    if len(deallocs) != 1 or positions[deallocs[0]][0] < max(touched, default=start):
         return None
-    return Lifetime(alloc, deallocs[0], min(touched[1:], default=touched[0]), max(touched))
+    return Lifetime(alloc, deallocs[0], min(touched, default=start), max(touched, default=start))
 
 
 def uses_of_memory(buffer: SSAValue) -> Sequence[Use] | None:
@@ -106,13 +134,15 @@ def _may_keep(use: Use) -> bool:
     op = use.operation
     if isinstance(op, memref.StoreOp) and op.value is op.operands[use.index]:
         return True
-    return op.name not in _TOUCH | _LOOK and not isinstance(op, (memref.DeallocOp, *_PASS_ON))
+    return op.name not in _TOUCH | _LOOK and not isinstance(op, (memref.DeallocOp, *_PASS_ON, *_BRANCHES))
 
 
 def _results(op: Operation) -> Iterator[SSAValue]:
     """Yield the values that may alias the operands of an op."""
     if isinstance(op, _PASS_ON) and (parent := op.parent_op()) is not None:
         op = parent
+    for successor in op.successors:
+        yield from successor.args
     yield from op.results
     for region in op.regions:
         for block in region.blocks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.dialects import func, memref
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, BlockArgument, Operation
 
 from relex.lowering.memory.lifetimes import uses_of_memory
 
@@ -14,8 +14,8 @@ Allocs = frozenset[memref.AllocOp]
 
 def live_buffers(function: func.FuncOp, points: Collection[Operation]) -> Mapping[Operation, Sequence[memref.AllocOp]]:
     """Return, for each of these ops, the buffers on the heap that a function of branches has allocated before it,
-    whichever way it took, and has not freed. Buffers that may escape, such as arguments of blocks, are left out, and so
-    are ops that are never reached."""
+    whichever way it took, and has not freed. Buffers that may escape, or that are freed as arguments of blocks, are
+    left out, and so are ops that are never reached."""
     freed = _freed(function)
     entered = _at_starts(function.body.blocks[0], freed)
     live: dict[Operation, Allocs] = {}
@@ -33,8 +33,10 @@ def _freed(function: func.FuncOp) -> dict[Operation, memref.AllocOp]:
     found: dict[Operation, memref.AllocOp] = {}
     for alloc in [op for block in function.body.blocks for op in block.ops if isinstance(op, memref.AllocOp)]:
         uses = uses_of_memory(alloc.memref)
-        if uses is not None:
-            deallocs = (use.operation for use in uses if isinstance(use.operation, memref.DeallocOp))
+        if uses is None:
+            continue
+        deallocs = [use.operation for use in uses if isinstance(use.operation, memref.DeallocOp)]
+        if not any(isinstance(dealloc.memref, BlockArgument) for dealloc in deallocs):
             found |= dict.fromkeys((alloc, *deallocs), alloc)
     return found
 

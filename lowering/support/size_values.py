@@ -29,6 +29,11 @@ class SizesOfResults:
     def __init__(self, sizes: ModuleSizes | None):
         self._sizes = sizes
         self._values: dict[Operation, SizeValues] = {}
+        self._known_as: dict[SSAValue, SSAValue] = {}
+
+    def take_over(self, new: SSAValue, old: SSAValue) -> None:
+        """Give a new value, which replaces another one or is like it, the sizes of that."""
+        self._known_as[new] = self._known_as.get(old, old)
 
     def of(self, result: SSAValue) -> list[SSAValue]:
         """Return the dynamic sizes of a result, as values at the start of its function."""
@@ -37,7 +42,8 @@ class SizesOfResults:
         function = _function_around(result)
         if function not in self._values:
             self._values[function] = SizeValues.of(function.body.blocks[0], self._sizes.of(function))
-        sizes = zip(self._sizes.inside(function)[result], sizes_in_type(result.type), strict=True)
+        known = self._known_as.get(result, result)
+        sizes = zip(self._sizes.inside(function)[known], sizes_in_type(result.type), strict=True)
         return [self._values[function].emit(size) for size, known in sizes if known == DYNAMIC_INDEX]
 
 

@@ -133,6 +133,28 @@ def interpret_dim(op: tensor.DimOp, preparation: Preparation) -> Binary:
     return lambda array, index: dimension(op, op.source, array, index)
 
 
+@STEPS.rule(tensor.ExtractOp)
+def interpret_extract(op: tensor.ExtractOp, preparation: Preparation) -> Run:
+    """Return an element."""
+
+    def extract(array: Array, *indices: Any) -> Any:
+        for index, size in zip(indices, array.shape, strict=True):
+            if not 0 <= index < size:
+                fail_assertion(op, f"expected an index from 0 to {size - 1}", int(index))
+        return array[indices]
+
+    return extract
+
+
+@STEPS.rule(tensor.FromElementsOp)
+def interpret_from_elements(op: tensor.FromElementsOp, preparation: Preparation) -> Run:
+    """Return a tensor of numbers."""
+    t = op.result.type
+    assert isa(t, TensorType)
+    dtype = dtype_of(op, t.element_type)
+    return lambda *elements: np.array(elements, dtype).reshape(t.get_shape())
+
+
 @STEPS.rule(tensor.CastOp)
 def interpret_cast(op: tensor.CastOp, preparation: Preparation) -> Run:
     """Forward a tensor after checking it against the type of the result."""

@@ -91,8 +91,8 @@ class DataflowOp(HasCanonicalizationPatternsInterface, IRDLOperation):
             expected, found = types_str(self.result_types), types_str(self.output.operand_types)
             raise VerifyException(f"expected 'relex.output' of {expected}, as the block says, found {found}")
         for op in self.body.block.ops:
-            if (reason := impurity(op)) is not None:
-                raise WrongOp(op, f"expected to be pure inside 'relex.dataflow', but it {reason}")
+            if (found := impure_part(op)) is not None:
+                raise WrongOp(found[0], f"expected to be pure inside 'relex.dataflow', but it {found[1]}")
 
 
 @irdl_op_definition
@@ -117,6 +117,14 @@ class OutputOp(IRDLOperation):
 
     def __init__(self, *values: SSAValue | Operation):
         super().__init__(operands=[values])
+
+
+def impure_part(op: Operation) -> tuple[Operation, str] | None:
+    """Return the innermost op that makes `op` impure, which may be `op` itself, and why; None for a pure op."""
+    if (reason := impurity(op)) is None:
+        return None
+    inside = (inner for region in op.regions for block in region.blocks for inner in block.ops)
+    return next(filter(None, map(impure_part, inside)), (op, reason))
 
 
 def impurity(op: Operation) -> str | None:

@@ -11,6 +11,7 @@ from relex.dialects.relex import CallTirOp
 
 # Imported to register their rules.
 from relex.dialects.sizes import accesses as accesses
+from relex.dialects.sizes import control as control
 from relex.dialects.sizes import rules as rules
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown

@@ -1,0 +1,249 @@
+"""Destinations of branches and loops: the memory that their tensors are written to.
+
+A branch writes a tensor to memory that is allocated before it. A loop has two places for each tensor that it carries: a
+trip reads one and writes the other, and then they change places, so that no trip allocates anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.bufferization import MaterializeInDestinationOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.tensor import FromElementsOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
+
+from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp
+from relex.dialects.walks import walk
+from relex.lowering.support.size_values import SizesOfResults
+
+BRANCHES = (scf.IfOp, scf.IndexSwitchOp)
+LOOPS = (scf.ForOp, scf.WhileOp)
+
+_NEW = (CallTirOp, CallDpsPackedOp, CallOp, func.CallOp, AllocTensorOp, FromElementsOp, scf.ForOp, scf.WhileOp)
+"""Ops whose results are in memory that nothing else refers to."""
+
+
+def give_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
+    """Let branches on tensors write to tensors allocated before them, and loops alternate between two for each one that
+    they carry. `bufferization.materialize_in_destination` says what is written where.
+
+    ```mlir
+    %r = scf.for %i = %lb to %ub step %s iter_args(%a = %x) -> (tensor<8xf32>) {
+      %b = relex.call_tir @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
+      scf.yield %b : tensor<8xf32>
+    }
+    // becomes
+    %x1 = relex.alloc_tensor : tensor<8xf32>
+    %x2 = bufferization.materialize_in_destination %x in %x1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %y = relex.alloc_tensor : tensor<8xf32>
+    %r:2 = scf.for %i = %lb to %ub step %s iter_args(%a = %x2, %next = %y) -> (tensor<8xf32>, tensor<8xf32>) {
+      %b = relex.call_tir @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
+      %c = bufferization.materialize_in_destination %b in %next : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      scf.yield %c, %a : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+    """
+    for op in [op for op in walk(module) if isinstance(op, BRANCHES + LOOPS)]:
+        if isinstance(op, scf.IfOp | scf.IndexSwitchOp) and any(map(is_tensor, op.results)):
+            _Rewriting(op, sizes).branches(op)
+        elif isinstance(op, scf.ForOp) and any(map(is_tensor, op.results)):
+            _Rewriting(op, sizes).counted(op)
+        elif isinstance(op, scf.WhileOp) and any(map(is_tensor, (*op.arguments, *op.results))):
+            _Rewriting(op, sizes).conditional(op)
+
+
+def is_tensor(value: SSAValue) -> bool:
+    """Return whether a value is a tensor."""
+    return isinstance(value.type, TensorType)
+
+
+def destination_of(result: SSAValue) -> SSAValue | None:
+    """Return the tensor that a result is written to at the end of its block, if there is one."""
+    for use in result.uses:
+        op = use.operation
+        if isinstance(op, MaterializeInDestinationOp) and op.source is result and op.parent is result.owner.parent:
+            # One that is allocated in the same block is written to after it has been allocated.
+            if isinstance(op.dest, BlockArgument) or op.dest.owner.parent is not op.parent:
+                return op.dest
+    return None
+
+
+def with_types(op: Operation, operands: Sequence[SSAValue], results: Sequence[Attribute]) -> Operation:
+    """Return a copy of an op with other operands and result types, to which its regions are moved."""
+    regions = [op.detach_region(region) for region in [*op.regions]]
+    return type(op).create(
+        operands=operands,
+        result_types=results,
+        properties=op.properties,
+        attributes=op.attributes,
+        successors=op.successors,
+        regions=regions,
+    )
+
+
+class _Rewriting:
+    """The rewriting of one op."""
+
+    def __init__(self, op: Operation, sizes: SizesOfResults):
+        self._op = op
+        self._sizes = sizes
+
+    def branches(self, op: scf.IfOp | scf.IndexSwitchOp) -> None:
+        """Let each region write its tensors to a common place."""
+        places = {i: self._allocate(result) for i, result in enumerate(op.results) if is_tensor(result)}
+        for region in op.regions:
+            end = _end(region.block)
+            for i, place in places.items():
+                self._write(end.operands[i], place, end)
+            end.operands = [value for value in end.operands if not is_tensor(value)]
+        numbers = [result for result in op.results if not is_tensor(result)]
+        new = self._replaced(op.operands, numbers)
+        given = iter(new.results)
+        self._finish(new, [places[i] if i in places else next(given) for i in range(len(op.results))])
+
+    def counted(self, op: scf.ForOp) -> None:
+        """Give each tensor that an `scf.for` carries two places."""
+        block, end = op.body.block, _end(op.body.block)
+        _, *carried = block.args
+        operands = [*op.operands[:3]]
+        yielded: list[SSAValue] = []
+        firsts: list[int] = []
+        for argument, first, result, value in zip(carried, op.iter_args, op.results, [*end.operands], strict=True):
+            firsts.append(len(yielded))
+            if not is_tensor(result):
+                operands.append(first)
+                yielded.append(value)
+                continue
+            operands += [self._first_place(first, result), self._allocate(result)]
+            following = self._second(argument)
+            yielded += self._exchanged(value, argument, following, end)
+        end.operands = yielded
+        new = self._replaced(operands, operands[3:])
+        self._finish(new, [new.results[i] for i in firsts])
+
+    def conditional(self, op: scf.WhileOp) -> None:
+        """Give each tensor that an `scf.while` carries two places, and further ones to what its condition passes on."""
+        before, after = op.before_region.block, op.after_region.block
+        test, end = _end(before), _end(after)
+        outside = [*op.operands]
+        operands: list[SSAValue] = []
+        for value in outside:
+            operands += [self._first_place(value, value), self._allocate(value)] if is_tensor(value) else [value]
+        pairs = {argument: self._second(argument) for argument in [*before.args] if is_tensor(argument)}
+        kept, yielded = [*pairs, *pairs.values()], [*end.operands]
+        homes: list[SSAValue] = []
+        """For each value that the condition passes on, the place where it is: one of those kept, or outside."""
+        for argument, value, result in zip(after.args, test.operands[1:], op.results, strict=True):
+            homes.append(value if not is_tensor(value) else self._home(value, argument, result, homes, pairs, yielded))
+        passed = [*kept, *(value for value in homes if not is_tensor(value))]
+        for old in [*after.args]:
+            old.name_hint = old.name_hint or test.operands[1 + old.index].name_hint
+        inner = [after.insert_arg(value.type, len(after.args)) for value in passed]
+        counterparts = dict[SSAValue, SSAValue](zip(passed, inner, strict=True))
+        for outer, new in counterparts.items():
+            self._sizes.take_over(new, outer)
+        for old, home in zip(after.args[: len(homes)], homes, strict=True):
+            inner_home = counterparts.get(home, home)
+            inner_home.name_hint = inner_home.name_hint or old.name_hint
+            old.replace_all_uses_with(inner_home)
+        for old in reversed(after.args[: len(homes)]):
+            after.erase_arg(old)
+        test.operands = [test.operands[0], *passed]
+        following: list[SSAValue] = []
+        arguments = (argument for argument in before.args if argument not in pairs.values())
+        for argument, value in zip(arguments, [*end.operands], strict=True):
+            if argument in pairs:
+                places = counterparts[argument], counterparts[pairs[argument]]
+                following += places if value is places[0] else self._exchanged(value, *places, end)
+            else:
+                following.append(value)
+        end.operands = following
+        new = self._replaced(operands, passed)
+        results = dict[SSAValue, SSAValue](zip(passed, new.results, strict=True))
+        self._finish(new, [results.get(home, home) for home in homes])
+
+    def _home(
+        self,
+        value: SSAValue,
+        argument: BlockArgument,
+        result: OpResult,
+        homes: Sequence[SSAValue],
+        pairs: dict[BlockArgument, BlockArgument],
+        yielded: Sequence[SSAValue],
+    ) -> SSAValue:
+        """Return the place of a tensor that the condition of a loop passes on: where it is, or where the next trip
+        expects it, if it is passed on to that; otherwise a separate one."""
+        if value in pairs:
+            return value
+        free = [second for second, given in zip(pairs.values(), _tensors(yielded), strict=True) if given is argument]
+        home = next((second for second in free if second not in homes), None) or self._allocate(result)
+        test = argument.owner.parent_op()
+        assert isinstance(test, scf.WhileOp)
+        self._write(value, home, _end(test.before_region.block))
+        return home
+
+    def _first_place(self, value: SSAValue, like: SSAValue) -> SSAValue:
+        """Return the first of two places, with the first value of a tensor in it: the tensor itself, if it may change
+        as nothing else reads it."""
+        uses = [
+            use for use in value.uses if not isinstance(use.operation, MaterializeInDestinationOp) or use.index != 1
+        ]
+        if isinstance(value.owner, _NEW) and value.owner.parent is self._op.parent and len(uses) == 1:
+            return value
+        return self._write(value, self._allocate(like), self._op)
+
+    def _allocate(self, like: SSAValue) -> SSAValue:
+        """Allocate a tensor like another one before the op."""
+        assert isa(like.type, TensorType)
+        alloc = AllocTensorOp(like.type, self._sizes.of(like))
+        alloc.result.name_hint = like.name_hint
+        self._sizes.take_over(alloc.result, like)
+        return self._insert(alloc, self._op).results[0]
+
+    def _write(self, value: SSAValue, place: SSAValue, before: Operation) -> SSAValue:
+        """Write a tensor to a place; return it there."""
+        write = MaterializeInDestinationOp.create(operands=[value, place], result_types=[value.type])
+        self._sizes.take_over(write.results[0], value)
+        return self._insert(write, before).results[0]
+
+    def _insert(self, op: Operation, before: Operation) -> Operation:
+        op.location = self._op.location
+        Rewriter.insert_op(op, InsertPoint.before(before))
+        return op
+
+    def _second(self, argument: BlockArgument) -> BlockArgument:
+        """Add the argument for the second of two places."""
+        new = argument.block.insert_arg(argument.type, argument.index + 1)
+        new.name_hint = argument.name_hint
+        self._sizes.take_over(new, argument)
+        return new
+
+    def _exchanged(
+        self, value: SSAValue, current: SSAValue, following: SSAValue, end: Operation
+    ) -> tuple[SSAValue, SSAValue]:
+        """Write what a trip computes to the second place, and return both places as the next trip takes them."""
+        return self._write(value, following, end), current
+
+    def _replaced(self, operands: Sequence[SSAValue], results: Sequence[SSAValue]) -> Operation:
+        return self._insert(with_types(self._op, operands, [value.type for value in results]), self._op)
+
+    def _finish(self, new: Operation, values: Sequence[SSAValue]) -> None:
+        for old, value in zip(self._op.results, values, strict=True):
+            value.name_hint = value.name_hint or old.name_hint
+            self._sizes.take_over(value, old)
+        Rewriter.replace_op(self._op, [], values)
+
+
+def _tensors(values: Sequence[SSAValue]) -> Iterator[SSAValue]:
+    return filter(is_tensor, values)
+
+
+def _end(block: Block) -> Operation:
+    """Return the terminator of a block."""
+    end = block.last_op
+    assert end is not None
+    return end

@@ -1,0 +1,82 @@
+"""Size inference of branches and loops.
+
+No size may depend on the way that a run takes: branches give tensors of the same sizes, and a loop carries tensors
+whose sizes stay as they are. What ops in a region require counts whether or not the region runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, Region, SSAValue
+
+from relex.dialects.errors import fail, name_of
+from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
+from relex.dialects.sizes.expressions import Sizes
+
+
+@SIZES.rule(scf.IfOp, scf.IndexSwitchOp)
+def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) -> None:
+    ends = [_visit(region, analysis) for region in op.regions if region.blocks]
+    for i, result in enumerate(op.results):
+        if not isinstance(result.type, TensorType):
+            continue
+        sizes, *others = [analysis.sizes(end.operands[i]) for end in ends]
+        for end, found in zip(ends[1:], others, strict=True):
+            if found != sizes:
+                _refuse(end, end.operands[i], "each branch", sizes, found)
+        analysis.set(result, sizes)
+
+
+@SIZES.rule(scf.ForOp)
+def _infer_for(op: scf.ForOp, analysis: SizeAnalysis) -> None:
+    _, *carried = op.body.block.args
+    _enter(carried, op.iter_args, analysis)
+    end = _visit(op.body, analysis)
+    _expect_same(end, end.operands, op.iter_args, analysis)
+    _enter(op.results, op.iter_args, analysis)
+
+
+@SIZES.rule(scf.WhileOp)
+def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
+    _enter(op.before_region.block.args, op.arguments, analysis)
+    _, *forwarded = _visit(op.before_region, analysis).operands
+    _enter(op.after_region.block.args, forwarded, analysis)
+    end = _visit(op.after_region, analysis)
+    _expect_same(end, end.operands, op.arguments, analysis)
+    _enter(op.results, forwarded, analysis)
+
+
+def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
+    """Infer the sizes in a region of one block, and return its terminator."""
+    analysis.visit(region.block)
+    terminator = region.block.last_op
+    assert terminator is not None
+    return terminator
+
+
+def _enter(inside: Iterable[SSAValue], outside: Sequence[SSAValue], analysis: SizeAnalysis) -> None:
+    """Give tensors that stand for others the sizes of these."""
+    for value, given in zip(inside, outside, strict=True):
+        if isinstance(value.type, TensorType):
+            analysis.set(value, analysis.sizes(given))
+
+
+def _expect_same(end: Operation, values: Sequence[SSAValue], first: Sequence[SSAValue], analysis: SizeAnalysis) -> None:
+    for value, given in zip(values, first, strict=True):
+        if isinstance(value.type, TensorType):
+            sizes, found = analysis.sizes(given), analysis.sizes(value)
+            if found != sizes:
+                _refuse(end, value, "each trip", sizes, found)
+
+
+def _refuse(end: Operation, value: SSAValue, where: str, sizes: Sizes, found: Sizes) -> NoReturn:
+    expected = f"expected {name_of(value)} to have the same sizes in {where}, {_text(sizes)}"
+    fail(end, f"{expected}, found {_text(found)}; pad it to the largest size, and carry how much is used")
+
+
+def _text(sizes: Sizes) -> str:
+    return f"({', '.join(map(str, sizes))})"

@@ -1,0 +1,72 @@
+; The end of loops that are to stop: after a signal whose Python handler raises, or after an exception of a library
+; function. Compiled loops call `@goes_on` at the end of each trip.
+
+; Why loops may have to stop, as two halves: whether a signal has come, and how many runs hold an exception.
+@reasons = global [2 x i16] zeroinitializer, align 4
+
+@main_thread = global i64 0                                       ; The thread that handles signals.
+@previous = global ptr null                                       ; The handler in whose place `@interrupted` is.
+@asked = global ptr null                                          ; Says whether this thread's run holds no exception.
+@type = global ptr null                                           ; What the handler has raised.
+@value = global ptr null
+@trace = global ptr null
+
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare i32 @PyErr_CheckSignals()
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_NormalizeException(ptr, ptr, ptr)
+declare i64 @PyThread_get_thread_ident()
+
+define i1 @goes_on() {
+  %reasons = load atomic i32, ptr @reasons monotonic, align 4
+  %is_quiet = icmp eq i32 %reasons, 0
+  br i1 %is_quiet, label %yes, label %look
+
+yes:
+  ret i1 true
+
+look:
+  %thread = call i64 @PyThread_get_thread_ident()
+  %main = load i64, ptr @main_thread
+  %is_main = icmp eq i64 %thread, %main
+  br i1 %is_main, label %handle, label %ask
+
+handle:
+  store atomic i16 0, ptr @reasons monotonic, align 4
+  %state = call i32 @PyGILState_Ensure()
+  %status = call i32 @PyErr_CheckSignals()
+  %is_fine = icmp eq i32 %status, 0
+  br i1 %is_fine, label %handled, label %raised
+
+raised:
+  call void @PyErr_Fetch(ptr @type, ptr @value, ptr @trace)
+  call void @PyErr_NormalizeException(ptr @type, ptr @value, ptr @trace)
+  br label %handled
+
+handled:
+  call void @PyGILState_Release(i32 %state)
+  br i1 %is_fine, label %ask, label %no
+
+ask:
+  %second = getelementptr inbounds i16, ptr @reasons, i64 1
+  %held = load atomic i16, ptr %second monotonic, align 2
+  %none_held = icmp eq i16 %held, 0
+  br i1 %none_held, label %yes, label %in_python
+
+in_python:
+  %function = load ptr, ptr @asked
+  %answer = call i32 %function()
+  %is_yes = icmp ne i32 %answer, 0
+  ret i1 %is_yes
+
+no:
+  ret i1 false
+}
+
+define void @interrupted(i32 %signal) {
+  store atomic i16 1, ptr @reasons monotonic, align 4
+  %handler = load ptr, ptr @previous
+  call void %handler(i32 %signal)
+  ret void
+}

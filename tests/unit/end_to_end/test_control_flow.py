@@ -1,0 +1,304 @@
+"""Branches and loops of graph functions: interpreted and compiled, at every level."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_regions import region_program
+
+from relex.dialects import parse_module
+from relex.dialects.errors import AssertionFailedError, CompileError, IndexRangeError
+from relex.passes import InferSizesPass
+from relex.reference import interpret
+from relex.runtime import build, load, register_func, release_memory, remove_func
+
+LEVELS = ("loops", "core")
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("size", [None, 0, 3])
+def test_random_regions(seed: int, size: int | None):
+    program = region_program(seed + (0 if size is None else 100), dynamic=size is not None)
+    if size == 0 and ("relex.max " in program or "relex.softmax" in program):
+        size = 1  # They need an element.
+    x = np.linspace(-1, 1, 5 if size is None else size, dtype=np.float32)
+    y = np.cos(x)
+    exact, fast = build(program, strict=True), build(program)
+    functions = [interpret(exact.ir(level))["main"] for level in LEVELS]
+    for n in (0, 1, 3):
+        for flag in (False, True):
+            expected = interpret(program)["main"](x, y, n, flag)
+            for main in (*functions, exact["main"], fast["main"]):
+                for result, wanted in zip(main(x, y, n, flag), expected, strict=True):
+                    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+def either(program: str) -> list[Callable[..., Any]]:
+    """The function @main of a program, interpreted and compiled."""
+    return [interpret(program)["main"], build(program)["main"]]
+
+
+COUNTED = """
+func.func @main(%x: tensor<?xf32>, %n: index, %step: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %y = scf.for %i = %c0 to %n step %step iter_args(%s = %x) -> (tensor<?xf32>) {
+    %0 = relex.add %s, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %0 : tensor<?xf32>
+  }
+  func.return %y : tensor<?xf32>
+}
+"""
+
+
+def test_trip_counts():
+    x = np.arange(3, dtype=np.float32)
+    for main in either(COUNTED):
+        for n, step, trips in ((0, 1, 0), (-5, 1, 0), (1, 1, 1), (1000, 1, 1000), (7, 3, 3)):
+            np.testing.assert_array_equal(main(x, n, step), x * (trips + 1))
+        assert main(x[:0], 5, 1).shape == (0,)
+    np.testing.assert_array_equal(build(COUNTED)["main"](x, 10**6, 1)[:2], [0, 1000001])
+
+
+@pytest.mark.parametrize("step", [0, -1])
+def test_step_below_one(step: int):
+    for main in either(COUNTED):
+        with pytest.raises(Exception, match="expected a step of 1 or more"):
+            main(np.ones(2, np.float32), 3, step)
+
+
+def test_saved_program_has_loops(tmp_path: Path):
+    build(COUNTED).save(tmp_path / "counted.relex")
+    main = load(tmp_path / "counted.relex")["main"]
+    np.testing.assert_array_equal(main(np.ones(2, np.float32), 4, 1), [5, 5])
+
+
+def test_index_out_of_range():
+    program = """
+    func.func @main(%x: tensor<4xf32>, %i: index) -> f32 {
+      %e = tensor.extract %x[%i] : tensor<4xf32>
+      func.return %e : f32
+    }
+    """
+    for main in either(program):
+        assert main(np.arange(4, dtype=np.float32), 3) == 3
+        for i in (4, -1):
+            with pytest.raises(IndexRangeError, match=f"from 0 to 3.*{i}"):
+                main(np.arange(4, dtype=np.float32), i)
+
+
+def test_tensor_of_numbers():
+    program = """
+    func.func @main(%i: i64, %j: i64) -> (tensor<i64>, tensor<2x1xi64>) {
+      %0 = tensor.from_elements %i : tensor<i64>
+      %1 = tensor.from_elements %i, %j : tensor<2x1xi64>
+      func.return %0, %1 : tensor<i64>, tensor<2x1xi64>
+    }
+    """
+    for main in either(program):
+        one, two = main(3, 4)
+        np.testing.assert_array_equal(one, 3)
+        np.testing.assert_array_equal(two, [[3], [4]])
+
+
+ENDLESS = """
+func.func @main(%x: tensor<{size}xf32>) -> tensor<{size}xf32> {{
+  %true = arith.constant true
+  %y = scf.while (%v = %x) : (tensor<{size}xf32>) -> tensor<{size}xf32> {{
+    scf.condition(%true) %v : tensor<{size}xf32>
+  }} do {{
+  ^bb0(%v: tensor<{size}xf32>):
+    %0 = {op} : (tensor<{size}xf32>) -> tensor<{size}xf32>
+    scf.yield %0 : tensor<{size}xf32>
+  }}
+  func.return %y : tensor<{size}xf32>
+}}
+"""
+
+
+def interrupt(after: float) -> None:
+    """Press Ctrl-C some seconds from now."""
+    threading.Timer(after, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("size", [8, 100_000])
+def test_interrupt_ends_loop(size: int):
+    main = build(ENDLESS.format(size=size, op="relex.negative %v"))["main"]
+    x = np.ones(size, np.float32)
+    for _ in range(2):
+        interrupt(0.1)
+        with pytest.raises(KeyboardInterrupt):
+            main(x)
+    release_memory()
+    assert release_memory() == 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_handlers_decide():
+    pressed: list[int] = []
+
+    def handle(number: int, frame: object) -> None:
+        pressed.append(number)
+        if len(pressed) == 2:
+            raise TimeoutError("twice")
+
+    main = build(ENDLESS.format(size=8, op="relex.negative %v"))["main"]
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        interrupt(0.1)
+        interrupt(0.3)
+        with pytest.raises(TimeoutError, match="twice"):
+            main(np.ones(8, np.float32))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert pressed == [signal.SIGINT, signal.SIGINT]
+
+
+def test_exception_of_library_function_ends_loop():
+    calls: list[int] = []
+
+    def fail(x: Any, out: Any) -> None:
+        calls.append(1)
+        out[...] = x
+        if len(calls) % 3 == 0:
+            raise LookupError("the third")
+
+    register_func("env.control_flow", fail)
+    try:
+        main = build(ENDLESS.format(size=50_000, op='relex.call_dps_packed "env.control_flow"(%v)'))["main"]
+    finally:
+        remove_func("env.control_flow")
+    x, found = np.ones(50_000, np.float32), list[BaseException]()
+
+    def run() -> None:
+        try:
+            main(x)
+        except LookupError as error:
+            found.append(error)
+
+    run()
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert [str(error) for error in found] == ["the third", "the third"]
+    assert len(calls) == 6
+    release_memory()
+    assert release_memory() == 0
+
+
+def test_failing_assertion_in_loop_frees():
+    program = """
+    func.func @main(%x: tensor<50000xf32>, %limit: tensor<f32>) -> tensor<50000xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c9 = arith.constant 9 : index
+      %y = scf.for %i = %c0 to %c9 step %c1 iter_args(%s = %x) -> (tensor<50000xf32>) {
+        %0 = relex.maximum %s, %x : (tensor<50000xf32>, tensor<50000xf32>) -> tensor<50000xf32>
+        %1 = relex.add %0, %x : (tensor<50000xf32>, tensor<50000xf32>) -> tensor<50000xf32>
+        %2 = relex.max %1 : (tensor<50000xf32>) -> tensor<f32>
+        %3 = relex.less %2, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        relex.assert %3, "expected small numbers" : tensor<i1>
+        scf.yield %1 : tensor<50000xf32>
+      }
+      func.return %y : tensor<50000xf32>
+    }
+    """
+    main, x = build(program)["main"], np.ones(50_000, np.float32)
+    np.testing.assert_array_equal(main(x, np.float32(20).reshape(())), x * 10)
+    with pytest.raises(AssertionFailedError, match="expected small numbers"):
+        main(x, np.float32(5).reshape(()))
+    release_memory()
+    assert release_memory() == 0
+
+
+def test_recursion():
+    program = """
+    func.func @main(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+      %c0 = arith.constant 0 : index
+      %more = arith.cmpi sgt, %n, %c0 : index
+      %y = scf.if %more -> (tensor<4xf32>) {
+        %c1 = arith.constant 1 : index
+        %m = arith.subi %n, %c1 : index
+        %0 = relex.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        %1 = func.call @main(%0, %m) : (tensor<4xf32>, index) -> tensor<4xf32>
+        scf.yield %1 : tensor<4xf32>
+      } else {
+        scf.yield %x : tensor<4xf32>
+      }
+      func.return %y : tensor<4xf32>
+    }
+    """
+    for main in either(program):
+        np.testing.assert_array_equal(main(np.ones(4, np.float32), 5), np.full(4, 32))
+
+
+def test_regions_in_dataflow():
+    program = """
+    func.func @main(%p: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = relex.dataflow -> tensor<4xf32> {
+        %0 = scf.if %p -> (tensor<4xf32>) {
+          %1 = relex.negative %x : (tensor<4xf32>) -> tensor<4xf32>
+          scf.yield %1 : tensor<4xf32>
+        } else {
+          scf.yield %x : tensor<4xf32>
+        }
+        relex.output %0 : tensor<4xf32>
+      }
+      func.return %y : tensor<4xf32>
+    }
+    """
+    for main in either(program):
+        np.testing.assert_array_equal(main(True, np.ones(4, np.float32)), [-1] * 4)
+    impure = program.replace("relex.negative %x", 'relex.call_dps_packed "env.log"(%x) {side_effects}')
+    with pytest.raises(CompileError, match=r"'relex.call_dps_packed' op expected to be pure inside 'relex.dataflow'"):
+        parse_module(impure)
+
+
+@pytest.mark.parametrize(
+    ("yielded", "message"),
+    [
+        ("%x, %x", None),
+        ("%x, %y", "expected %y to have the same sizes in each branch, (n), found (m); pad it"),
+    ],
+)
+def test_sizes_of_branches(yielded: str, message: str | None):
+    first, second = yielded.split(", ")
+    program = f"""
+    func.func @main(%p: i1, %x: tensor<?xf32> {{relex.dims = ["n"]}}, %y: tensor<?xf32> {{relex.dims = ["m"]}})
+        -> tensor<?xf32> {{
+      %0 = scf.if %p -> (tensor<?xf32>) {{
+        scf.yield {first} : tensor<?xf32>
+      }} else {{
+        scf.yield {second} : tensor<?xf32>
+      }}
+      func.return %0 : tensor<?xf32>
+    }}
+    """
+    if message is None:
+        assert 'relex.dims = ["n"]})' in str(InferSizesPass()(parse_module(program)))
+        return
+    with pytest.raises(CompileError) as caught:
+        build(program)
+    assert message in str(caught.value)
+
+
+def test_sizes_of_loops():
+    program = COUNTED.replace("relex.add %s, %x", "relex.concat %s, %x")
+    with pytest.raises(CompileError, match=r"to have the same sizes in each trip, \(x_d0\), found \(2 \* x_d0\)"):
+        build(program)
+
+
+def test_loop_copies_nothing_but_its_first_value():
+    main, x = build(COUNTED)["main"], np.ones(1_000_000, np.float32)
+    main(x, 1, 1)
+    tracemalloc.start()
+    main(x, 100, 1)
+    assert tracemalloc.get_traced_memory()[1] < 3 * x.nbytes
+    tracemalloc.stop()
