@@ -101,7 +101,7 @@ class _Writer:
                 return data
             case float():
                 return struct.pack("<d", data)
-            case bytes():
+            case bytes() | memoryview():
                 return sha256(data).hexdigest()
             case tuple():
                 parts = cast("tuple[Any, ...]", data)
