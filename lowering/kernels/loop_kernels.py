@@ -24,6 +24,7 @@ from relex.dialects.fingerprint import fingerprint
 from relex.dialects.functions import SCHEDULED_ATTR
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, Operator
 from relex.dialects.relex.types import tensor_type
+from relex.dialects.relex.windows import SlidingWindows
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import is_private, symbols_called, symbols_used
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
@@ -35,9 +36,10 @@ from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
 from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.plan_memory import PlanMemoryPass
-from relex.passes.analysis.constant_inputs import is_constant, known_calls
+from relex.passes.analysis.constant_inputs import constant_of, is_constant, known_calls
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.layouts.reorderings import reorderings
+from relex.passes.loops.annotate_finite import is_finite
 from relex.passes.loops.inline_blocks import InlineBlocksPass
 from relex.passes.loops.merge_loops import MergeLoopsPass
 from relex.passes.loops.rewrite_layout import RewriteLayoutPass
@@ -145,7 +147,7 @@ class LoopKernels:
             if not found or uses[name] != len(found):
                 continue
             constants = [i for i in range(len(group.args)) if all(is_constant(call.arguments[i]) for call in found)]
-            recipe = self._recipe_of(module, group, constants)
+            recipe = self._recipe_of(module, group, constants, found)
             known = self.recall(recipe)
             if known is None:
                 group.attributes[RECIPE_ATTR] = StringAttr(recipe)
@@ -165,16 +167,25 @@ class LoopKernels:
             function = known.func
             if recipe_of(function) is not None or not _may_be_known(function):
                 continue
-            recipe = self._recipe_of(module, function, sorted(known.constants))
+            recipe = self._recipe_of(module, function, sorted(known.constants), known.calls)
             function.attributes[RECIPE_ATTR] = StringAttr(recipe)
             if (found := self.recall(recipe)) is not None:
                 set_body(function, Region(Block(arg_types=function.function_type.inputs)))
                 CompiledAs("", (), in_place=found.in_place).mark(function)
 
-    def _recipe_of(self, module: ModuleOp, function: FuncOp | PrimFuncOp, constants: Sequence[int]) -> str:
-        """Return a digest of what determines the code of a function."""
+    def _recipe_of(
+        self,
+        module: ModuleOp,
+        function: FuncOp | PrimFuncOp,
+        constants: Sequence[int],
+        calls: Sequence[CallOp | CallTirOp],
+    ) -> str:
+        """Return a digest of what determines the code of a function: itself, the target, and which of its inputs are
+        constants, and finite, in all calls."""
         described = fingerprint([function], {function.sym_name.data: ""})
-        given = "\n".join((*self.facts, str(module_target(module)), described, str(constants)))
+        may_pad = isinstance(function, PrimFuncOp) or any(isinstance(op, SlidingWindows) for op in function.walk())
+        finite = [i for i in constants if may_pad and all(is_finite(constant_of(call.arguments[i])) for call in calls)]
+        given = "\n".join((*self.facts, str(module_target(module)), described, str(constants), str(finite)))
         return sha256(given.encode()).hexdigest()[:32]
 
     def _expect_none(self, unknown: Iterable[str]) -> None:

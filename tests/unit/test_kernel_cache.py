@@ -31,6 +31,7 @@ from relex.lowering.kernels.loop_kernels import LoopFunction
 from relex.lowering.kernels.marks import CompiledAs
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
+from relex.passes import BindParamsPass
 from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
 from relex.passes.support import remembered
@@ -369,6 +370,23 @@ def test_other_constants_and_names_are_the_same_kernels(compiled: Callable[[], i
     assert compiled() > 0
     build(layers([24, 24, 24, 24, 24], seed=1))
     assert compiled() == 0
+
+
+def test_kernels_for_finite_constants_serve_no_others():
+    """Products of an infinity with padding are NaN; products of finite numbers with it need not be computed."""
+    text = """
+    func.func @main(%x: tensor<1x8x16x16xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<1x16x16x16xf32> {
+      %y = relex.conv2d %x, %w padding = [1, 1]
+          : (tensor<1x8x16x16xf32>, tensor<16x8x3x3xf32>) -> tensor<1x16x16x16xf32>
+      func.return %y : tensor<1x16x16x16xf32>
+    }
+    """
+    weights = np.ones((16, 8, 3, 3), np.float32)
+    build(BindParamsPass("main", {"w": weights})(parse_module(text)))
+    weights[3, 2, 0, 0] = np.inf
+    program = BindParamsPass("main", {"w": weights})(parse_module(text))
+    found = build(program)["main"](np.ones((1, 8, 16, 16), np.float32))
+    assert np.isnan(found).sum() == 31  # The first row and the first column.
 
 
 def test_a_layer_that_changes_costs_that_layer(compiled: Callable[[], int]):
