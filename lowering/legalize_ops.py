@@ -119,19 +119,22 @@ class LegalizeOperator(RewritePattern):
         return self.functions[key]
 
     def _add_function(self, op: Operator, legalize: Legalization) -> str:
-        inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
-        computed = apply_legalization(legalize, op, inputs)
-        if isinstance(computed, PrimFuncOp):
-            name = self.names.fresh(computed.sym_name.data)
-            func = computed.clone()
-            func.sym_name, func.sym_visibility = StringAttr(name), StringAttr("private")
-        else:
-            name = self.names.fresh(op.name.rpartition(".")[2])
-            func = emit_prim_func(name, inputs, computed, requirements, strict=self.strict)
+        func = loops_of(op, legalize, strict=self.strict)
+        name = self.names.fresh(func.sym_name.data)
+        func.sym_name, func.sym_visibility = StringAttr(name), StringAttr("private")
         for inner in func.walk():
             inner.location = op.location
         self.module.body.block.add_op(func)
         return name
+
+
+def loops_of(op: Operator, legalize: Legalization, *, strict: bool = False) -> PrimFuncOp:
+    """Return the loop function that a legalization makes of an operator."""
+    inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
+    computed = apply_legalization(legalize, op, inputs)
+    if isinstance(computed, PrimFuncOp):
+        return computed.clone()
+    return emit_prim_func(op.name.rpartition(".")[2], inputs, computed, requirements, strict=strict)
 
 
 def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Sequence[Requirement]]:

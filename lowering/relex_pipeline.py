@@ -76,7 +76,7 @@ class RelexPipelinePass(RelexPass):
     // set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
     // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
-    // legalize-ops,annotate-op-pattern,fuse-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
+    // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
     // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
     // expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
@@ -137,9 +137,18 @@ def pipeline(
     levels: list[tuple[Level, list[ModulePass]]] = [
         (
             "graph",
-            [SetTargetPass(), *folding, *layers, *images, *sizes, FuseAttentionPass(), *by_hand],
+            [
+                SetTargetPass(),
+                *folding,
+                *layers,
+                *images,
+                *sizes,
+                FuseAttentionPass(),
+                *by_hand,
+                AnnotateOpPatternPass(),
+            ],
         ),
-        ("loops", [LegalizeOpsPass(strict), *_fusion(), AnnotateSignaturesPass()]),
+        ("loops", [*_kernels(strict), AnnotateSignaturesPass()]),
         ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
@@ -150,9 +159,9 @@ def pipeline(
     ]
 
 
-def _fusion() -> list[ModulePass]:
-    """The passes that fuse loop functions with their producers and consumers, tile the large ones, and share them."""
-    fusion = [AnnotateOpPatternPass(), FuseOpsPass(), FuseTirPass(), InlineBlocksPass()]
+def _kernels(strict: bool) -> list[ModulePass]:
+    """The passes that group operators, make one loop function of each group, tile the large ones, and share them."""
+    fusion = [FuseOpsPass(strict=strict), LegalizeOpsPass(strict), FuseTirPass(), InlineBlocksPass()]
     own = ApplySchedulePass(final=True)
     schedule = [BlockRowsPass(), SplitReductionsPass(), AnnotateFinitePass(), own, ScheduleCpuPass()]
     return [*fusion, *schedule, RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]

@@ -101,8 +101,8 @@ class _Writer:
                 return data
             case float():
                 return struct.pack("<d", data)
-            case bytes():
-                return sha256(data).hexdigest()
+            case bytes() | memoryview():
+                return sha256(cast("bytes", data)).hexdigest()
             case tuple():
                 parts = cast("tuple[Any, ...]", data)
                 return [self.text(p) if isinstance(p, Attribute) else self._exact(p, attr) for p in parts]

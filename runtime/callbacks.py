@@ -16,7 +16,7 @@ from relex.dialects.element_types import ELEMENTS, EXTENSION
 from relex.dialects.exceptions import UnknownNameError
 from relex.runtime.descriptors import code_address, read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
-from relex.runtime.once import once
+from relex.runtime.singleton import once
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array

@@ -20,7 +20,6 @@ from relex.dialects.target.machine import ObjectCode
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
 from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels, recipe_of
-from relex.lowering.kernels.sketches import Outline, Sketches
 from relex.lowering.llvm.parts import compile_each
 from relex.passes.rewriting.memoize import remembering
 from relex.runtime.compile_cache import CompileCache
@@ -159,9 +158,7 @@ class Kernels:
     def lowering(self, *facts: str) -> Generator[LoopKernels]:
         """Find kernels for a program that is lowered in the `with` block."""
         self._found.clear()
-        sketches = Sketches(lambda recipe: self._recall_outline(*facts, recipe))
-        self._facts = facts
-        self._loops = LoopKernels(facts, self._recall_loops, self._resolve, sketches)
+        self._loops = LoopKernels(facts, self._recall_loops, self._resolve)
         with remembering(self):
             yield self._loops
 
@@ -177,11 +174,6 @@ class Kernels:
         if found is None or (found.kernel and self._cache.get(Kernel, found.kernel) is None):
             return None
         return found
-
-    def _recall_outline(self, *facts: str) -> Outline | None:
-        """Return the outline of an operator that may be a sketch."""
-        text = None if facts[-1] in self._forgotten else self.recall("outline", *facts)
-        return None if text is None else Outline.parse(text)
 
     def _key_of(self, recipe: str) -> str:
         return self._cache.key("loops", recipe)
@@ -214,9 +206,6 @@ class Kernels:
         for recipe, known in self._loops.learn(mark_kernels(module, find), recipes).items():
             if known.kernel or self._recall_loops(recipe) is None:
                 self._new[self._key_of(recipe)] = known
-        for recipe, outline in self._loops.outlines().items():
-            if self.recall("outline", *self._facts, recipe) != outline:
-                self.remember(outline, "outline", *self._facts, recipe)
 
     def compile(self, modules: Sequence[ModuleOp]) -> Iterable[ObjectCode]:
         """Compile the kernels that were not found and keep their code. Returns all code that the program needs."""

@@ -1,8 +1,8 @@
-"""Loop functions whose compiled code is cached: they are not scheduled, lowered and compiled again.
+"""Kernels whose compiled code is cached: they are not lowered, scheduled and compiled again.
 
-A loop function is looked up right after fusion. If it is known, its body is removed, so that loop passes have nothing
-to do. What its callers need is stored with its code: how it packs constants, which arguments may share memory, and how
-much memory a call needs.
+A group of operators is looked up right after `fuse-ops`, and a loop function that people wrote right after `fuse-tir`.
+If it is known, a loop function without a body takes its place, so that passes have nothing to do. What its callers need
+is stored with its code: how it packs constants, which arguments may share memory, and how much memory a call needs.
 """
 
 from __future__ import annotations
@@ -13,29 +13,33 @@ from hashlib import sha256
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
+from relex.dialects.dtypes import buffer_of
 from relex.dialects.fingerprint import fingerprint
 from relex.dialects.function_arguments import SCHEDULED_ATTR
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, Operator
+from relex.dialects.relex.sliding_windows import SlidingWindows
+from relex.dialects.relex.types import tensor_type
 from relex.dialects.sizes.attributes import has_unknown
-from relex.dialects.symbols import symbols_used
+from relex.dialects.symbols import is_private, symbols_called, symbols_used
 from relex.dialects.target.features import module_target
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
-from relex.dialects.walks import ancestors
+from relex.dialects.walks import ancestors, walk
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of, set_body
-from relex.lowering.kernels.sketches import Sketches, needed_sketches
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
 from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.plan_memory import PlanMemoryPass
-from relex.passes.analysis.constant_inputs import known_calls
+from relex.passes.analysis.constant_inputs import constant_of, is_constant, known_calls
 from relex.passes.analysis.loop_tree import blocks_in
-from relex.passes.graph.fuse_tir import FuseTirPass
 from relex.passes.graph.layout.reorderings import reorderings
-from relex.passes.loops.annotate_op_pattern import AnnotateOpPatternPass
+from relex.passes.loops.annotate_finite import is_finite
 from relex.passes.loops.inline_blocks import InlineBlocksPass
 from relex.passes.loops.merge_loops import MergeLoopsPass
 from relex.passes.loops.rewrite_layout import RewriteLayoutPass
@@ -121,14 +125,7 @@ class LoopKernels:
     facts: Sequence[str]
     recall: Callable[[str], LoopFunction | None]
     resolve: Callable[[str], CompiledAs | None]
-    sketches: Sketches
     learned: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
-    _roots: dict[str, str] = field(default_factory=dict[str, str])
-    """The recipes of functions, by the recipe of their operators or by their fingerprint."""
-    _fused: set[str] = field(default_factory=set[str])
-    """The recipes that loop functions have right after fusion."""
-    _stubs: set[str] = field(default_factory=set[str])
-    _final: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
     _packing: list[tuple[str, _Packing | None]] = field(default_factory=list["tuple[str, _Packing | None]"])
 
     def before(self, p: ModulePass, module: ModuleOp) -> None:
@@ -137,42 +134,64 @@ class LoopKernels:
             if isinstance(p, kind):
                 step(self, module)
 
+    def look_up_groups(self, module: ModuleOp) -> None:
+        """Replace groups of operators that are known by empty loop functions, and give the others a recipe."""
+        calls: dict[str, list[CallOp]] = {}
+        for op in walk(module):
+            if isinstance(op, CallOp):
+                calls.setdefault(op.callee.root_reference.data, []).append(op)
+        uses = symbols_called(module)
+        for group in [f for f in module.ops if isinstance(f, FuncOp) and _is_of_operators(f)]:
+            name = group.sym_name.data
+            found = calls.get(name, [])
+            if not found or uses[name] != len(found):
+                continue
+            constants = [i for i in range(len(group.args)) if all(is_constant(call.arguments[i]) for call in found)]
+            recipe = self._recipe_of(module, group, constants, found)
+            known = self.recall(recipe)
+            if known is None:
+                group.attributes[RECIPE_ATTR] = StringAttr(recipe)
+                continue
+            function = _without_body(group)
+            function.attributes[RECIPE_ATTR] = StringAttr(recipe)
+            CompiledAs("", (), in_place=known.in_place).mark(function)
+            for call in found:
+                new = CallTirOp(name, list(call.arguments), list(map(tensor_type, call.result_types)))
+                new.location = call.location
+                Rewriter.replace_op(call, new)
+            Rewriter.replace_op(group, function)
+
     def look_up(self, module: ModuleOp) -> None:
-        """Empty the loop functions that are known, and give all of them a recipe."""
-        facts = (*self.facts, str(module_target(module)))
-        self._fused = {recipe for recipe, _ in _loop_functions(module)}
+        """Empty the loop functions that people wrote and that are known, and give the others a recipe."""
         for known in known_calls(module):
             function = known.func
-            made_of = recipe_of(function)
-            if not _may_be_known(function, is_made_of_operators=made_of is not None):
+            if recipe_of(function) is not None or not _may_be_known(function):
                 continue
-            described = made_of or fingerprint([function], {function.sym_name.data: ""})
-            given = "\n".join((*facts, described, str(sorted(known.constants))))
-            recipe = sha256(given.encode()).hexdigest()[:32]
+            recipe = self._recipe_of(module, function, sorted(known.constants), known.calls)
             function.attributes[RECIPE_ATTR] = StringAttr(recipe)
-            self._roots[described] = recipe
             if (found := self.recall(recipe)) is not None:
-                self._stubs.add(recipe)
                 set_body(function, Region(Block(arg_types=function.function_type.inputs)))
                 CompiledAs("", (), in_place=found.in_place).mark(function)
-        self._expect_none(name for function in module.ops for name in needed_sketches(function))
+
+    def _recipe_of(
+        self,
+        module: ModuleOp,
+        function: FuncOp | PrimFuncOp,
+        constants: Sequence[int],
+        calls: Sequence[CallOp | CallTirOp],
+    ) -> str:
+        """Return a digest of what determines the code of a function: itself, the target, and which of its inputs are
+        constants, and finite, in all calls."""
+        described = fingerprint([function], {function.sym_name.data: ""})
+        may_pad = isinstance(function, PrimFuncOp) or any(isinstance(op, SlidingWindows) for op in function.walk())
+        finite = [i for i in constants if may_pad and all(is_finite(constant_of(call.arguments[i])) for call in calls)]
+        given = "\n".join((*self.facts, str(module_target(module)), described, str(constants), str(finite)))
+        return sha256(given.encode()).hexdigest()[:32]
 
     def _expect_none(self, unknown: Iterable[str]) -> None:
-        """Raise `NotKnownError` for the recipes of functions and sketches, if there are any, and for the recipes of the
-        sketches in these functions."""
-        recipes = [*unknown]
-        made_of = {recipe: described for described, recipe in self._roots.items()}
-        parts = (self.sketches.members.get(made_of.get(root_of(recipe), ""), frozenset[str]()) for recipe in recipes)
-        if recipes:
-            raise NotKnownError([*recipes, *(member for members in parts for member in members)])
-
-    def outlines(self) -> dict[str, str]:
-        """Return the texts to remember about operators: their outlines, if all functions made of them may be known."""
-        known = {
-            described for described, recipe in self._roots.items() if recipe in self._stubs or recipe in self._final
-        }
-        needed = {member for described in self._fused - known for member in self.sketches.members[described]}
-        return {m: "" if m in needed else str(outline) for m, outline in self.sketches.outlines.items()}
+        """Raise `NotKnownError` for the recipes of functions, if there are any."""
+        if recipes := [*unknown]:
+            raise NotKnownError(recipes)
 
     def state_packing(self, module: ModuleOp) -> None:
         """Let known functions pack constants, and note how others do it."""
@@ -245,14 +264,11 @@ class LoopKernels:
                 known = self.learned.get(recipe, LoopFunction())
                 self.learned[recipe] = replace(known, kernel=kernels[name], temporaries=temporaries)
         compiled = {root_of(recipe) for recipe, known in self.learned.items() if known.kernel}
-        self._final = {recipe: known for recipe, known in self.learned.items() if root_of(recipe) in compiled}
-        return self._final
+        return {recipe: known for recipe, known in self.learned.items() if root_of(recipe) in compiled}
 
 
 _STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
-    LegalizeOpsPass: lambda kernels, module: kernels.sketches.sketch(module),
-    AnnotateOpPatternPass: lambda kernels, module: kernels.sketches.note_operators(module),
-    FuseTirPass: lambda kernels, module: kernels.sketches.note_groups(module),
+    LegalizeOpsPass: LoopKernels.look_up_groups,
     InlineBlocksPass: LoopKernels.look_up,
     RewriteLayoutPass: LoopKernels.state_packing,
     MergeLoopsPass: LoopKernels.check_packing,
@@ -276,12 +292,35 @@ def root_of(recipe: str) -> str:
     return recipe.partition(" ")[0]
 
 
-def _may_be_known(function: PrimFuncOp, *, is_made_of_operators: bool) -> bool:
+def _is_of_operators(group: FuncOp) -> bool:
+    """Return whether a function is a group that holds only operators on tensors of static sizes."""
+    if PRIMITIVE_ATTR not in group.attributes or not is_private(group) or len(group.body.blocks) != 1:
+        return False
+    *steps, last = group.body.block.ops
+    types = (*group.function_type.inputs, *(t for step in steps for t in step.result_types))
+    return (
+        isinstance(last, ReturnOp)
+        and all(isinstance(step, Operator) for step in steps)
+        and all(isinstance(value.owner, Operator) for value in last.operands)
+        and not any(map(has_unknown, types))
+    )
+
+
+def _without_body(group: FuncOp) -> PrimFuncOp:
+    """Return a loop function with the arguments and results of a group that does nothing."""
+    signature = group.function_type
+    inputs, outputs = ([buffer_of(tensor_type(t)) for t in types] for types in (signature.inputs, signature.outputs))
+    function = PrimFuncOp(group.sym_name.data, inputs, outputs, visibility="private", noalias=True)
+    function.location = group.location
+    return function
+
+
+def _may_be_known(function: PrimFuncOp) -> bool:
     """Return whether a function and its target alone determine its code: with sizes that are only known at run time,
     its callers do, too."""
     if SCHEDULED_ATTR in function.attributes or any(map(has_unknown, function.function_type.inputs)):
         return False
-    return is_made_of_operators or not symbols_used(function)
+    return not symbols_used(function)
 
 
 def _outermost(block: BlockOp, function: PrimFuncOp) -> Operation:

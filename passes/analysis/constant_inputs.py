@@ -31,7 +31,7 @@ class KnownCalls:
     def constants(self) -> frozenset[int]:
         """The indices of the inputs that are constants in every call, of types that NumPy has."""
         return frozenset(
-            i for i in range(self.func.num_inputs) if all(_is_constant(call.arguments[i]) for call in self.calls)
+            i for i in range(self.func.num_inputs) if all(is_constant(call.arguments[i]) for call in self.calls)
         )
 
 
@@ -63,7 +63,8 @@ def constant_of(value: SSAValue) -> ConstantOp:
     return value.owner
 
 
-def _is_constant(value: SSAValue) -> bool:
+def is_constant(value: SSAValue) -> bool:
+    """Return whether a value is a constant of a type that NumPy has."""
     return isinstance(value.owner, ConstantOp) and has_dtype(value.owner.value.get_element_type())
 
 

@@ -7,14 +7,23 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import BlockArgument, Operation
 
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.tir import AllocBufferOp, BlockOp, Dot4Op, ForOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
 from relex.dialects.tir.indices import is_subsequence, plain_indices, reads_memory, variable_of
-from relex.dialects.tir.op_pattern import OpPattern, widest
+from relex.dialects.tir.op_pattern import OpPattern, get_op_pattern, widest
 from relex.dialects.walks import walk
 from relex.passes.analysis.loop_tree import is_reduction
 
 _PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp, Dot4Op)
+
+
+def stated_pattern(function: PrimFuncOp) -> OpPattern:
+    """Return the pattern that a loop function is annotated with, or else the one that follows from its blocks. One that
+    has its schedule stays out of every fusion."""
+    if SCHEDULED_ATTR in function.attributes:
+        return OpPattern.OPAQUE
+    return get_op_pattern(function) or pattern_of_function(function)
 
 
 def pattern_of_function(function: PrimFuncOp) -> OpPattern:

@@ -1,8 +1,9 @@
-"""Construction of functions that hold a group of calls."""
+"""Construction of functions that hold a group of operators and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import IndexType, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -12,14 +13,14 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import arguments
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp
 from relex.dialects.tir.accesses import is_pure
 
 
 class Primitive:
     """
-    A function marked `relex.primitive` under construction. Calls are copied into it; the tensors they need become
-    arguments, and sizes are recomputed from these.
+    A function marked `relex.primitive` under construction. Operators and calls are copied into it; the tensors they
+    need become arguments, and sizes are recomputed from these.
     """
 
     def __init__(self) -> None:
@@ -30,16 +31,18 @@ class Primitive:
         self._inside: dict[SSAValue, SSAValue] = {}
         """Map values outside to those in the function."""
 
-    def add(self, call: CallTirOp | CallOp, callee: Operation) -> None:
-        """Add a call of a loop function, or all ops of a group."""
-        parameters = arguments(callee)[: len(call.arguments)]
+    def add(self, op: Operation, callee: Operation | None = None) -> None:
+        """Add an operator, or a call of a loop function."""
+        names = [parameter.name_hint for parameter in arguments(callee)] if callee is not None else []
+        for operand, name in zip_longest(op.operands, names[: len(op.operands)]):
+            self._take(operand, name)
+        self._copy(op, self._inside)
+
+    def add_group(self, call: CallOp, callee: Operation) -> None:
+        """Add all ops of a group."""
+        parameters = arguments(callee)
         for argument, parameter in zip(call.arguments, parameters, strict=True):
             self._take(argument, parameter.name_hint)
-        if isinstance(call, CallTirOp):
-            for size in call.sizes:
-                self._take(size)
-            self._copy(call, self._inside)
-            return
         inside = dict[SSAValue, SSAValue](zip(parameters, map(self._inside.__getitem__, call.arguments), strict=True))
         for op in callee.regions[0].block.ops:
             if not isinstance(op, ReturnOp):

@@ -1,9 +1,10 @@
-"""Operator fusion: group calls that run better together as one function."""
+"""Operator fusion: group operators that run better together as one function."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -12,15 +13,19 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, Operator
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
-from relex.dialects.tir.op_pattern import get_op_pattern, widest
-from relex.passes.analysis.op_patterns import pattern_of_function
+from relex.dialects.tir.op_pattern import widest
+from relex.passes.analysis.op_patterns import stated_pattern
 from relex.passes.analysis.transposed_terms import moves_terms_apart
 from relex.passes.driver.base import RelexPass
 from relex.passes.fusion.grouping import Node, find_groups
+from relex.passes.fusion.operators import Operators
 from relex.passes.fusion.primitive import Primitive, can_move, is_size, meaning
+
+_Step = CallTirOp | Operator
+"""What a kernel is made of."""
 
 MAX_NAME = 80
 """Length to which the names of functions are cut."""
@@ -29,26 +34,27 @@ MAX_NAME = 80
 @dataclass(frozen=True)
 class FuseOpsPass(RelexPass):
     """
-    Moves calls of loop functions that belong together into private functions marked `relex.primitive`, by the patterns
-    of `annotate-op-pattern`; functions without one are analyzed when they are called. `fuse-tir` makes one loop
-    function of each group.
+    Moves operators, and calls of loop functions, that belong together into private functions marked `relex.primitive`:
+    each is what one kernel is made of. An operator that belongs with no other has a function alone. `legalize-ops`
+    and `fuse-tir` make one loop function of each.
 
-    What joins:
+    The class of an operator states how elements of its result depend on elements of its operands; for other operators,
+    and for loop functions, this pattern is found as by `annotate-op-pattern`. What joins:
 
     * A matrix product takes in elementwise consumers of its result, and the transposition of an operand, as in
       `q @ k.T`, after which its reduction axis is not contiguous any more: it reads the operand better from its source.
     * A reduction takes in elementwise producers of its operands.
-    * Elementwise, broadcast and injective functions join each other.
-    * Opaque functions, and all other ops, stay where they are. A group has at most one product or reduction.
+    * Elementwise, broadcast and injective ones join each other.
+    * Opaque ones, and all other ops, join nothing. A group has at most one product or reduction.
 
-    A call joins its post-dominator, together with everything in between; a result that more than one call outside needs
+    An op joins its post-dominator, together with everything in between; a result that more than one op outside needs
     becomes one of several results of its group. Nothing is computed twice. Constants stay outside, as arguments. A
     group that another pass made grows in the same way: it is dissolved and formed again.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
-      %0 = relex.call_tir @add(%x, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-      %1 = relex.call_tir @relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+      %0 = relex.add %x, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      %1 = relex.relu %0 : (tensor<8xf32>) -> tensor<8xf32>
       func.return %1 : tensor<8xf32>
     }
     // fuse-ops
@@ -58,21 +64,23 @@ class FuseOpsPass(RelexPass):
     }
     func.func private @fused_add_relu(%x: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32>
         attributes {relex.primitive} {
-      %0 = relex.call_tir @add(%x, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-      %1 = relex.call_tir @relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+      %0 = relex.add %x, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      %1 = relex.relu %0 : (tensor<8xf32>) -> tensor<8xf32>
       func.return %1 : tensor<8xf32>
     }
     ```
 
-    A group has no more than `max_size` loop functions.
+    A group has no more than `max_size` operators and loop functions. With `strict`, sums keep the order of the plain
+    loop, wherever their operands are read.
     """
 
     name = "fuse-ops"
 
     max_size: int = 64
+    strict: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fusion = _Fusion(op, self.max_size)
+        fusion = _Fusion(op, self.max_size, Operators(self.strict))
         for function in list(op.ops):
             if isinstance(function, FuncOp) and PRIMITIVE_ATTR not in function.attributes:
                 fusion.run(function)
@@ -82,9 +90,10 @@ class FuseOpsPass(RelexPass):
 class _Fusion:
     """The groups of one module."""
 
-    def __init__(self, module: ModuleOp, max_size: int):
+    def __init__(self, module: ModuleOp, max_size: int, operators: Operators):
         self._module = module
         self._max_size = max_size
+        self._operators = operators
         self._names = Names.of_symbols(module)
         self._functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp | PrimFuncOp)}
         self._patterns: dict[str, OpPattern] = {}
@@ -98,16 +107,23 @@ class _Fusion:
 
     def _fuse_block(self, block: Block) -> None:
         ops = list(block.ops)
-        groups = find_groups(self._nodes(block), self._max_size)
-        if len(groups) == len(ops):
+        groups = [[ops[i] for i in group] for group in find_groups(self._nodes(block), self._max_size)]
+        if all(map(self._stays, groups)):
             return
-        left = [ops[group[0]] if len(group) == 1 else self._outline([ops[i] for i in group]) for group in groups]
+        left = [group[0] if self._stays(group) else self._outline(group) for group in groups]
         staying = set(left)
         for op in reversed(ops):
             op.detach()
             if op not in staying:
                 op.erase()
         block.add_ops(left)
+
+    def _stays(self, group: Sequence[Operation]) -> bool:
+        """Return whether a group is an op that has a function already, or cannot have one."""
+        op, *others = group
+        if others or not isinstance(op, Operator):
+            return not others
+        return not (any(value.uses for value in op.results) and self._operators.are_lowered(op))
 
     def _nodes(self, block: Block) -> list[Node]:
         """Return the ops of a block as nodes. Side effects keep their order; values used by other blocks are operands
@@ -128,52 +144,53 @@ class _Fusion:
         ]
 
     def _copies(self, op: Operation) -> Iterator[Operation]:
-        """Yield the calls in the same block that transpose an operand of a product, which reads it better as it was."""
-        callee = self._loop_function(op)
-        if (
-            callee is None
-            or not isinstance(op, CallTirOp)
-            or self._pattern(op) is not OpPattern.OUT_ELEMENTWISE_FUSABLE
-        ):
+        """Yield the ops in the same block that transpose an operand of a product, which reads it better as it was."""
+        if not isinstance(op, CallTirOp | Operator) or self._pattern(op) is not OpPattern.OUT_ELEMENTWISE_FUSABLE:
             return
-        for i, argument in enumerate(op.arguments):
-            copy = self._loop_function(argument.owner)
-            if copy is not None and argument.owner.parent is op.parent and moves_terms_apart(copy, callee, i):
-                assert isinstance(argument.owner, Operation)
-                yield argument.owner
+        for i, argument in enumerate(op.arguments if isinstance(op, CallTirOp) else op.operands):
+            copy = argument.owner
+            if not _may_copy(copy) or copy.parent is not op.parent:
+                continue
+            loops, loops_of_copy = self._loops(op), self._loops(copy)
+            if loops is not None and loops_of_copy is not None and moves_terms_apart(loops_of_copy, loops, i):
+                yield copy
 
-    def _loop_function(self, op: Operation | Block) -> PrimFuncOp | None:
-        """Return the loop function that an op calls, if it calls one."""
-        callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallTirOp) else None
+    def _loops(self, step: _Step) -> PrimFuncOp | None:
+        """Return the loop function that an operator becomes, or that a call calls."""
+        if isinstance(step, Operator):
+            return self._operators.loops(step)
+        callee = self._functions[step.callee.root_reference.data]
         return callee if isinstance(callee, PrimFuncOp) else None
 
     def _pattern(self, op: Operation) -> OpPattern:
         steps = self._steps(op)
         if not any(result.uses for result in op.results):
             return OpPattern.OPAQUE  # Dead ops are left to `remove-unused`.
-        if not steps or not all(can_move(size) for step in steps for size in step.sizes):
+        sizes = (size for step in steps if isinstance(step, CallTirOp) for size in step.sizes)
+        if not steps or not all(map(can_move, sizes)):
             return OpPattern.OPAQUE
-        return widest(self._pattern_of_callee(step.callee.root_reference.data) for step in steps)
+        return widest(map(self._pattern_of_step, steps))
 
-    def _steps(self, op: Operation) -> list[CallTirOp]:
-        """Return the calls that an op stands for: itself, or the calls of a group; empty for all other ops."""
-        if isinstance(op, CallTirOp):
+    def _steps(self, op: Operation) -> list[_Step]:
+        """Return the operators and calls that an op stands for: itself, or the steps of a group; empty for all other
+        ops."""
+        if isinstance(op, CallTirOp | Operator):
             return [op]
         callee = self._functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
         if not isinstance(callee, FuncOp) or len(callee.body.blocks) != 1:
             return []
         others = (ConstantOp, ReturnOp)
         inner = [step for step in callee.body.block.ops if not isinstance(step, others) and not is_size(step)]
-        steps = [step for step in inner if isinstance(step, CallTirOp)]
+        steps = [step for step in inner if isinstance(step, CallTirOp | Operator)]
         return steps if len(steps) == len(inner) else []
 
-    def _pattern_of_callee(self, name: str) -> OpPattern:
+    def _pattern_of_step(self, step: _Step) -> OpPattern:
+        if isinstance(step, Operator):
+            return self._operators.pattern(step)
+        name = step.callee.root_reference.data
         if name not in self._patterns:
             callee = self._functions[name]
-            known = get_op_pattern(callee)
-            if known is None:
-                known = pattern_of_function(callee) if isinstance(callee, PrimFuncOp) else OpPattern.OPAQUE
-            self._patterns[name] = known
+            self._patterns[name] = stated_pattern(callee) if isinstance(callee, PrimFuncOp) else OpPattern.OPAQUE
         return self._patterns[name]
 
     def _outline(self, ops: Sequence[Operation]) -> CallOp:
@@ -181,14 +198,20 @@ class _Fusion:
         primitive = Primitive()
         names: list[str] = []
         for op in ops:
-            assert isinstance(op, CallTirOp | CallOp)
-            names += (step.callee.root_reference.data.removeprefix("fused_") for step in self._steps(op))
-            primitive.add(op, self._functions[op.callee.root_reference.data])
+            names += map(_name, self._steps(op))
+            match op:
+                case CallOp():
+                    primitive.add_group(op, self._functions[op.callee.root_reference.data])
+                case CallTirOp():
+                    primitive.add(op, self._functions[op.callee.root_reference.data])
+                case _:
+                    primitive.add(op)
         outputs = [v for op in ops for v in op.results if any(use.operation not in ops for use in v.uses)]
         function = primitive.finish(outputs)
         key = meaning(function)
         if key not in self._known:
-            self._known[key] = self._names.fresh("_".join(["fused", *names])[:MAX_NAME].rstrip("_"))
+            name = "_".join(["fused", *names] if len(names) > 1 else names)
+            self._known[key] = self._names.fresh(name[:MAX_NAME].rstrip("_"))
             function.sym_name = StringAttr(self._known[key])
             self._module.body.block.add_op(function)
         call = CallOp(self._known[key], primitive.inputs, [value.type for value in outputs])
@@ -196,3 +219,14 @@ class _Fusion:
         for value, result in zip(outputs, call.results, strict=True):
             value.replace_all_uses_with(result)
         return call
+
+
+def _name(step: _Step) -> str:
+    if isinstance(step, Operator):
+        return step.name.rpartition(".")[2]
+    return step.callee.root_reference.data.removeprefix("fused_")
+
+
+def _may_copy(op: Operation | Block) -> TypeGuard[_Step]:
+    """Return whether an op may do no more than copy elements."""
+    return isinstance(op, CallTirOp) or (isinstance(op, Operator) and op.MOVES)

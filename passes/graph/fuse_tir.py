@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import buffer_of
 from relex.dialects.errors import fail
+from relex.dialects.function_arguments import result_attrs
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
@@ -198,10 +199,17 @@ class _Fusion:
         self._copy_repeated_results()
         self._new.location = self._group.location
         self._new.attributes |= self._attributes()
-        if self._group.arg_attrs is not None:
-            missing = len(self._new.args) - len(self._group.arg_attrs)
-            self._new.arg_attrs = ArrayAttr([*self._group.arg_attrs, *[DictionaryAttr({})] * missing])
+        self._new.arg_attrs = self._attributes_of_arguments()
         return self._new
+
+    def _attributes_of_arguments(self) -> ArrayAttr[DictionaryAttr] | None:
+        """Return the attributes of the group's arguments and results."""
+        if self._group.arg_attrs is None and self._group.res_attrs is None:
+            return None
+        inputs = self._group.arg_attrs or [DictionaryAttr({})] * len(self._group.args)
+        results = result_attrs(self._group, len(self._new.outputs))
+        missing = len(self._new.args) - len(inputs) - len(results)
+        return ArrayAttr([*inputs, *[DictionaryAttr({})] * missing, *results])
 
     def _add(self, op: Operation) -> None:
         match op:

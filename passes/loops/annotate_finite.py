@@ -43,11 +43,12 @@ class AnnotateFinitePass(RelexPass):
             if not any(map(pads, blocks_in(known.func))):
                 continue
             for i in known.constants:
-                if all(_is_finite(constant_of(call.arguments[i])) for call in known.calls):
+                if all(is_finite(constant_of(call.arguments[i])) for call in known.calls):
                     set_argument_attr(known.func, i, FINITE_ATTR, UnitAttr())
 
 
-def _is_finite(constant: ConstantOp) -> bool:
+def is_finite(constant: ConstantOp) -> bool:
+    """Return whether a constant has no infinities and NaNs."""
     values = array_from_dense(constant.value)
     # The sum of finite numbers may be infinite, but not the other way round, and takes a fraction of the time.
     with np.errstate(all="ignore"):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.tir import PrimFuncOp
-from relex.dialects.tir.op_pattern import OpPattern, get_op_pattern, set_op_pattern
-from relex.passes.analysis.op_patterns import pattern_of_function
+from relex.dialects.tir.op_pattern import set_op_pattern
+from relex.passes.analysis.op_patterns import stated_pattern
 from relex.passes.driver.base import RelexPass
 
 
@@ -41,9 +40,5 @@ class AnnotateOpPatternPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if not isinstance(function, PrimFuncOp):
-                continue
-            if SCHEDULED_ATTR in function.attributes:
-                set_op_pattern(function, OpPattern.OPAQUE)
-            elif get_op_pattern(function) is None:
-                set_op_pattern(function, pattern_of_function(function))
+            if isinstance(function, PrimFuncOp):
+                set_op_pattern(function, stated_pattern(function))

@@ -25,10 +25,11 @@ from relex.dialects.relex.types import (
     shape_str,
 )
 from relex.dialects.sizes import Size, equal
+from relex.dialects.tir.op_pattern import OpPattern
 
 
 @declared
-class Conv2dBlockedOp(SlidingWindows, rank=2):
+class Conv2dBlockedOp(SlidingWindows, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """
     The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
     `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors

@@ -27,12 +27,13 @@ from relex.dialects.relex.types import (
     same_element_type,
 )
 from relex.dialects.sizes import Size, Sizes, at_most, equal
+from relex.dialects.tir.op_pattern import OpPattern
 
 _SPATIAL = "xyz"
 _WINDOW = "rst"
 
 
-class Convolution(SlidingWindows, ABC):
+class Convolution(SlidingWindows, ABC, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """The convolution of data with a weight; each group of output channels sees its group of input channels."""
 
     DOCUMENTATION: ClassVar = """

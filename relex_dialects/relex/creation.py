@@ -15,10 +15,11 @@ from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, TextsConstr, as_integer, integer
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, shape_for
 from relex.dialects.relex.types import SizedType, normalize_axis
+from relex.dialects.tir.op_pattern import OpPattern
 
 
 @declared
-class IotaOp(Operator, exactness=Exactness.NUMBERS, moves=True):
+class IotaOp(Operator, exactness=Exactness.NUMBERS, moves=True, pattern=OpPattern.ELEMENTWISE):
     """
     The position of each element along the dimension `axis`, by default the first: 0, 1, 2, ... A size of -1 is given by
     an expression in `sizes`, of the sizes of the tensors in `like`: `like0_d1` is dimension 1 of the first one. Nothing

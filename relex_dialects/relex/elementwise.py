@@ -14,8 +14,9 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, is_emulated, tensor_operand_def
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.numpy_functions import NumPyFunctions
-from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
+from relex.dialects.relex.operator import Exactness, Operand, Operator, repeating, tensor_type
 from relex.dialects.relex.types import SizedType, broadcast, expect_element_type, same_element_type
+from relex.dialects.tir.op_pattern import OpPattern
 
 Element = Any
 """The values that a formula computes with: NumPy arrays, or scalar expressions of `relex.lowering.te`. Both have
@@ -52,6 +53,10 @@ class Elementwise(Operator, ABC):
         element_type = same_element_type(*operands)
         expect_element_type(operands[0], cls.ALLOWED, "operands")
         return SizedType(element_type, broadcast(*(t.get_shape() for t in operands)))
+
+    @property
+    def pattern(self) -> OpPattern:
+        return repeating(self.operands, self.result)
 
 
 class UnaryElementwise(Elementwise, ABC):

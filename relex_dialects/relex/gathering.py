@@ -26,6 +26,7 @@ from relex.dialects.relex.types import (
     shape_str,
 )
 from relex.dialects.sizes import Size, Sizes, at_most, count
+from relex.dialects.tir.op_pattern import OpPattern
 
 
 def _expect_elements(result: Sequence[Size], places: Sequence[Size], shape: Sequence[Size]) -> None:
@@ -68,7 +69,7 @@ def _clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, ...]
 
 
 @declared
-class GatherElementsOp(AlongAxis, exactness=Exactness.BITS):
+class GatherElementsOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE):
     """
     For each element of `indices`, the element of the data at the same place, but at that index along one dimension, by
     default the first. A negative index counts from the end; indices still out of range are clipped.
@@ -102,7 +103,7 @@ class GatherElementsOp(AlongAxis, exactness=Exactness.BITS):
 
 
 @declared
-class GatherNdOp(Operator, exactness=Exactness.BITS):
+class GatherNdOp(Operator, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE):
     """
     For each list of indices in the last dimension of `indices`, the part of the data at these indices. The first
     `batch_dims` dimensions are common to both. A negative index counts from the end; indices still out of range are
@@ -164,7 +165,7 @@ REDUCTIONS: Mapping[str, str | None] = {
 `relex.lowering.te.scalars`. None replaces the element."""
 
 
-class Scatter(Operator, ABC):
+class Scatter(Operator, ABC, pattern=OpPattern.OPAQUE):
     """The data with updates at given places, one after the other in row-major order."""
 
     data = tensor_operand_def()

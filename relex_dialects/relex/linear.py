@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.dtypes import is_emulated, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
-from relex.dialects.relex.operator import Operand, Operator
-from relex.dialects.relex.types import SizedType, broadcast, expect_equal, same_element_type, shape_str
+from relex.dialects.relex.operator import Operand, Operator, tensor_type
+from relex.dialects.relex.types import (
+    Shape,
+    SizedType,
+    broadcast,
+    expect_equal,
+    long_sizes,
+    same_element_type,
+    shape_of,
+    shape_str,
+)
+from relex.dialects.tir.op_pattern import OpPattern
 
 
 @declared
@@ -45,11 +55,26 @@ class DenseOp(Operator):
         return SizedType(element_type, (*data[:-1], weight[0]))
 
     @property
+    def pattern(self) -> OpPattern:
+        return _multiplying(self, shape_of(self.data)[:-1], shape_of(self.weight)[:1])
+
+    @property
     def terms(self) -> int:
         return self.data.type.get_shape()[-1]
 
     def evaluate(self, data: Array, weight: Array) -> Array:
         return data @ weight.T
+
+
+def _multiplying(op: Operator, *free: Shape) -> OpPattern:
+    """Return the pattern of a product, given the sizes of each operand that are not summed over: a reduction, if every
+    element is used once."""
+    count = len(long_sizes(shape_of(op.result)))
+    is_used_again = any(len(long_sizes(sizes)) < count for sizes in free)
+    # Floats without arithmetic are rounded after the sum, in another step.
+    if is_used_again or is_emulated(tensor_type(op.result.type).element_type):
+        return OpPattern.OUT_ELEMENTWISE_FUSABLE
+    return OpPattern.REDUCTION
 
 
 class MatrixProduct(Operator, ABC):
@@ -71,6 +96,11 @@ class MatrixProduct(Operator, ABC):
         expect_equal(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
         rows, columns = lhs[-2:-1], rhs[-1:] if len(rhs) > 1 else ()
         return SizedType(element_type, (*broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
+
+    @property
+    def pattern(self) -> OpPattern:
+        lhs, rhs = map(shape_of, self.operands)
+        return _multiplying(self, lhs[:-1], (*rhs[:-2], *rhs[1:][-1:]))
 
     @property
     def terms(self) -> int:

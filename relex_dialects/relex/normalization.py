@@ -35,11 +35,12 @@ from relex.dialects.relex.types import (
     shape_str,
 )
 from relex.dialects.sizes import Size
+from relex.dialects.tir.op_pattern import OpPattern
 
 _EPSILON = FloatAttr(1e-5, f64)
 
 
-class _Softmax(AlongAxis, ABC, script_namespace="nn"):
+class _Softmax(AlongAxis, ABC, script_namespace="nn", pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """An operator that normalizes along one dimension, by default the last."""
 
     data = tensor_operand_def()
@@ -143,6 +144,10 @@ class LayerNormOp(Operator, script_namespace="nn"):
         """The normalized dimensions, counted from the front."""
         return normalize_axes(as_integers(self.axes), rank_of(self.data))
 
+    @property
+    def pattern(self) -> OpPattern:
+        return OpPattern.OUT_ELEMENTWISE_FUSABLE if self.normal_axes else OpPattern.ELEMENTWISE
+
     def evaluate(self, x: Array, gamma: Array, beta: Array) -> Array:
         axes = self.normal_axes
         epsilon = x.dtype.type(self.epsilon.value.data)
@@ -155,7 +160,7 @@ class LayerNormOp(Operator, script_namespace="nn"):
 
 
 @declared
-class BatchNormOp(AlongAxis, script_namespace="nn"):
+class BatchNormOp(AlongAxis, script_namespace="nn", pattern=OpPattern.ELEMENTWISE):
     """
     `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the mean and variance from training; all four parameters
     have one element for each position along `axis`.

@@ -23,9 +23,10 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import SUB_BYTE, TensorConstr, is_emulated, numpy_dtype
 from relex.dialects.errors import ArityError, InferenceError, expect_kind
 from relex.dialects.relex.properties import FlagConstr, as_integer, as_property, check_given
-from relex.dialects.relex.types import SizedType, normalize_axis, shape_of, shape_str, without_names
+from relex.dialects.relex.types import SizedType, long_sizes, normalize_axis, shape_of, shape_str, without_names
 from relex.dialects.relex.types import tensor_type as tensor_type
 from relex.dialects.sizes import MAX_SIZE, Size
+from relex.dialects.tir.op_pattern import OpPattern
 
 if TYPE_CHECKING:
     from xdsl.parser import Parser
@@ -73,6 +74,8 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     CONVERTS: ClassVar[bool] = False
     """True if the operator takes elements of every type. Those that are only stored, integers of fewer than 8 bits, are
     refused by all others, except those that move elements."""
+    PATTERN: ClassVar[OpPattern | None] = None
+    """The `pattern` of operators where it does not depend on types and properties."""
     SCRIPT_NAMESPACE: ClassVar[str] = ""
     """The namespace in which scripts print an operator of relex: "nn" for `R.nn.relu`."""
 
@@ -220,6 +223,12 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         return (self.evaluate(*operands),)
 
     @property
+    def pattern(self) -> OpPattern | None:
+        """How elements of the results depend on elements of the operands: the pattern of the loops that the operator
+        becomes, by which `fuse-ops` groups operators. None if it is to be inferred from these loops."""
+        return self.PATTERN
+
+    @property
     def terms(self) -> int:
         """The number of steps per element of the result, such as the terms of a matrix product, not counting that the
         operands are read once. Operand sizes must be static."""
@@ -247,6 +256,10 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
             if isinstance(size, int) and size > MAX_SIZE:
                 raise InferenceError(f"expected sizes of the result of at most {MAX_SIZE}, found {size}")
         return tuple(TensorType(result.element_type, without_names(result.get_shape())) for result in results)
+
+    def sized_operands(self) -> list[SizedType]:
+        """Return the types of the operands, in which all dynamic sizes have different names."""
+        return [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(self.operand_types)]
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -330,6 +343,18 @@ def axis_of(properties: Mapping[str, Attribute], shape: Sequence[Size]) -> int:
     if len(shape) != 1:
         raise InferenceError(f"expected an axis, or a tensor of rank 1, found {shape_str(shape)}")
     return 0
+
+
+def repeating(operands: Sequence[SSAValue], result: SSAValue) -> OpPattern:
+    """Return the pattern of an operator whose operands broadcast: elementwise, unless all of them are repeated."""
+    counts = [len(long_sizes(shape_of(value))) for value in operands]
+    is_whole = not counts or len(long_sizes(shape_of(result))) in counts
+    return OpPattern.ELEMENTWISE if is_whole else OpPattern.BROADCAST
+
+
+def moving(*, in_order: bool) -> OpPattern:
+    """Return the pattern of an operator that moves elements: elementwise, if only dimensions of size 1 change."""
+    return OpPattern.ELEMENTWISE if in_order else OpPattern.INJECTIVE
 
 
 def _listed(names: Iterable[str]) -> str:

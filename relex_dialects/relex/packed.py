@@ -19,6 +19,7 @@ from relex.dialects.relex.linear import MatrixProduct
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr
 from relex.dialects.relex.types import SizedType, expect_element_type
+from relex.dialects.tir.op_pattern import OpPattern
 
 BYTES = 4
 """The number of bytes in a word."""
@@ -27,7 +28,7 @@ ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 @declared
-class PackBytesOp(AlongAxis, exactness=Exactness.BITS):
+class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTIVE):
     """
     Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word.
 

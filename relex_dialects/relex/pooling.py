@@ -19,9 +19,10 @@ from relex.dialects.relex.operator import Exactness, Operand, SeveralResults
 from relex.dialects.relex.properties import IntegersConstr, as_integers
 from relex.dialects.relex.sliding_windows import SlidingWindows, Windows, expect_rank
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers
+from relex.dialects.tir.op_pattern import OpPattern
 
 
-class Pool(SlidingWindows, ABC):
+class Pool(SlidingWindows, ABC, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """One element for each window of `pool_size`."""
 
     data = tensor_operand_def()

@@ -12,17 +12,18 @@ from xdsl.ir import Attribute
 from xdsl.irdl import opt_prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, tensor_operand_def
+from relex.dialects.dtypes import ELEMENT_TYPES, FLOATS, NUMBERS, is_emulated, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.extremes import largest, smallest
-from relex.dialects.relex.operator import Exactness, Operand, Operator
+from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integers, as_list
 from relex.dialects.relex.types import Shape, SizedType, SizeT, expect_element_type, normalize_axes, rank_of, shape_str
 from relex.dialects.sizes import Size, at_most, count
+from relex.dialects.tir.op_pattern import OpPattern
 
 
-class OverAxes(Operator, ABC):
+class OverAxes(Operator, ABC, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """An operator on the elements along some dimensions, `axis`, by default all. With `keepdims` they remain, with
     size 1."""
 
@@ -32,6 +33,14 @@ class OverAxes(Operator, ABC):
     def axes(self) -> Shape:
         """The dimensions, counted from the front, in order."""
         return _axes(self.properties, rank_of(self.operand))
+
+    @property
+    def pattern(self) -> OpPattern | None:
+        if not self.axes:
+            return OpPattern.ELEMENTWISE
+        # Floats without arithmetic are rounded after the reduction, in another step.
+        is_rounded = is_emulated(tensor_type(self.operand.type).element_type)
+        return OpPattern.OUT_ELEMENTWISE_FUSABLE if is_rounded else super().pattern
 
     @property
     def keeps(self) -> bool:
@@ -87,7 +96,7 @@ def reduced_shape(shape: Sequence[SizeT], axes: Sequence[int], keepdims: bool) -
 
 
 @declared
-class SumOp(Reduction, allowed=NUMBERS):
+class SumOp(Reduction, allowed=NUMBERS, pattern=OpPattern.REDUCTION):
     """
     The sum, in the element type: integers wrap around (NumPy widens them to 64 bits). The order of the additions is
     unspecified. Not defined on i1; convert with `relex.astype` first.
@@ -103,7 +112,7 @@ class SumOp(Reduction, allowed=NUMBERS):
 
 
 @declared
-class ProdOp(Reduction, allowed=NUMBERS):
+class ProdOp(Reduction, allowed=NUMBERS, pattern=OpPattern.REDUCTION):
     """
     The product, in the element type: integers wrap around. The product of no elements is 1. Not defined on i1.
 
@@ -133,7 +142,7 @@ class MeanOp(Reduction, allowed=FLOATS):
 
 
 @declared
-class MaxOp(Reduction, exactness=Exactness.NUMBERS, over_none=False):
+class MaxOp(Reduction, exactness=Exactness.NUMBERS, over_none=False, pattern=OpPattern.REDUCTION):
     """
     The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from.
 
@@ -147,7 +156,7 @@ class MaxOp(Reduction, exactness=Exactness.NUMBERS, over_none=False):
 
 
 @declared
-class MinOp(Reduction, exactness=Exactness.NUMBERS, over_none=False):
+class MinOp(Reduction, exactness=Exactness.NUMBERS, over_none=False, pattern=OpPattern.REDUCTION):
     """
     The minimum; NaN if an element is NaN. Rejected if there are no elements to choose from.
 

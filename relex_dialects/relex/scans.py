@@ -16,9 +16,10 @@ from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, axis_of
 from relex.dialects.relex.properties import IntegerConstr, integer
 from relex.dialects.relex.types import SizedType, expect_element_type
+from relex.dialects.tir.op_pattern import OpPattern
 
 
-class Scan(AlongAxis, ABC):
+class Scan(AlongAxis, ABC, pattern=OpPattern.OPAQUE):
     """The combination of all elements up to each one, along a dimension."""
 
     operand = tensor_operand_def()
@@ -87,7 +88,7 @@ class CumprodOp(Scan, start=1):
         return np.cumprod(x, axis=-1, dtype=x.dtype)
 
 
-class Sorting(AlongAxis, ABC, exactness=Exactness.BITS):
+class Sorting(AlongAxis, ABC, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE):
     """An operator that sorts along a dimension, by default the last. Equal elements, among them zeros of either sign
     and NaN, keep their order. NaN counts as the largest number."""
 

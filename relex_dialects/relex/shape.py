@@ -12,11 +12,21 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError, size_str
 from relex.dialects.relex.declared import declared
-from relex.dialects.relex.operator import Movement, Operand
+from relex.dialects.relex.operator import Movement, Operand, moving, repeating
 from relex.dialects.relex.properties import IntegersConstr, TextsConstr, as_integers, as_list
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, quotient, shape_for
-from relex.dialects.relex.types import Shape, SizedType, expect_integers, normalize_axes, rank_of, shape_str
+from relex.dialects.relex.types import (
+    Shape,
+    SizedType,
+    expect_integers,
+    long_sizes,
+    normalize_axes,
+    rank_of,
+    shape_of,
+    shape_str,
+)
 from relex.dialects.sizes import Size, Sizes, count, equal
+from relex.dialects.tir.op_pattern import OpPattern
 
 
 @declared
@@ -47,6 +57,12 @@ class PermuteDimsOp(Movement):
     def order(self) -> Shape:
         """The dimensions of the operand, counted from the front, in the order of the result."""
         return _order(self.properties, rank_of(self.operand))
+
+    @property
+    def pattern(self) -> OpPattern:
+        shape = shape_of(self.operand)
+        moved = [axis for axis in self.order if shape[axis] != 1]
+        return moving(in_order=moved == sorted(moved))
 
     def evaluate(self, x: Array) -> Array:
         return np.transpose(x, axes=self.order)
@@ -97,6 +113,12 @@ class ReshapeOp(ToShape):
         shape = open_shape(properties, names_of_sizes(operands))
         return SizedType(operand.element_type, _reshaped(operand.get_shape(), shape))
 
+    @property
+    def pattern(self) -> OpPattern:
+        types = self.sized_operands()
+        old, new = (long_sizes(t.get_shape()) for t in (types[0], self.infer(types, self.properties)))
+        return moving(in_order=old == new)
+
     def evaluate(self, *operands: Array) -> Array:
         return operands[0].reshape(shape_for(self, operands))
 
@@ -121,7 +143,7 @@ def _wrong_count(old: Sequence[Size], new: Sequence[Size]) -> InferenceError:
 
 
 @declared
-class ExpandDimsOp(Movement):
+class ExpandDimsOp(Movement, pattern=OpPattern.ELEMENTWISE):
     """
     The tensor with new dimensions of size 1, which become the dimensions `axis` of the result.
 
@@ -150,7 +172,7 @@ class ExpandDimsOp(Movement):
 
 
 @declared
-class SqueezeOp(Movement):
+class SqueezeOp(Movement, pattern=OpPattern.ELEMENTWISE):
     """
     The tensor without the dimensions `axis`, whose size is 1; by default without all dimensions of size 1.
 
@@ -203,6 +225,10 @@ class BroadcastToOp(ToShape):
         operand, *_ = operands
         wanted = open_shape(properties, names_of_sizes(operands))
         return SizedType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
+
+    @property
+    def pattern(self) -> OpPattern:
+        return repeating([self.operand], self.result)
 
     def evaluate(self, *operands: Array) -> Array:
         return np.broadcast_to(operands[0], shape_for(self, operands))

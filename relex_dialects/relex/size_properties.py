@@ -19,7 +19,7 @@ from relex.dialects.index.atoms import factors_of
 from relex.dialects.index.expr import combination, constant_of, terms_of
 from relex.dialects.relex.operator import Operator
 from relex.dialects.relex.properties import as_integers
-from relex.dialects.relex.types import SizedType, expect_integers, tensor_type
+from relex.dialects.relex.types import SizedType, expect_integers
 from relex.dialects.sizes import Size, at_most, evaluate, names_in, parse_index, substitute
 
 OPEN = {"shape": "sizes", "begin": "begin_sizes", "end": "end_sizes"}
@@ -102,6 +102,5 @@ def quotient(dividend: Size, divisor: Size) -> Size | None:
 def shape_for(op: Operator, operands: Sequence[Array]) -> list[int]:
     """Return the shape of an operator's result for these operands. It is the shape of the type rule for their types: a
     size of 0 that is known only now does not count."""
-    types = [SizedType.of(tensor_type(t), f"operand{i}") for i, t in enumerate(op.operand_types)]
     values = {f"operand{i}_{d}": size for i, array in enumerate(operands) for d, size in enumerate(array.shape)}
-    return [evaluate(size, values) for size in op.infer(types, op.properties).get_shape()]
+    return [evaluate(size, values) for size in op.infer(op.sized_operands(), op.properties).get_shape()]

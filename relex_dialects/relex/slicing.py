@@ -11,7 +11,7 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
-from relex.dialects.relex.operator import AlongAxis, Movement, Operand, axis_of, tensor_type
+from relex.dialects.relex.operator import AlongAxis, Movement, Operand, axis_of, moving, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
     IntegersConstr,
@@ -32,9 +32,11 @@ from relex.dialects.relex.types import (
     merge,
     normalize_axes,
     same_element_type,
+    shape_of,
     shape_str,
 )
 from relex.dialects.sizes import MAX_SIZE, Size, at_most, count, larger, smaller
+from relex.dialects.tir.op_pattern import OpPattern
 
 FAR = 2**40
 """A step that leads out of every tensor."""
@@ -73,6 +75,11 @@ class ConcatOp(Movement, AlongAxis):
         lengths = [shape[axis] for shape in shapes]
         result[axis] = sum(lengths)
         return SizedType(element_type, result)
+
+    @property
+    def pattern(self) -> OpPattern:
+        filled = [value for value in self.operands if shape_of(value)[self.normal_axis] != 0]
+        return moving(in_order=len(filled) <= 1)
 
     def evaluate(self, *operands: Array) -> Array:
         return np.concatenate(operands, axis=self.normal_axis)
@@ -145,6 +152,13 @@ class StridedSliceOp(Movement):
         parts = _slices(self.properties, operands)
         return tuple(parts.get(axis, slice(None)) for axis in range(len(operands[0].get_shape())))
 
+    @property
+    def pattern(self) -> OpPattern:
+        types = self.sized_operands()
+        parts = map(taken, self.slices_of(types), types[0].get_shape())
+        is_whole = shape_of(self.operand) == shape_of(self.result)
+        return moving(in_order=is_whole and all(first == 0 and step == 1 for first, step, _ in parts))
+
     def evaluate(self, *operands: Array) -> Array:
         x = operands[0]
         return x[self.slices_of([SizedType(self.operand_types[i], array.shape) for i, array in enumerate(operands)])]
@@ -194,7 +208,7 @@ def _clipped(place: Size, size: Size, low: Size, high: Size) -> Size:
 
 
 @declared
-class TakeOp(Movement, AlongAxis):
+class TakeOp(Movement, AlongAxis, pattern=OpPattern.OPAQUE):
     """
     The elements at the given positions along a dimension; the dimensions of `indices` replace that dimension. Without
     `axis` the operand has one dimension. Indices are clipped to the valid range, as in NumPy's mode `clip`: no index
@@ -281,6 +295,10 @@ class PadOp(Movement, script_namespace="nn"):
     def value(self) -> float:
         """The value of the padding."""
         return 0 if self.pad_value is None else number(self.pad_value)
+
+    @property
+    def pattern(self) -> OpPattern:
+        return moving(in_order=not any(as_integers(self.pad_width)))
 
     def evaluate(self, x: Array) -> Array:
         # np.pad does not accept scalars.

@@ -61,6 +61,11 @@ def with_names(shape: Sequence[int], name: Callable[[int], Size]) -> Sizes:
     return tuple(name(d) if size == DYNAMIC_INDEX else size for d, size in enumerate(shape))
 
 
+def long_sizes(shape: Sequence[SizeT]) -> list[SizeT]:
+    """Return the sizes of a shape without those that are 1."""
+    return [size for size in shape if size != 1]
+
+
 def without_names(sizes: Sequence[Size]) -> Shape:
     """Return the sizes as in a type, with `?` for dynamic ones."""
     return tuple(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)

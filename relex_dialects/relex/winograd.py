@@ -21,6 +21,7 @@ from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_in
 from relex.dialects.relex.sliding_windows import Windows, expect_rank
 from relex.dialects.relex.types import Shape, SizedType, expect_element_type, expect_integers, shape_str
 from relex.dialects.sizes import Size, Sizes, equal
+from relex.dialects.tir.op_pattern import OpPattern
 
 WINDOW = 3
 """The extent of a window."""
@@ -68,7 +69,7 @@ class Transforms:
 
 
 @declared
-class WinogradInputTransformOp(Operator):
+class WinogradInputTransformOp(Operator, pattern=OpPattern.OPAQUE):
     """
     The data `[N, C / c, H, W, c]` of a convolution with windows of 3 by 3, whose channels are in blocks of `c`, as
     Winograd's minimal filtering multiplies it: `[(m + 2)**2, N * h * w, C]`, a row for each tile of `m` by `m` results,
@@ -120,7 +121,7 @@ class WinogradInputTransformOp(Operator):
 
 
 @declared
-class WinogradOutputTransformOp(Operator):
+class WinogradOutputTransformOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """
     The results of a convolution with windows of 3 by 3, from the products of its data and weight as Winograd's minimal
     filtering transforms them, `[(m + 2)**2, N * h * w, O]`: `[N, O / block, H, W, block]`, where `size` is `H` and

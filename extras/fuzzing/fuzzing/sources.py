@@ -15,7 +15,7 @@ from relex.dialects.errors import RelexError
 from relex.dialects.relex import Operator
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, LowerCallTirPass
-from relex.passes import AnnotateOpPatternPass, FuseOpsPass, RelexPass
+from relex.passes import FuseOpsPass, RelexPass
 from relex.passes.rewriting.outline import OutliningPass
 from relex.passes.rewriting.patterns import Pattern
 from relex.passes.rewriting.rewrite_rules import Rule, RulesPass
@@ -29,7 +29,7 @@ from relex.reference.fuzzing.variants import has_unused_sizes, varied
 LEVELS: dict[str, Sequence[RelexPass]] = {
     "graph": (),
     "loops": (LegalizeOpsPass(),),
-    "fused": (LegalizeOpsPass(), AnnotateOpPatternPass(), FuseOpsPass()),
+    "fused": (FuseOpsPass(), LegalizeOpsPass()),
     "core": (LegalizeOpsPass(), LowerCallTirPass(), ConvertTirToScfPass()),
     "strict": (LegalizeOpsPass(strict=True),),
     "written": (),

@@ -121,7 +121,7 @@ def test_build_with_wrong_pass():
     }
     """
     with pytest.raises(CompileError, match="pass 'swaps' changes what @main computes") as e:
-        build(text, passes=[placed(SwapsPass(), before="legalize-ops")], proof=True)
+        build(text, passes=[placed(SwapsPass(), before="fuse-ops")], proof=True)
     assert "result[0] is arith.addf(%x[0], arith.negf(%y[0])) before and arith.addf(%y[0]," in str(e.value)
 
 

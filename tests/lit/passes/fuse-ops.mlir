@@ -179,11 +179,11 @@ func.func private @mine(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>) -> tensor<2x2x
 // CHECK: func.func private @mine(
 // CHECK: relex.call_tir @add(
 
-// Groups of operators that are no loop functions yet stay as they are.
-// CHECK-LABEL: func.func @not_legalized(
-// CHECK-NEXT:    %0 = relex.call @early(%x)
-// CHECK-NEXT:    %1 = relex.call_tir @relu(%0)
-func.func @not_legalized(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+// Operators and loop functions join each other.
+// CHECK-LABEL: func.func @both(
+// CHECK-NEXT:    %0 = relex.call @fused_exp_relu1(%x)
+// CHECK-NEXT:    func.return %0
+func.func @both(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %0 = relex.call @early(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
   %1 = relex.call_tir @relu(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return %1 : tensor<2x2xf32>

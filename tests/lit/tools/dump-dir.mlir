@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/21_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/22_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -23,7 +23,8 @@
 // CHECK-NEXT: 18_apply-schedule.mlir
 // CHECK-NEXT: 19_fold-init-blocks.mlir
 // CHECK-NEXT: 20_interchange-loops.mlir
-// CHECK-NEXT: 21_legalize-ops.mlir
+// CHECK-NEXT: 21_annotate-op-pattern.mlir
+// CHECK-NEXT: 22_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.

@@ -4,7 +4,7 @@
 
 // RUN: env COLUMNS=90 relex-opt --help | filecheck %s --check-prefix=GROUPS
 // GROUPS:      {{^passes on graphs:$}}
-// GROUPS:      {{^  fuse-ops +Moves calls of loop functions that belong together .*\.\.\.$}}
+// GROUPS:      {{^  fuse-ops +Moves operators, and calls of loop functions, .*\.\.\.$}}
 // GROUPS:      {{^passes on loop functions:$}}
 // GROUPS:      {{^  check-tir +Proves that loop functions use memory correctly.$}}
 // GROUPS:      {{^lowerings from graphs to the core level:$}}

@@ -4,7 +4,7 @@
 // RUN: filecheck %s < %t.table
 // CHECK:      main(): {{.* a run, .* of it in calls; .* runs}}
 // CHECK-NEXT: {{calls .*time .*share .*GB/s .*GF/s .*bytes .*flops .*function}}
-// CHECK-NEXT: {{1 .* us .*%.* 24 .*  2  add\(2xf32, 2xf32\) -> \(2xf32\)}}
+// CHECK-NEXT: {{1 .* us .*%.* 16 .*  2  add\(2xf32\) -> \(2xf32\)}}
 // CHECK-NEXT: {{1 .* us .*%.* 16 .*  -  env.relu\(2xf32\) -> \(2xf32\)}}
 // RESULT-NOT: main
 // RESULT: [2., 0.]

@@ -1,44 +1,84 @@
-"""The patterns of what the graph operators become."""
+"""The patterns of graph operators: those that classes state are the patterns of the loops that operators become."""
 
 from __future__ import annotations
+
+from random import Random
 
 import pytest
 from operator_cases import CASES
 from programs import Array, MakeOperator, operator_program
+from test_dynamic_operators import opened
+from test_dynamic_operators import program as dynamic_program
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 
 from relex.dialects import parse_module
-from relex.dialects.tir import OpPattern, PrimFuncOp
+from relex.dialects.relex import Operator
+from relex.dialects.relex.types import tensor_type
+from relex.dialects.table import find
+from relex.dialects.tir import OpPattern
 from relex.dialects.tir.op_pattern import get_op_pattern, widest
-from relex.lowering import LegalizeOpsPass
-from relex.passes import AnnotateOpPatternPass
+from relex.lowering.legalizations import LEGALIZATIONS
+from relex.lowering.legalize_ops import loops_of
+from relex.passes.analysis.op_patterns import pattern_of_function
+from relex.reference.fuzzing.graph_functions import random_graph
 
-EXPECTED = {
-    OpPattern.ELEMENTWISE: ["expand_dims", "squeeze"],
-    OpPattern.BROADCAST: ["broadcast_to"],
-    OpPattern.INJECTIVE: ["concat", "pack_bytes", "pad", "permute_dims", "reshape", "strided_slice"],
-    OpPattern.REDUCTION: ["max", "min", "prod", "sum"],
-    OpPattern.OUT_ELEMENTWISE_FUSABLE: [
-        *("argmax", "argmin", "dense", "layer_norm", "log_softmax", "matmul", "mean", "softmax"),
-        *(f"{kind}{rank}d" for kind in ("avg_pool", "conv", "max_pool") for rank in (1, 2, 3)),
-        *(f"max_pool{rank}d_with_indices" for rank in (1, 2, 3)),
-        *(f"conv{rank}d_transpose" for rank in (1, 2, 3)),
-        *(f"conv{rank}d_packed" for rank in (1, 2, 3)),
-        *("conv2d_blocked", "matmul_packed", "winograd_output_transform"),
-    ],
-    OpPattern.OPAQUE: [
-        *("argsort", "cumprod", "cumsum", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "sort"),
-        *("take", "winograd_input_transform"),
-    ],
-}
-"""By the name of the operator; all others are elementwise, or, if no operand has the shape of the result, broadcast."""
+NARROW = """
+func.func @main(%x: tensor<3x4xbf16>, %y: tensor<4xbf16>) -> (tensor<3xbf16>, tensor<bf16>, tensor<3x4xbf16>) {
+  %0 = relex.sum %x axis = [1] : (tensor<3x4xbf16>) -> tensor<3xbf16>
+  %1 = relex.matmul %y, %y : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<bf16>
+  %2 = relex.sum %x axis = [] : (tensor<3x4xbf16>) -> tensor<3x4xbf16>
+  func.return %0, %1, %2 : tensor<3xbf16>, tensor<bf16>, tensor<3x4xbf16>
+}"""
+"""Reductions whose results are rounded, which is another step."""
+
+BATCHED = """
+func.func @main(%q: tensor<2x8x1x32xf32>, %k: tensor<2x8x32x1xf32>, %c: tensor<8x32x1xf32>)
+    -> (tensor<2x8x1x1xf32>, tensor<2x8x1x1xf32>, tensor<2x1x8x1x32xf32>) {
+  %0 = relex.matmul %q, %k : (tensor<2x8x1x32xf32>, tensor<2x8x32x1xf32>) -> tensor<2x8x1x1xf32>
+  %1 = relex.matmul %q, %c : (tensor<2x8x1x32xf32>, tensor<8x32x1xf32>) -> tensor<2x8x1x1xf32>
+  %2 = relex.permute_dims %q axes = [0, 2, 1, 3] : (tensor<2x8x1x32xf32>) -> tensor<2x1x8x32xf32>
+  %3 = relex.reshape %2 shape = [2, 1, 8, 1, 32] : (tensor<2x1x8x32xf32>) -> tensor<2x1x8x1x32xf32>
+  func.return %0, %1, %3 : tensor<2x8x1x1xf32>, tensor<2x8x1x1xf32>, tensor<2x1x8x1x32xf32>
+}"""
+"""Products that use each element once, or the elements of a common operand again; copies in the same order."""
+
+SINGLE = ("conv1d_packed", "conv2d_packed", "conv3d_packed")
+"""Products of bytes, which are reductions for windows of single elements; their classes do not tell."""
+
+
+def expect_patterns_of_loops(module: ModuleOp) -> None:
+    for op in (op for op in module.walk() if isinstance(op, Operator) and not any(map(_is_empty, op.operand_types))):
+        legalize = find(LEGALIZATIONS, op)
+        assert legalize is not None
+        loops = loops_of(op, legalize)
+        inferred = get_op_pattern(loops) or pattern_of_function(loops)
+        stated = op.pattern
+        assert stated is not None
+        if op.name.removeprefix("relex.") in SINGLE:
+            assert inferred.is_at_most(stated)
+        else:
+            assert stated is inferred, str(op)
+
+
+def _is_empty(t: Attribute) -> bool:
+    return 0 in tensor_type(t).get_shape()
 
 
 @pytest.mark.parametrize(("make", "operands"), CASES)
 def test_operators(make: MakeOperator, operands: list[Array]) -> None:
-    module = AnnotateOpPatternPass()(LegalizeOpsPass()(parse_module(operator_program(make, operands))))
-    (function,) = (op for op in module.ops if isinstance(op, PrimFuncOp))
-    named = {pattern for pattern, names in EXPECTED.items() if function.sym_name.data in names}
-    assert get_op_pattern(function) in (named or {OpPattern.ELEMENTWISE, OpPattern.BROADCAST})
+    expect_patterns_of_loops(parse_module(operator_program(make, operands)))
+    expect_patterns_of_loops(parse_module(dynamic_program(make, opened(make, operands))))
+
+
+@pytest.mark.parametrize("text", [NARROW, BATCHED])
+def test_types_matter(text: str) -> None:
+    expect_patterns_of_loops(parse_module(text))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_graphs(seed: int) -> None:
+    expect_patterns_of_loops(random_graph(Random(seed)))
 
 
 def test_the_hardest_step_counts() -> None:

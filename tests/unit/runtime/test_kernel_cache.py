@@ -31,6 +31,7 @@ from relex.lowering.kernels.loop_kernels import LoopFunction
 from relex.lowering.kernels.marks import CompiledAs
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.te import Tensor
+from relex.passes import BindParamsPass
 from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
 from relex.passes.rewriting import memoize as remembered
@@ -344,8 +345,8 @@ def test_work_for_known_operators_is_little_and_does_not_grow():
     assert calls[few] < first / 3
 
 
-def test_known_operators_in_other_groups(monkeypatch: pytest.MonkeyPatch):
-    """They are lowered after all, and those around them are not."""
+def test_groups_are_known_as_a_whole(monkeypatch: pytest.MonkeyPatch):
+    """Operators of a known group are lowered again in another one."""
     chain = """
     func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {{
       %0 = relex.{0} %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -358,7 +359,7 @@ def test_known_operators_in_other_groups(monkeypatch: pytest.MonkeyPatch):
     build(first)
     made, forgot = emitted(monkeypatch), forgotten(monkeypatch)
     assert code_of(second) == expected
-    assert (len(made), len(forgot)) == (2, 1)
+    assert (len(made), len(forgot)) == (2, 0)
     made.clear()
     assert code_of(second) == expected
     assert made == []
@@ -369,6 +370,23 @@ def test_other_constants_and_names_are_the_same_kernels(compiled: Callable[[], i
     assert compiled() > 0
     build(layers([24, 24, 24, 24, 24], seed=1))
     assert compiled() == 0
+
+
+def test_kernels_for_finite_constants_serve_no_others():
+    """Products of an infinity with padding are NaN; products of finite numbers with it need not be computed."""
+    text = """
+    func.func @main(%x: tensor<1x8x16x16xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<1x16x16x16xf32> {
+      %y = relex.conv2d %x, %w padding = [1, 1]
+          : (tensor<1x8x16x16xf32>, tensor<16x8x3x3xf32>) -> tensor<1x16x16x16xf32>
+      func.return %y : tensor<1x16x16x16xf32>
+    }
+    """
+    weights = np.ones((16, 8, 3, 3), np.float32)
+    build(BindParamsPass("main", {"w": weights})(parse_module(text)))
+    weights[3, 2, 0, 0] = np.inf
+    program = BindParamsPass("main", {"w": weights})(parse_module(text))
+    found = build(program)["main"](np.ones((1, 8, 16, 16), np.float32))
+    assert np.isnan(found).sum() == 31  # The first row and the first column.
 
 
 def test_a_layer_that_changes_costs_that_layer(compiled: Callable[[], int]):
@@ -459,7 +477,7 @@ def test_a_folder_that_is_named_has_all(folder: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("RELEX_CACHE", str(tmp_path / "named"))
     build(layers([24]))
     assert files(folder) == []
-    assert {Path(name).suffix for name in files(tmp_path / "named")} == {".relex", ".kernel", ".function", ".loops"}
+    assert {Path(name).suffix for name in files(tmp_path / "named")} == {".relex", ".kernel", ".loops"}
 
 
 def test_a_folder_that_others_can_write_is_not_used(folder: Path, compiled: Callable[[], int]):
