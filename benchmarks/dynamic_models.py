@@ -83,7 +83,7 @@ def detector(sizes: Mapping[str, Size]) -> ModuleOp:
         x = layers.hardswish(layers.conv(x, 3, 8, 3, 2))
         widths, maps = (8, 16, 24, 56, 96), list[Any]()
         for i, (before, after) in enumerate(pairwise(widths)):
-            x = layers.bottleneck(x, before, 3 * before, after, 3 if i < 2 else 5, 2 if i else 2, se=i % 2 == 1)
+            x = layers.bottleneck(x, before, 3 * before, after, 3 if i < 2 else 5, 2, se=i % 2 == 1)
             x = layers.bottleneck(x, after, 3 * after, after, 3 if i < 2 else 5, 1, se=i % 2 == 1)
             maps.append(x)
         tops = [layers.conv(x, channels, 24) for x, channels in zip(maps, widths[1:], strict=True)]
@@ -179,9 +179,7 @@ NETWORKS: dict[str, Callable[[Mapping[str, Size]], ModuleOp]] = {
 FIXED: dict[str, dict[str, Size]] = {
     name: {"n": 1, "h": 128, "w": 0} if name in ("BERT", "GPT") else {"n": 1, "h": 160, "w": 160} for name in NETWORKS
 }
-DYNAMIC: dict[str, dict[str, Size]] = {
-    name: {"n": "n", "h": "h", "w": "w"} for name in NETWORKS
-}
+DYNAMIC: dict[str, dict[str, Size]] = {name: {"n": "n", "h": "h", "w": "w"} for name in NETWORKS}
 
 
 def network(name: str) -> ModuleOp:
