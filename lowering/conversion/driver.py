@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cmp_to_key
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.context import Context
@@ -76,6 +77,7 @@ class Conversion:
         self._old_arguments: list[BlockArgument] = []
         self._casts: list[UnrealizedConversionCastOp] = []
         self._once: dict[tuple[Block | None, Hashable], SSAValue] = {}
+        self._numbers: dict[Block, int] = {}
         self._symbols: set[Attribute | None] | None = None
         self._defined: frozenset[str]
         self._op: Operation
@@ -124,6 +126,33 @@ class Conversion:
         if place not in self._once:
             self._once[place] = make()
         return self._once[place]
+
+    def once(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
+        """Return the value that `make` built for `key` earlier, or build it, where it dominates all its users."""
+        if (None, key) not in self._once:
+            self._once[None, key] = make()
+        return self._once[None, key]
+
+    def in_order(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """Return values that are all defined before one op, in the order of their definitions. Blocks come in an order
+        in which those that dominate others are first."""
+        return sorted(values, key=cmp_to_key(lambda a, b: -1 if self._is_before(a, b) else int(a is not b)))
+
+    def _is_before(self, a: SSAValue, b: SSAValue) -> bool:
+        blocks = [value.owner if isinstance(value.owner, Block) else value.owner.parent for value in (a, b)]
+        if blocks[0] is not blocks[1]:
+            return self._number_of(blocks[0]) < self._number_of(blocks[1])
+        if isinstance(a.owner, Block) or isinstance(b.owner, Block):
+            return isinstance(a.owner, Block) and not isinstance(b.owner, Block)
+        return a.owner.is_before_in_block(b.owner)
+
+    def _number_of(self, block: Block | None) -> int:
+        """Return a number of a block: it is larger for later blocks of the region."""
+        assert block is not None
+        assert block.parent is not None
+        if block not in self._numbers:  # Blocks that were split have new parts.
+            self._numbers |= {block: number for number, block in enumerate(block.parent.blocks)}
+        return self._numbers[block]
 
     def add_after(self, value: SSAValue, new: OpT) -> OpT:
         """Insert a new op directly after the definition of `value`."""

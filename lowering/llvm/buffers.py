@@ -14,15 +14,10 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import set_inbounds
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm.addresses import MOST_IN_ADDRESS, Number, address_of
 from relex.lowering.llvm.descriptor import ALIGNED, OFFSET, Descriptor, size_at, stride_at
 from relex.lowering.llvm.quotients import without_divisions
 from relex.lowering.llvm.types import constant, convert_type, known_integer, vector_alignment
-
-Number = SSAValue | int
-"""An i64 value, or an int if it is known at compile time."""
-
-MOST_IN_ADDRESS = 2**31 - 1
-"""The largest index that `llvm.getelementptr` states itself."""
 
 MAY_WRAP = IntegerAttr(0, i32)
 NO_SIGNED_WRAP = IntegerAttr(llvm.OverflowAttr([llvm.OverflowFlag.NO_SIGNED_WRAP]).to_int(), i32)
@@ -84,15 +79,14 @@ class MemRefOperand:
 
     def pointer(self, indices: Sequence[SSAValue], *, inside: bool = True) -> SSAValue:
         """Return the address of the element at `indices`, which is in bounds unless `inside` is false."""
-        conversion, element, pointer = self.conversion, self.element, self.first_element()
-        strides = self.static_strides
-        # Only static strides are known not to be negative.
-        positive = all(stride is not None and stride >= 0 for stride in strides)
+        conversion, element, strides = self.conversion, self.element, self.strides
+        places = without_divisions(conversion.values(indices), strides, conversion)
+        if not all(isinstance(stride, int) for stride in strides):
+            return address_of(self.descriptor.field(ALIGNED), element, places, self.offset, conversion)
+        pointer = self.first_element()
+        positive = all(isinstance(stride, int) and stride >= 0 for stride in strides)
         no_wrap = MAY_WRAP if not inside else NO_WRAP if positive else NO_SIGNED_WRAP
-        parts: list[Number] = []
-        factors = [self.descriptor.known(stride_at(dim)) if s is None else s for dim, s in enumerate(strides)]
-        for index, factor in without_divisions(conversion.values(indices), factors, conversion):
-            parts.append(product(conversion, known(index), factor, no_wrap))
+        parts = [product(conversion, known(index), factor, no_wrap) for index, factor in places]
         position = reduce(lambda first, part: total(conversion, first, part, no_wrap), parts, 0)
         if position == 0:
             return pointer

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.function_arguments import DIMS_ATTR, REQUIRES_ATTR, argument_names, set_argument_attr
 from relex.dialects.index.expr import name_of_size, named, names_in
@@ -13,9 +14,16 @@ from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
 from relex.dialects.relex import CallTirOp
-from relex.dialects.sizes.attributes import has_unknown, sizes_in_type, stated_arguments, stated_requirements
+from relex.dialects.sizes.analysis import SizeAnalysis
+from relex.dialects.sizes.attributes import (
+    FunctionSizes,
+    has_unknown,
+    sizes_in_type,
+    stated_arguments,
+    stated_requirements,
+)
 from relex.dialects.sizes.expressions import Size, Sizes
-from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.walks import ancestors
 from relex.passes.analysis.constant_inputs import known_calls
@@ -25,20 +33,33 @@ def name_sizes(module: ModuleOp) -> None:
     """State with `relex.dims` which buffer sizes of a loop function are equal, if all of its calls are known."""
     if not any(isinstance(op, PrimFuncOp) and _has_unknown(op) for op in module.ops):
         return  # Most programs: to find all calls, the whole module is walked.
-    sizes = ModuleSizes()
+    sizes = _SizesInside()
     for known in known_calls(module):
         if _has_unknown(known.func):
-            _name(known.func, [_sizes_passed(call, sizes) for call in known.calls])
+            _name(known.func, [sizes.passed(call) for call in known.calls])
 
 
 def _has_unknown(func: PrimFuncOp) -> bool:
     return any(map(has_unknown, func.function_type.inputs))
 
 
-def _sizes_passed(call: CallTirOp, sizes: ModuleSizes) -> Sequence[Sizes]:
-    """Return the sizes of the arguments and results of a call."""
-    inside = sizes.inside(next(scope for scope in ancestors(call) if isinstance(scope, FuncOp)))
-    return [inside.get(value, ()) for value in (*call.arguments, *call.results)]
+class _SizesInside:
+    """The sizes in graph functions, as far as they follow from what these and the loop functions that they call
+    state."""
+
+    def __init__(self) -> None:
+        self._of_functions = ModuleSizes()
+        self._found: dict[FuncOp, Mapping[SSAValue, Sizes]] = {}
+
+    def passed(self, call: CallTirOp) -> Sequence[Sizes]:
+        """Return the sizes of the arguments and results of a call."""
+        function = next(scope for scope in ancestors(call) if isinstance(scope, FuncOp))
+        if function not in self._found:
+            self._found[function] = SizeAnalysis(function, self._callee).values()
+        return [self._found[function].get(value, ()) for value in (*call.arguments, *call.results)]
+
+    def _callee(self, function: Operation) -> FunctionSizes:
+        return sizes_at_entry(function) if isinstance(function, PrimFuncOp) else self._of_functions.of(function)
 
 
 def _name(func: PrimFuncOp, passed: Sequence[Sequence[Sizes]]) -> None:

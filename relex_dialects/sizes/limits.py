@@ -13,10 +13,10 @@ from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.index.atoms import Product
 from relex.dialects.index.expr import atoms_in, never_negative, parts_of
 from relex.dialects.index.upper_terms import Bounds, upper_terms
-from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, count
+from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, Sizes, count
 from relex.dialects.sizes.requirements import Requirement
 
-Typed = tuple[Attribute, Sequence[Size]]
+Typed = tuple[Attribute, Sizes]
 """A type, and the sizes of a value of that type."""
 
 
@@ -24,12 +24,9 @@ def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requiremen
     """Return the requirements that no tensor, and no intermediate result of its sizes, is too large for an index.
     `given` are the arguments: requirements that follow from `MAX_ARGUMENT_SIZE` are left out."""
     bounds = _bounds(given)
-    too_large: dict[Size, None] = {}
-    for t, sizes in computed:
-        for size in (bytes_of(t, sizes), *_steps(sizes)):
-            if not _is_bounded(size, bounds):
-                too_large[size] = None
-    return [Requirement(size, "<=", MAX_SIZE).reduced() for size in too_large]
+    # Many values have the same sizes.
+    found = dict.fromkeys(size for t, sizes in dict.fromkeys(computed) for size in (bytes_of(t, sizes), *_steps(sizes)))
+    return [Requirement(size, "<=", MAX_SIZE).reduced() for size in found if not _is_bounded(size, bounds)]
 
 
 def _bounds(given: Iterable[Typed]) -> Bounds:

@@ -111,11 +111,49 @@ func.func @constant_places(%near: memref<4x8xf32>, %place: index) {
 // CHECK-LABEL: llvm.func @strided
 func.func @strided(%s: memref<?x?xi8, strided<[?, 1], offset: ?>>, %v: i8, %k: index) {
   // CHECK:      [[START:%.+]] = llvm.getelementptr %s[%s_offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-  // CHECK-NEXT: [[ROW:%.+]] = llvm.mul %k, %s_stride0 overflow<nsw> : i64
-  // CHECK-NEXT: [[PLACE:%.+]] = llvm.add [[ROW]], %k overflow<nsw> : i64
-  // CHECK-NEXT: [[P:%.+]] = llvm.getelementptr inbounds [[START]][[[PLACE]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  // CHECK:      [[ROW:%.+]] = llvm.mul %k, %s_stride0 : i64
+  // CHECK-NEXT: [[PLACE:%.+]] = llvm.add %k, [[ROW]] : i64
+  // CHECK-NEXT: [[P:%.+]] = llvm.getelementptr [[START]][[[PLACE]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   // CHECK-NEXT: llvm.store %v, [[P]] : i8, !llvm.ptr
   memref.store %v, %s[%k, %k] : memref<?x?xi8, strided<[?, 1], offset: ?>>
+  func.return
+}
+
+// What does not change in the innermost loop is computed before it.
+// CHECK-LABEL: llvm.func @early
+func.func @early(%e: memref<?x?x?xf32>, %p: index, %q: index) {
+  // CHECK:      [[TWO:%.+]] = llvm.mlir.constant(2) : i64
+  // CHECK-NEXT: [[PAST:%.+]] = llvm.mul %e_stride1, [[TWO]] : i64
+  // CHECK:      [[FIRST:%.+]] = llvm.mul %p, %e_stride0 : i64
+  // CHECK-NEXT: [[PLANE:%.+]] = llvm.getelementptr %e[[[FIRST]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // CHECK-NEXT: [[LATER:%.+]] = llvm.getelementptr [[PLANE]][[[PAST]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // CHECK:      ^outer
+  // CHECK:      [[ROWS:%.+]] = llvm.mul {{.+}}, %e_stride1 : i64
+  // CHECK-NEXT: [[ROW:%.+]] = llvm.getelementptr [[LATER]][[[ROWS]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // CHECK:      ^inner
+  // CHECK-NOT:  llvm.mul
+  // CHECK:      llvm.getelementptr [[ROW]]
+  // CHECK:      llvm.load
+  // CHECK-NOT:  llvm.mul
+  // CHECK:      llvm.getelementptr [[ROW]]
+  // CHECK:      llvm.store
+  %c2 = arith.constant 2 : index
+  %c1 = arith.constant 1 : index
+  cf.br ^outer(%p : index)
+^outer(%i: index):
+  %0 = arith.addi %i, %c2 : index
+  cf.br ^inner(%i : index)
+^inner(%j: index):
+  %1 = memref.load %e[%p, %0, %j] : memref<?x?x?xf32>
+  %2 = arith.addi %j, %c1 : index
+  memref.store %1, %e[%p, %0, %2] : memref<?x?x?xf32>
+  %3 = arith.cmpi slt, %2, %q : index
+  cf.cond_br %3, ^inner(%2 : index), ^leave
+^leave:
+  %4 = arith.addi %i, %c1 : index
+  %5 = arith.cmpi slt, %4, %q : index
+  cf.cond_br %5, ^outer(%4 : index), ^end
+^end:
   func.return
 }
 
@@ -195,7 +233,7 @@ func.func @subview(%v: memref<8x16xf32>, %row: index, %rows: index) -> (index, i
 // CHECK-LABEL: llvm.func @reinterpret
 func.func @reinterpret(%v1: memref<8xf32>, %n1: index, %m1: index) -> f32 {
   // CHECK:      llvm.getelementptr %v1[%n1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-  // CHECK-NEXT: llvm.mul %m1, %n1 overflow<nsw> : i64
+  // CHECK:      llvm.mul %m1, %n1 : i64
   %0 = memref.reinterpret_cast %v1 to offset: [%n1], sizes: [%m1], strides: [%n1]
     : memref<8xf32> to memref<?xf32, strided<[?], offset: ?>>
   %1 = memref.load %0[%m1] : memref<?xf32, strided<[?], offset: ?>>
