@@ -41,6 +41,18 @@ class Numbers:
         """Lift `function`, which computes the results of `op` for NumPy's numbers, to their representation."""
         return function
 
+    def repeated(self, op: Operation, function: Callable[..., Any], place: int) -> Callable[[Any, Array], Any]:
+        """Lift `function`, which computes the result of `op`, and apply it again and again: to the result so far, its
+        operand number `place` of two, and to one row of an array after the other."""
+        step = self.function(op, function)
+
+        def run(result: Any, rows: Array) -> Any:
+            for row in rows:
+                result = step(row, result) if place else step(result, row)
+            return result
+
+        return run
+
     def in_place(self, op: Operation, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
         """Lift `function`, which fills the last `outputs` arrays as `op` says, to arrays of the representation."""
         return function

@@ -2,153 +2,44 @@
 
 A nest of loops around one block qualifies if its spatial iterations are independent: each writes its own elements and
 reads, of the written buffers, only those. Then the spatial variables become arrays, and each step runs once for all of
-them; loops that drive a reduction stay loops, in their order. So each element sees the same operations in the same
-order. The written elements are determined during the run, from the indices themselves; if the nest turns out not to
-qualify, its buffers are restored and its iterations run one by one.
+them; loops that drive a reduction stay loops, in their order. Where a block only combines its element with a term, such
+as a product, the terms of many iterations are computed at once, and combined in their order. So each element sees the
+same operations in the same order. The written elements are determined during the run, from the indices themselves; if
+the nest turns out not to qualify, its buffers are restored and its iterations run one by one.
 
-Bounds of numbers (`equivalence/bounds.py`) are what needs this: they take a hundred times as long one by one.
+Bounds of numbers (`equivalence/bounds.py`) and proofs need this: they take a hundred times as long one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any, TypeGuard, cast
 
 import numpy as np
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.arrays import Array
 from relex.dialects.errors import ExecutionError
-from relex.dialects.index.domains import constant_value, is_same_value
-from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
-from relex.dialects.tir.accesses import accesses, variables_in
+from relex.dialects.tir import ForOp
+from relex.dialects.tir.accesses import accesses
 from relex.reference.interpreter.budget import ELEMENTS, take
 from relex.reference.interpreter.memory import check_bounds, copied, gather, scatter
+from relex.reference.interpreter.nests import ArrayNest
 from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
 from relex.reference.interpreter.scalars import INDEX, size
 
 FEWEST = 16
-"""With fewer spatial iterations, running them one by one is faster; a single one would not be an array."""
+"""With fewer iterations at once, running them one by one is faster."""
+
+AT_ONCE = 2**16
+"""The number of terms that are computed at once."""
 
 
 class _Dependent(Exception):
     """The spatial iterations turn out to depend on each other."""
-
-
-@dataclass(frozen=True)
-class ArrayNest:
-    """Nested loops with scalar ops between them, and a block of scalar ops, accesses, and choices between values in the
-    innermost, perhaps under a condition that depends on a reduction."""
-
-    loops: Sequence[ForOp]
-    between: Sequence[Operation]
-    block: BlockOp
-    condition: SSAValue | None
-
-    @classmethod
-    def of(cls, loop: ForOp) -> ArrayNest | None:
-        """Return the nest with outermost loop `loop`, if it has this form and its extents do not depend on its
-        loops."""
-        loops: list[ForOp] = []
-        between: list[Operation] = []
-        scope: Operation | None = loop
-        while isinstance(scope, ForOp):
-            if isinstance(scope.extent, SSAValue) and loop.is_ancestor(scope.extent.owner):
-                return None
-            loops.append(scope)
-            between.extend(op for op in scope.body.block.ops if op is not scope.body.block.last_op)
-            scope = scope.body.block.last_op
-        condition = scope.cond if isinstance(scope, scf.IfOp) else None
-        block = _guarded(scope) if isinstance(scope, scf.IfOp) else scope
-        if not isinstance(block, BlockOp) or not all(map(_is_scalar, between)):
-            return None
-        nest = cls(loops, between, block, condition)
-        inside = (*nest.body, *nest.init)
-        return nest if all(_is_simple(op) or isinstance(op, memref.StoreOp) for op in inside) else None
-
-    @property
-    def init(self) -> list[Operation]:
-        """The ops of the block's init."""
-        return list(self.block.init.body.block.ops) if self.block.init is not None else []
-
-    @property
-    def body(self) -> list[Operation]:
-        """The ops of the block without its init."""
-        return [op for op in self.block.body.block.ops if not isinstance(op, InitOp)]
-
-    def reducing(self) -> list[ForOp] | None:
-        """Return the loops that drive a reduction. None if no other loop is spatial, or one is of both kinds or
-        neither."""
-        used: dict[IterKind, set[SSAValue]] = {kind: set() for kind in IterKind}
-        for v in self.block.iter_vars:
-            used[v.kind] |= variables_in(v.binding, self.loops[0].parent_op() or self.loops[0])
-        spatial = [loop for loop in self.loops if loop.variable in used[IterKind.SPATIAL] or loop.extent == 1]
-        reducing = [loop for loop in self.loops if loop not in spatial]
-        is_mixed = any(loop.variable in used[IterKind.REDUCE] for loop in spatial if loop.extent != 1)
-        repeats = any(loop.variable not in used[IterKind.REDUCE] for loop in reducing)
-        return None if not spatial or is_mixed or repeats else reducing
-
-    def guarded_loads(self) -> set[SSAValue]:
-        """Return what the block loads under a condition: it loads for the iterations for which that holds, again in
-        each step of a reduction."""
-        ops = self.body if self.condition is not None else ()
-        return {inner.res for op in ops for inner in op.walk() if isinstance(inner, memref.LoadOp)}
-
-    def varying(self, start: set[SSAValue]) -> set[SSAValue]:
-        """Return the values that depend on `start`, or on memory that the block writes."""
-        varying = set(start)
-        written = {access.buffer for access in accesses(self.block) if access.is_write}
-        for op in (*self.between, None, *self.body):
-            if op is None:
-                varying.update(v.variable for v in self.block.iter_vars if v.binding in varying)
-            elif any(_loads_from(inner, written) or not varying.isdisjoint(inner.operands) for inner in op.walk()):
-                varying.update(op.results)
-        return varying
-
-    def accesses_fit(self, varying: set[SSAValue]) -> bool:
-        """Return whether the block writes, and accesses each written buffer at one index, which no reduction
-        changes."""
-        index = {access.buffer: access.indices for access in accesses(self.block) if access.is_write}
-        return bool(index) and all(
-            access.op.parent_op() in (self.block, self.block.init)
-            and varying.isdisjoint(access.indices)
-            and not any(_is_made_in(self.block.init, i) for i in access.indices)
-            and all(map(is_same_value, access.indices, index[access.buffer]))
-            for access in accesses(self.block)
-            if access.buffer in index
-        )
-
-
-def _guarded(guard: scf.IfOp) -> BlockOp | None:
-    """Return the block that is all that a guard holds, if it has no init, whose steps would be other ones."""
-    ops = [op for op in guard.true_region.block.ops if not isinstance(op, scf.YieldOp)]
-    is_alone = len(ops) == 1 and not guard.results and not guard.false_region.blocks
-    return ops[0] if is_alone and isinstance(ops[0], BlockOp) and ops[0].init is None else None
-
-
-def _is_simple(op: Operation) -> bool:
-    """Return whether an op computes numbers, loads one, or chooses between such."""
-    if isinstance(op, scf.IfOp):
-        inside = (inner for region in op.regions for block in region.blocks for inner in block.ops)
-        return bool(op.results) and all(isinstance(inner, scf.YieldOp) or _is_simple(inner) for inner in inside)
-    return _is_scalar(op) or isinstance(op, memref.LoadOp)
-
-
-def _loads_from(op: Operation, buffers: Container[SSAValue]) -> bool:
-    return isinstance(op, memref.LoadOp) and op.memref in buffers
-
-
-def _is_scalar(op: Operation) -> bool:
-    return SCALARS.find(op) is not None or isinstance(op, arith.ConstantOp)
-
-
-def _is_made_in(init: InitOp | None, index: SSAValue) -> bool:
-    """Return whether an init computes an index, which is then unknown before it runs."""
-    return init is not None and constant_value(index) is None and init.is_ancestor(index.owner)
 
 
 def whole_arrays(loop: ForOp, preparation: Preparation) -> Callable[[Frame], bool] | None:
@@ -157,6 +48,8 @@ def whole_arrays(loop: ForOp, preparation: Preparation) -> Callable[[Frame], boo
     nest = ArrayNest.of(loop)
     reducing = nest.reducing() if nest is not None else None
     if nest is None or reducing is None:
+        return None
+    if len(reducing) == len(nest.loops) and nest.update() is None:
         return None
     varying = nest.varying({loop.variable for loop in reducing} | nest.guarded_loads())
     if nest.condition is not None and nest.condition not in varying:
@@ -172,10 +65,11 @@ class WholeArrays:
         spatial = [loop for loop in nest.loops if loop not in reducing]
         self._spatial = {slot(loop.variable): size(loop.extent, preparation) for loop in spatial}
         self._reducing = {slot(loop.variable): size(loop.extent, preparation) for loop in reducing}
-        stores = [op for op in (*nest.body, *nest.init) if isinstance(op, memref.StoreOp)]
-        self._written = {slot(op.memref): preparation.slots(op.indices) for op in stores}
+        self._written = {slot(buffer): preparation.slots(index) for buffer, index in nest.written().items()}
         self._buffers = preparation.slots(dict.fromkeys(access.buffer for access in accesses(nest.block)))
         self._init = list(filter(None, (_step(op, preparation) for op in nest.init)))
+        update = nest.update() if reducing else None
+        self._sums = None if update is None else _Sums(nest, update, preparation)
 
         def varies(op: Operation) -> bool:
             return isinstance(op, memref.StoreOp) or not varying.isdisjoint(op.results)
@@ -199,11 +93,13 @@ class WholeArrays:
     def try_run(self, frame: Frame) -> bool:
         """Run the nest and return True; if that would not be exact, restore all buffers and return False."""
         extents = [extent(frame) for extent in self._spatial.values()]
-        if prod(extents) < FEWEST or self._share_memory(frame):
+        counts = [extent(frame) for extent in self._reducing.values()]
+        at_once = prod(extents) * (prod(counts) if self._sums is not None else 1)
+        if at_once < FEWEST or self._share_memory(frame):
             return False
         before = {slot: copied(frame[slot].array) for slot in self._written}
         try:
-            self._run(frame, extents)
+            self._run(frame, extents, counts)
         except (_Dependent, ExecutionError):
             # Errors are reported by the walk, in the right order.
             for slot, array in before.items():
@@ -219,8 +115,9 @@ class WholeArrays:
             for written in self._written
         )
 
-    def _run(self, frame: Frame, extents: Sequence[int]) -> None:
-        for slot, values in zip(self._spatial, np.indices(extents).reshape(len(extents), -1), strict=True):
+    def _run(self, frame: Frame, extents: Sequence[int], counts: Sequence[int]) -> None:
+        spatial = np.indices(extents).reshape(len(extents), prod(extents))
+        for slot, values in zip(self._spatial, spatial, strict=True):
             frame[slot] = values
         for step in self._once:
             step(frame)
@@ -228,7 +125,10 @@ class WholeArrays:
             _expect_distinct([frame[slot] for slot in index], frame[buffer].array.shape, prod(extents))
         for step in self._init:
             step(frame)
-        counts = [extent(frame) for extent in self._reducing.values()]
+        if self._sums is not None:
+            reducing = dict(zip(self._reducing, counts, strict=True))
+            self._sums.run(frame, dict(zip(self._spatial, spatial, strict=True)), reducing)
+            return
         again = len(self._before) + len(self._again)
         take((len(self._once) + prod(counts) * again) * (1 + prod(extents) // ELEMENTS))
         for values in product(*(map(INDEX.type, range(count)) for count in counts)):
@@ -258,6 +158,43 @@ class WholeArrays:
             step(frame)
         for slot, value in saved.items():
             frame[slot] = value
+
+
+class _Sums:
+    """A reduction that combines the element of each spatial iteration with a term in each of its steps."""
+
+    def __init__(self, nest: ArrayNest, update: Operation, preparation: Preparation):
+        (store,) = (op for op in nest.body if isinstance(op, memref.StoreOp))
+        (load,) = (op for op in nest.body if isinstance(op, memref.LoadOp) and op.memref is store.memref)
+        place = update.operands[:].index(load.res)
+        self._buffer, self._index = preparation.slot(store.memref), preparation.slots(store.indices)
+        self._term = preparation.slot(update.operands[1 - place])
+        between = [_step(op, preparation) for op in nest.between]
+        bind = [_bind(preparation.slot(v.variable), preparation.slot(v.binding)) for v in nest.block.iter_vars]
+        body = [_step(op, preparation) for op in nest.body if op not in (load, update, store)]
+        self._steps = [step for step in (*between, *bind, *body) if step is not None]
+        self._combine = preparation.numbers.repeated(update, SCALARS[type(update)](update), place)
+
+    def run(self, frame: Frame, spatial: Mapping[int, Array], counts: Mapping[int, int]) -> None:
+        """Run all steps, given the spatial iterations and the extents of the loops that drive the reduction, by slot
+        of their variables."""
+        width, steps = len(next(iter(spatial.values()), (0,))), prod(counts.values())
+        index = np.broadcast_arrays(np.zeros(width, np.int64), *(frame[slot] for slot in self._index))
+        array = frame[self._buffer].array[np.newaxis]
+        result = gather(array, tuple(index))
+        height = max(1, AT_ONCE // max(width, 1))
+        for begin in range(0, steps, height):
+            part = np.arange(begin, min(begin + height, steps))
+            take(len(part) + len(self._steps) * (1 + len(part) * width // ELEMENTS))
+            for slot, values in zip(counts, np.unravel_index(part, tuple(counts.values())), strict=True):
+                frame[slot] = np.repeat(values, width)
+            for slot, values in spatial.items():
+                frame[slot] = np.tile(values, len(part))
+            for step in self._steps:
+                step(frame)
+            terms = np.broadcast_to(frame[self._term], (len(part) * width,))
+            result = self._combine(result, terms.reshape(len(part), width))
+        scatter(array, tuple(index), result)
 
 
 def _expect_distinct(index: Sequence[Any], shape: tuple[int, ...], count: int) -> None:

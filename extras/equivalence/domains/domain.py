@@ -84,6 +84,12 @@ class Domain(ABC):
             result = make(result, column)
         return np.asarray(result)
 
+    def repeated(self, make: Make, begin: Array, rows: Array) -> Array:
+        """Combine cells with one row of others after the other by a function of two."""
+        for row in rows:
+            begin = self.map(make, [begin, row])
+        return begin
+
     def scan(self, head: SymbolHead, rows: Array) -> Array:
         """Return the partial results along the last dimension."""
         make, result = self.make(head), np.array(rows)

@@ -160,8 +160,13 @@ class Residues(Terms):
         make: Any = self.make(head)
         take(1 + rows.size // ELEMENTS)
         if rows.shape[-1] and isinstance(make, partial) and make.func == self._sum:
-            return (_total(self._addends(make.args[0], _words(rows))) | IS_SUM).view(np.int64)
+            return self._sum_of(make.args[0], np.moveaxis(rows, -1, 0))
         return Domain.fold(self, head, begin, rows)
+
+    def repeated(self, make: Any, begin: Array, rows: Array) -> Array:
+        if getattr(make, "func", None) == self._sum:
+            return self._sum(make.args[0], begin, self._sum_of(make.args[0], rows))
+        return super().repeated(make, begin, rows)
 
     def at_once(self, count: int, size: int) -> int:
         return Domain.at_once(self, count, size)
@@ -270,6 +275,14 @@ class Residues(Terms):
             result = where((a & b & IS_NUMBER != 0) & (total == 0), zero, result)
         return result
 
+    def _sum_of(self, head: SymbolHead, rows: Array) -> Array:
+        """Return the sums of rows."""
+        words = _words(rows)
+        total = _total(self._addends(head, words))
+        result = (total | IS_SUM).view(np.int64)
+        are_zero = (total == 0) & (np.bitwise_and.reduce(words & IS_NUMBER) != 0)
+        return where(are_zero, self.constant(head.dtype.type(0)), result) if are_zero.any() else result
+
     def _chained(self, head: SymbolHead, a: Any, b: Any) -> Any:
         chain = CHAINS[head.name]
         result = self._drawn(chained, self._key((head.name, head.dtype.str)), (a, b))
@@ -362,8 +375,8 @@ def _words(terms: Any) -> Any:
 
 
 def _total(residues: Any) -> Any:
-    """Return the sums of residues along the last dimension, which has less than 2^31 of them."""
-    low, high = (residues & (1 << 32) - 1).sum(axis=-1), (residues >> 32).sum(axis=-1)
+    """Return the sums of residues along the first dimension, which has less than 2^31 of them."""
+    low, high = (residues & (1 << 32) - 1).sum(axis=0), (residues >> 32).sum(axis=0)
     # high * 2^32 modulo P: 2^61 is 1.
     rest = BITS - 32
     high = (high >> rest) + ((high & (1 << rest) - 1) << 32)

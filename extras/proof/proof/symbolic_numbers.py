@@ -184,6 +184,15 @@ class SymbolicNumbers(DomainNumbers):
 
         return run
 
+    def repeated(self, op: Operation, function: Callable[..., Any], place: int) -> Callable[[Any, Array], Any]:
+        # All ops that reductions repeat are commutative.
+        make, dtype = self.make_result(op, function, 0), dtype_of(op, op.results[0].type)
+
+        def run(result: Any, rows: Array) -> Any:
+            return packed(self.terms.repeated(make, self.cells_of(result, dtype), self.cells_of(rows, dtype)), dtype)
+
+        return run
+
     def _of_one(
         self,
         make: Callable[..., int],

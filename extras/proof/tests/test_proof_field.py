@@ -55,6 +55,20 @@ def test_single_residues_are_those_of_arrays(seed: int):
         pool.append(one)
 
 
+@pytest.mark.parametrize("head", {head.name: head for head in HEADS}.values(), ids=str)
+@np.errstate(all="ignore")
+def test_repeated_steps_are_those_of_one_after_the_other(head: SymbolHead):
+    residues = Residues(0)
+    zeros = residues.constants(np.array([0, -0.0, 0, 1], np.float32))
+    begin, *rows = [zeros, *residues.elements("x", (3, 4), F32)]
+    rows = [np.where([True, False, True, False], zeros, row) for row in rows]
+    make = residues.make(head)
+    expected = begin
+    for row in rows:
+        expected = make(expected, row)
+    assert residues.repeated(make, begin, np.array(rows)).tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("seed", range(5))
 @np.errstate(all="ignore")
 def test_residues_agree_with_terms(seed: int):

@@ -417,3 +417,72 @@ def test_choices_between_values_run_on_whole_arrays(taken: list[bool], seed: int
     y = interpret(text)["main"](x)
     assert taken == [True]
     assert np.array_equal(y, np.pad(x * 2, 1, constant_values=-1))
+
+
+def dot_products(operands: str) -> str:
+    """Return sums of products in a loop of two blocks, each of which has only the loop of its reduction."""
+    return f"""
+    tir.prim_func @main(%x: memref<3x50xf32>, %w: memref<3x50xf32>) outs(%y: memref<6xf32>) {{
+      %zero = arith.constant 0.0 : f32
+      %c2 = arith.constant 2 : index
+      tir.for %a, %b in (3, 2) {{
+        %sum = tir.alloc_buffer : memref<f32>
+        tir.for %k in (50) {{
+          tir.block @sum (%va: spatial<3> = %a, %vk: reduce<50> = %k) {{
+            tir.init {{
+              memref.store %zero, %sum[] : memref<f32>
+            }}
+            %s = memref.load %sum[] : memref<f32>
+            %u = memref.load %x[%va, %vk] : memref<3x50xf32>
+            %v = memref.load %w[%va, %vk] : memref<3x50xf32>
+            %p = arith.mulf %u, %v : f32
+            %t = arith.addf {operands} : f32
+            memref.store %t, %sum[] : memref<f32>
+          }}
+        }}
+        tir.block @y (%va: spatial<3> = %a, %vb: spatial<2> = %b) {{
+          %s = memref.load %sum[] : memref<f32>
+          %i = arith.muli %va, %c2 : index
+          %j = arith.addi %i, %vb : index
+          memref.store %s, %y[%j] : memref<6xf32>
+        }}
+      }}
+    }}
+    """
+
+
+@pytest.mark.parametrize("operands", ["%s, %p", "%p, %s"])
+@pytest.mark.parametrize("at_once", [7, 100])
+def test_terms_of_one_sum_are_computed_at_once(
+    operands: str, at_once: int, taken: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_array, "AT_ONCE", at_once)
+    rng, text = np.random.default_rng(7), dot_products(operands)
+    x, w = random_array(rng, "float32", (3, 50)), random_array(rng, "float32", (3, 50))
+    np.testing.assert_array_equal(interpret(text)["main"](x, w), walked(text, x, w))
+    assert taken == [True] * 6
+
+
+def test_init_and_body_that_compute_one_index(taken: list[bool]) -> None:
+    text = """
+    tir.prim_func @main(%x: memref<20x3xf32>) outs(%y: memref<20xf32>) {
+      %zero = arith.constant 0.0 : f32
+      %last = arith.constant 19 : index
+      tir.for %i, %k in (20, 3) {
+        tir.block @y (%v: spatial<20> = %i, %r: reduce<3> = %k) {
+          tir.init {
+            %first = arith.subi %last, %v : index
+            memref.store %zero, %y[%first] : memref<20xf32>
+          }
+          %j = arith.subi %last, %v : index
+          %a = memref.load %x[%v, %r] : memref<20x3xf32>
+          %s = memref.load %y[%j] : memref<20xf32>
+          %t = arith.addf %s, %a : f32
+          memref.store %t, %y[%j] : memref<20xf32>
+        }
+      }
+    }
+    """
+    x = random_array(np.random.default_rng(8), "float32", (20, 3))
+    np.testing.assert_array_equal(interpret(text)["main"](x), ((x[:, 0] + x[:, 1]) + x[:, 2])[::-1])
+    assert taken == [True]
