@@ -13,11 +13,11 @@ from relex.dialects.errors import CompileError, Diagnostic
 from relex.dialects.sizes import Size, named
 from relex.frontend import op
 from relex.frontend.compositions.number_functions import OF_NUMBERS, square
+from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
 from relex.frontend.importing.site import Site
 from relex.frontend.importing.values import Known, Value, refuse
-from relex.frontend.tensor_expr import Operand
 from relex.runtime import build
 
 Node = tuple[str, str, list[str]]

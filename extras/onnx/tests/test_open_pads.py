@@ -47,7 +47,7 @@ def test_a_constant_around(dtype: Any, number: Any) -> None:
 def test_negative_widths_are_refused_at_run_time() -> None:
     put = build(from_onnx(centred()))["main"]
     for outer in ((2, 9), (5, 4), (1, 1)):
-        with pytest.raises(ShapeError, match=r"expected [ab] <= \([ab] \+ [cd]\) // 2"):
+        with pytest.raises(ShapeError, match=r"expected .* <= .* // 2.*, found [ab] = "):
             put(np.zeros((3, 5), np.float32), np.zeros(outer, np.float32))
 
 
