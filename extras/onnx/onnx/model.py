@@ -147,7 +147,7 @@ def _declared(argument: ValueInfoProto) -> list[int | str] | None:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a size has a name of its own: exporters write `?`, `-1` and `None` for any size that they do not
+    """Return whether a text is the name of a size: exporters write `?`, `-1` and `None` for any size that they do not
     know."""
     return any(map(str.isalpha, text)) and text not in ("None", "unknown")
 

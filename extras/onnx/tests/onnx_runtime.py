@@ -14,7 +14,7 @@ from relex.runtime import build
 
 
 def expect_as_onnx_runtime(model: ModelProto, *feeds: Mapping[str, Any], rtol: float = 1e-6, atol: float = 0.0) -> Any:
-    """Compile a model, compare its results with those of ONNX Runtime for each set of inputs, and return it."""
+    """Compile a model, compare its results with ONNX Runtime for each set of inputs, and return it."""
     runtime: Any = pytest.importorskip("onnxruntime")
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -23,7 +23,8 @@ def expect_as_onnx_runtime(model: ModelProto, *feeds: Mapping[str, Any], rtol: f
     main = build(from_onnx(model))["main"]
     for feed in feeds:
         results: Any = main(*feed.values())
-        found: list[Any] = list(results) if isinstance(results, tuple) else [results]
-        for mine, wanted in zip(found, session.run(None, dict(feed)), strict=True):
+        expected = session.run(None, dict(feed))
+        found: list[Any] = [*results] if len(expected) > 1 else [results]
+        for mine, wanted in zip(found, expected, strict=True):
             np.testing.assert_allclose(mine, wanted, rtol, atol, strict=True)
     return main
