@@ -170,3 +170,19 @@ def test_sizes_are_fixed_by_their_names_in_the_model_and_in_messages(name: str) 
     main = build(from_onnx(computed([node("Relu", "x", "y")], ["p.Dynamic.0"]), shapes={name: 4}))["main"]
     with pytest.raises(ShapeError, match=r"expected shape \(4,\)"):
         main(np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_many_pieces(axis: int) -> None:
+    """Taken apart, and put together in the opposite order; and their sum."""
+    n = 270
+    parts = [f"p{i}" for i in range(n)]
+    nodes = [
+        node("Split", "x", " ".join(parts), axis=axis, num_outputs=n),
+        node("Concat", " ".join(reversed(parts)), "joined", axis=axis),
+        node("Sum", " ".join(parts), "total"),
+        node("Add", "joined total", "y"),
+    ]
+    model = computed(nodes, [n, "b"] if axis == 0 else ["b", n])
+    model.opset_import[0].version = 18
+    expect_same(model, (n, 2) if axis == 0 else (2, n), (n, 1) if axis == 0 else (1, n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, cast
 
 import ml_dtypes
@@ -56,14 +56,18 @@ for _name, _function in FUNCTIONS.items():
     row(_name, _function)
 
 
-def _combined(function: Callable[[Operand, Operand], Operand], *tensors: Operand) -> Operand:
-    """Apply a function of two tensors to all tensors, one after another."""
-    return reduce(function, tensors)
+def _combined(
+    node: OnnxNode, function: Callable[[Operand, Operand], Operand], first: Operand, *others: Operand
+) -> Operand:
+    """Apply a function of two tensors to all tensors, one after another: nodes may have hundreds."""
+    for x in others:
+        first = node.tensor(function(first, x))
+    return first
 
 
 def _mean(node: OnnxNode, *tensors: Tensor) -> Operand:
     """Return the mean of tensors."""
-    return op.divide(reduce(op.add, tensors), node.like(len(tensors), tensors[0]))
+    return op.divide(_combined(node, op.add, *tensors), node.like(len(tensors), tensors[0]))
 
 
 def _shifted(x: Operand, y: Operand, direction: str) -> Operand:
@@ -84,10 +88,10 @@ def _clamped(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -
 row("BitShift", _shifted, direction="direction")
 row("Clip", _within_limits, since=6, low="min", high="max")
 row("Clip", _clamped, since=11)
-row("Max", partial(_combined, op.maximum))
+row("Max", op.maximum, _combined)
 row("Mean", _mean, with_node)
-row("Min", partial(_combined, op.minimum))
-row("Sum", partial(_combined, op.add))
+row("Min", op.minimum, _combined)
+row("Sum", op.add, _combined)
 row("Where", op.where)
 
 
