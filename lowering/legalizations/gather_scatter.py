@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import accumulate
 
 from xdsl.dialects.builtin import IndexType, i64
 
@@ -17,17 +18,20 @@ from relex.lowering.te import Axis, PrimExpr, Tensor, cast, compute, highest, if
 
 @legalizes(ConcatOp)
 def concat(op: ConcatOp, *x: Tensor) -> Tensor:
-    """Legalize to a chain of conditions on the index along the axis."""
+    """Legalize to a tree of conditions on the index along the axis: it nests no deeper than a search by halves."""
     axis = op.normal_axis
     tensors = [tensor for tensor in x if tensor.shape[axis] != 0] or x[:1]
+    starts = list(accumulate((tensor.shape[axis] for tensor in tensors), initial=0))
 
     def element(*i: Axis) -> PrimExpr:
-        def choose(place: PrimExpr, first: Tensor, *others: Tensor) -> PrimExpr:
-            value = first[*i[:axis], place, *i[axis + 1 :]]
-            size = first.shape[axis]
-            return if_then_else(place < size, value, choose(place - size, *others)) if others else value
+        def choose(first: int, end: int) -> PrimExpr:
+            if end - first == 1:
+                place = i[axis] - starts[first] if first else i[axis]
+                return tensors[first][*i[:axis], place, *i[axis + 1 :]]
+            middle = (first + end) // 2
+            return if_then_else(i[axis] < starts[middle], choose(first, middle), choose(middle, end))
 
-        return choose(i[axis], *tensors)
+        return choose(0, len(tensors))
 
     return compute(result_shape(op, *x), element, name="concat")
 

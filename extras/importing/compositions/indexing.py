@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import DTYPES
-from relex.dialects.sizes import IndexExpr, Size, count, never_negative
+from relex.dialects.sizes import IndexExpr, Size, count, larger, never_negative
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand
-from relex.frontend.importing.import_node import ImportedNode
+from relex.frontend.importing.size_arithmetic import Element, UndecidedError, ceil, difference, quotient
 from relex.frontend.importing.values import Known, Tensor, refuse
 
 LAST = 2**63 - 1
@@ -28,6 +28,14 @@ def along(numbers: Array, axis: int, rank: int) -> Array:
 def numbers_below(size: Size) -> Operand:
     """Return the numbers from 0 on that are below a size."""
     return op.iota(shape=[size if isinstance(size, int) else str(size)], dtype=i64)
+
+
+def range_length(first: Element, end: Element, step: Element) -> Size:
+    """Return how many numbers there are from the first one up to the end, by a step."""
+    try:
+        return larger(ceil(quotient(difference(end, first), step)), 0)
+    except UndecidedError:
+        refuse(f"expected a step that is a number, found {step} from {first} to {end}; fix its sizes with 'shapes'")
 
 
 def diagonal_mask(rows: Size, columns: Size, k: Operand, compare: Callable[..., Operand]) -> Operand:

@@ -37,7 +37,7 @@ def _quotient(numerator: list[Size], divisor: list[Size]) -> Size:
     whole = count(numerator)
     if not isinstance(known, int) or known == 0:
         refuse("expected a shape without zeros beside its -1")
-    if not is_number(whole % known, 0):
+    if isinstance(remainder := whole % known, int) and remainder:
         refuse(f"expected a shape that {whole} elements fit, found {known} elements beside its -1")
     return whole // known
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, LocationAttr, StringAttr, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -14,51 +15,23 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.function_arguments import keep_argument_names, state_dims
-from relex.dialects.relex import (
-    AddOp,
-    AssertOp,
-    BroadcastToOp,
-    ConcatOp,
-    ConstantOp,
-    ExpandDimsOp,
-    MultiplyOp,
-    Operator,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    SubtractOp,
-    TakeOp,
-)
+from relex.dialects.relex import AssertOp, ConstantOp, Operator
+from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, count, larger, name_of_size, never_negative
 from relex.dialects.sizes.attributes import state_requirements
 from relex.frontend import op
 from relex.frontend.graph_expressions import AnyOperand, Call, Constant, Expr, Operand
-from relex.frontend.importing.conditions import requirements_of
+from relex.frontend.importing.conditions import at_least, requirements_of
+from relex.frontend.importing.size_arithmetic import evaluate_on_sizes, parts_of
 from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of, refuse
 from relex.frontend.open_sizes import OpenSizes
 
 FOLDED = 1 << 16
 """Results of this many elements at most are computed at import if their operands are known: shapes, masks, tables.
 Larger ones are left to the passes, so that a small file cannot ask for much memory."""
-
-_OF_SIZES = (
-    AddOp,
-    SubtractOp,
-    MultiplyOp,
-    BroadcastToOp,
-    ConcatOp,
-    ExpandDimsOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    TakeOp,
-)
-"""The operators that are computed at import on sizes of the program as well."""
 
 
 class Builder(OpenSizes):
@@ -75,6 +48,7 @@ class Builder(OpenSizes):
         self._requirements: list[Requirement] = []
         self._emitted: dict[Expr, Sequence[Tensor]] = {}
         self._constants: dict[Known, SSAValue] = {}
+        self._computed: dict[Known, SSAValue] = {}
         self._last_constant: Operation | None = None
         self._names: list[str] = []
         self._dims: list[list[str]] = []
@@ -128,8 +102,12 @@ class Builder(OpenSizes):
         tensor = self.tensor(expr)
         if isinstance(tensor, Computed):
             return tensor.value
+        if tensor.call is not None:
+            if tensor not in self._computed:
+                self._computed[tensor] = self._emit(tensor.call)[0].value
+            return self._computed[tensor]
         if tensor.is_symbolic:
-            return self.value(_from_sizes(tensor.array))
+            return self.value(op.astype(_from_sizes(tensor.array), tensor.element_type))
         if tensor not in self._constants:
             self._constants[tensor] = self._constant(tensor)
         return self._constants[tensor]
@@ -176,6 +154,21 @@ class Builder(OpenSizes):
             if requirement not in self._requirements:
                 self._requirements.append(requirement)
 
+    def require_exact(self, known: Known) -> None:
+        """Let the function take sizes only for which floats that are computed from them are not rounded, as sizes are
+        made of the floats."""
+        if known.call is None or not self.is_first_check(known):
+            return
+        limit = 2 ** (cast(Any, ml_dtypes).finfo(known.dtype).nmant + 1)
+        for element in known.array.flat:
+            dividend, _ = parts_of(element)
+            if isinstance(dividend, IndexExpr):
+                self.require(at_least(limit, dividend), "")
+                self.require(at_least(dividend, -limit), "")
+        for operand in known.call.args:
+            if isinstance(operand, Call | Known) and isinstance(tensor := self.tensor(operand), Known):
+                self.require_exact(tensor)
+
     def is_first_check(self, *what: Hashable) -> bool:
         """Return whether nothing like this was checked before, under the same conditions."""
         key = (*what, *self._assumed)
@@ -189,13 +182,16 @@ class Builder(OpenSizes):
         self.block.add_op(op)
 
     def _call(self, call: Call) -> Sequence[Tensor]:
+        return self._fold(call, self._operands(call)) or self._emit(call)
+
+    def _operands(self, call: Call) -> Sequence[Tensor]:
         tensors = [self.tensor(arg) for arg in call.args if isinstance(arg, Expr)]
         # A number beside a condition is like the other operands.
         like = next((t for t in tensors if t.element_type != i1), tensors[0] if tensors else None)
-        operands = [self.tensor(cast(Operand, arg), like) for arg in call.args]
-        folded = self._fold(call, operands)
-        if folded:
-            return folded
+        return [self.tensor(cast(Operand, arg), like) for arg in call.args]
+
+    def _emit(self, call: Call) -> Sequence[Computed]:
+        operands = self._operands(call)
         made = call.build(cast(Any, self), [self.value(operand) for operand in operands])
         self.add(made)
         return [Computed(*of_one) for of_one in zip(made.results, self._sizes_of_results(made, operands), strict=True)]
@@ -206,14 +202,27 @@ class Builder(OpenSizes):
         if len(known) != len(operands) or any(operand.array.size > FOLDED for operand in known):
             return []
         types = [TensorType(operand.element_type, operand.array.shape) for operand in known]
-        arrays = [operand.array for operand in known]
         try:
             made = call.build(cast(Any, _NoSizes()), list(Block(arg_types=types).args))
         except _OpenSize:
             return []
-        if not isinstance(made, Operator) or not _can_fold(made, arrays):
+        if not isinstance(made, Operator) or not _is_small(made):
             return []
+        arrays = [operand.array for operand in known]
+        if any(operand.is_symbolic for operand in known):
+            return self._fold_sizes(made, known, call)
         return [Known(np.asarray(result)) for result in made.evaluate_results(*arrays)]
+
+    def _fold_sizes(self, op: Operator, operands: Sequence[Known], call: Call) -> Sequence[Known]:
+        found = evaluate_on_sizes(op, [operand.array for operand in operands])
+        if found is None:
+            return []
+        result = tensor_type(op.results[0].type).element_type
+        if result in FLOATS:
+            return [Known(found, dtype=numpy_dtype(result), call=call)]
+        for operand in operands:
+            self.require_exact(operand)
+        return [Known(found, dtype=numpy_dtype(result))]
 
     def _sizes_of_results(self, op: Operation, operands: Sequence[Tensor]) -> Sequence[Sizes]:
         """Return the sizes of an operator's results in terms of the sizes of the arguments. Operands that are not among
@@ -249,14 +258,10 @@ def _from_size(size: Size) -> Expr:
     return op.strided_slice(op.iota(shape=[str(size + 1)], dtype=i64), [0], [str(size)], [str(size + 1)])
 
 
-def _can_fold(op: Operator, arrays: Sequence[Array]) -> bool:
+def _is_small(op: Operator) -> bool:
     result = SizedType.of(cast(TensorType, op.result_types[0]), "result")
     elements = count(result.get_shape())
-    if not isinstance(elements, int) or elements > FOLDED:
-        return False
-    if any(array.dtype == object for array in arrays):
-        return isinstance(op, _OF_SIZES)
-    return True
+    return isinstance(elements, int) and elements <= FOLDED
 
 
 class _OpenSize(Exception):

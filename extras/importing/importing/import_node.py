@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.relex.types import normalize_axes
-from relex.dialects.sizes import IndexExpr, Size, Sizes
+from relex.dialects.sizes import IndexExpr, Size, Sizes, count
 from relex.frontend import op
 from relex.frontend.graph_expressions import Call, Operand
 from relex.frontend.importing.builder import Builder
@@ -86,8 +86,12 @@ class ImportedNode(ABC):
         """Return an input that must be known at import; some of its elements may be sizes of the program."""
         tensor = None if x is None else self.tensor(x)
         if isinstance(tensor, Known):
+            self.builder.require_exact(tensor)
             return tensor.array
-        refuse(f"expected {what}, known at import, found a tensor of the program; 'values' freezes an input")
+        refuse(
+            f"expected {what}, known at import, found a tensor of the program; 'values' freezes an input, and 'shapes' "
+            "fixes sizes"
+        )
 
     def known_sizes(self, x: Operand | None, what: str) -> list[Size]:
         """Return the elements of an input that must be known at import, integers and sizes of the program."""
@@ -116,8 +120,12 @@ class ImportedNode(ABC):
 
     def reshape(self, x: Operand, sizes: Sequence[Size]) -> Operand:
         """Return a tensor with another shape of as many elements."""
-        # A size of -1 follows from the others, unless one of them is 0.
-        follows = sum(isinstance(size, IndexExpr) for size in sizes) == 1 and 0 not in sizes
+        # A size of -1 follows from the others, unless one of them is 0, or all of them are to fit sizes of the run.
+        follows = (
+            sum(isinstance(size, IndexExpr) for size in sizes) == 1
+            and 0 not in sizes
+            and count(sizes) == count(self.shape(x))
+        )
         return op.reshape(x, [size if isinstance(size, int) else -1 if follows else str(size) for size in sizes])
 
     def broadcast_to(self, x: Operand, sizes: Sequence[Size]) -> Operand:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, StringAttr, i64
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Attribute, SSAValue
 
 from relex.dialects.arrays import Array
@@ -14,7 +14,8 @@ from relex.dialects.dtypes import DTYPES, numpy_dtype
 from relex.dialects.errors import RelexError
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.sizes import IndexExpr, Size, Sizes
-from relex.frontend.graph_expressions import Expr
+from relex.frontend.graph_expressions import Call, Expr
+from relex.frontend.importing.size_arithmetic import Ratio
 
 
 class Unsupported(RelexError):
@@ -34,7 +35,10 @@ def refuse(reason: str, attribute: str = "") -> NoReturn:
 
 def sizes_of(given: Iterable[Any]) -> list[Size]:
     """Return sizes as numbers and expressions."""
-    return [size if isinstance(size, IndexExpr) else int(size) for size in given]
+    elements = list(given)
+    if fractions := [size for size in elements if isinstance(size, Ratio)]:
+        refuse(f"expected a size, found {fractions[0]}, which need be no whole number; fix its sizes with `shapes=`")
+    return [size if isinstance(size, IndexExpr) else int(size) for size in elements]
 
 
 def plain(node: object, function: Callable[..., Any], *operands: Any) -> Any:
@@ -65,21 +69,30 @@ class Value(Expr):
 
 
 class Known(Value):
-    """An array that is known at import. In shapes, some elements may be sizes of the program: those arrays have NumPy's
-    dtype `object`, and stand for i64."""
+    """An array that is known at import. In shapes, some elements may be sizes of the program, or, among floats, ratios
+    of them: those arrays have NumPy's dtype `object`, and stand for a tensor of another type, by default i64. `call` is
+    what a program computes in place of ratios, which are exact."""
 
-    def __init__(self, array: Array | Size | float | bool | Sequence[Size], name: str = ""):
+    def __init__(
+        self,
+        array: Array | Size | float | bool | Sequence[Size],
+        name: str = "",
+        dtype: np.dtype[Any] | None = None,
+        call: Call | None = None,
+    ):
         super().__init__()
         made: Array = np.asarray(array)
-        if made.dtype == object and all(isinstance(size, int) for size in made.flat):
-            made = made.astype(np.int64)
+        self._stands_for = np.dtype(np.int64) if dtype is None else dtype
+        if made.dtype == object and not any(isinstance(size, IndexExpr | Ratio) for size in made.flat):
+            made = made.astype(self._stands_for)
         self.array = made
         self.name = name
+        self.call = call
 
     @property
     def is_symbolic(self) -> bool:
         """True if elements may be sizes of the program."""
-        return self.array.dtype == object and any(isinstance(size, IndexExpr) for size in self.array.flat)
+        return self.array.dtype == object
 
     @property
     def sizes(self) -> Sizes:
@@ -89,12 +102,12 @@ class Known(Value):
     @property
     def element_type(self) -> Attribute:
         """The element type of the tensor that the array stands for. Raises `Unsupported` if relex does not have it."""
-        return element_type_of(self.array.dtype)
+        return element_type_of(self.dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype of the tensor that the array stands for."""
-        return np.dtype(np.int64) if self.array.dtype.kind == "O" else self.array.dtype
+        return self._stands_for if self.is_symbolic else self.array.dtype
 
 
 class Computed(Value):
@@ -121,8 +134,6 @@ Tensor: TypeAlias = Known | Computed
 
 def element_type_of(dtype: np.dtype[Any]) -> Attribute:
     """Return the element type for a NumPy dtype. Raises `Unsupported` if relex does not have it."""
-    if dtype.kind == "O":
-        return i64
     if dtype.name not in DTYPES:
         refuse(f"elements of type {'string' if dtype.kind in 'US' else dtype.name}")
     return DTYPES[dtype.name]

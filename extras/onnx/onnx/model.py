@@ -60,13 +60,15 @@ class _Inputs:
         self.graph = graph
         self.shapes = dict(shapes)
         self.values = dict(values)
-        self.names: set[str] = set()
+        self.names: dict[str, str] = {}
+        """The names of sizes as relex writes them, by their names in the model."""
 
     def read(self) -> dict[str, AnyValue]:
         """Return the values of the inputs. Those that are initializers as well are constants."""
         constants = {tensor.name for tensor in self.graph.initializer}
         arguments = [i for i in self.graph.input if i.name not in constants or i.name in self.values]
-        known = {i.name for i in self.graph.input} | _names_of_sizes(self.graph)
+        sizes = {size for i in self.graph.input for size in _declared(i) or () if isinstance(size, str)}
+        known = {i.name for i in self.graph.input} | sizes | set(map(size_name, sizes))
         for given, what in ((self.shapes, "shapes"), (self.values, "values")):
             if unknown := [name for name in given if name not in known]:
                 raise RelexError(
@@ -88,30 +90,38 @@ class _Inputs:
         return self.importer.builder.add_argument(argument.name, element_type_of(dtype), self._sizes(argument))
 
     def _sizes(self, argument: ValueInfoProto) -> list[Size]:
-        t = argument.type.tensor_type
-        sizes = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param for d in t.shape.dim]
-        declared = sizes if t.HasField("shape") else None
-        return [
-            size if isinstance(size, int) else named(size_name(size or f"{argument.name}_d{i}"))
-            for i, size in enumerate(map(self._checked, self._shape(argument.name, declared)))
-        ]
+        """Return the sizes of an argument: numbers and names."""
+        declared = _declared(argument)
+        shape = map(self._checked, self._shape(argument.name, declared))
+        return [size if isinstance(size, int) else named(self._name(size)) for size in shape]
+
+    def _name(self, size: str) -> str:
+        """Return the name of a size as relex writes it, another one for each name in the model."""
+        if size not in self.names:
+            made = size_name(size)
+            while made in self.names.values():
+                made += "_"
+            self.names[size] = made
+        return self.names[size]
 
     def _shape(self, name: str, declared: Sequence[int | str] | None) -> Sequence[int | str]:
         """Return the sizes of an input, given or as declared."""
         given = self.shapes.get(name)
         if isinstance(given, int):
-            given = None if name in _names_of_sizes(self.graph) else (given,)
+            given = None if any(name in (_declared(i) or ()) for i in self.graph.input) else (given,)
         if given is None:
             if declared is None:
                 refuse("expected a shape, found none; 'shapes' gives one")
             return [self._closed(size) for size in declared]
         if isinstance(given, str) or (declared is not None and not _fits(given, declared)):
             refuse(f"expected a shape like {_shown(declared or ())} in 'shapes', found {given}")
-        as_declared = declared or [""] * len(given)
+        as_declared = declared or [f"{name}_d{i}" for i in range(len(given))]
         return [self._closed(d) if size is None else size for d, size in zip(as_declared, given, strict=True)]
 
     def _closed(self, size: int | str) -> int | str:
-        found = self.shapes.get(size, size) if isinstance(size, str) and size else size
+        if isinstance(size, int):
+            return size
+        found = self.shapes.get(size, self.shapes.get(size_name(size)))
         return found if isinstance(found, int | str) else size
 
     def _checked(self, size: int | str) -> int | str:
@@ -120,8 +130,26 @@ class _Inputs:
         return size
 
 
-def _names_of_sizes(graph: GraphProto) -> set[str]:
-    return {d.dim_param for i in graph.input for d in i.type.tensor_type.shape.dim if d.dim_param}
+def _declared(argument: ValueInfoProto) -> list[int | str] | None:
+    """Return the sizes of an input, numbers and names, None if it has no shape. Those without a name are called after
+    the input: two of them need not be equal."""
+    t = argument.type.tensor_type
+    if not t.HasField("shape"):
+        return None
+    return [
+        d.dim_value
+        if d.HasField("dim_value") and d.dim_value >= 0
+        else d.dim_param
+        if _is_name(d.dim_param)
+        else f"{argument.name}_d{i}"
+        for i, d in enumerate(t.shape.dim)
+    ]
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is the name of a size: exporters write `?`, `-1` and `None` for any size that they do not
+    know."""
+    return any(map(str.isalpha, text)) and text not in ("None", "unknown")
 
 
 def _fits(given: Sequence[int | str | None], declared: Sequence[int | str]) -> bool:
@@ -131,7 +159,7 @@ def _fits(given: Sequence[int | str | None], declared: Sequence[int | str]) -> b
 
 
 def _shown(sizes: Sequence[int | str]) -> str:
-    return f"({', '.join(str(size) or '?' for size in sizes)})"
+    return f"({', '.join(map(str, sizes))})"
 
 
 def _frozen(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -138,7 +138,7 @@ def test_values_freeze_inputs() -> None:
     (message,) = errors(m)
     assert message == (
         "net:Reshape_0: error: 'Reshape' node: expected a shape, known at import, found a tensor of the program; "
-        "'values' freezes an input"
+        "'values' freezes an input, and 'shapes' fixes sizes"
     )
 
 

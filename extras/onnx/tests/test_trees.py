@@ -12,7 +12,7 @@ import pytest
 from models import FLOAT, value
 from onnx import helper
 
-from relex.dialects.errors import CompileError
+from relex.dialects.errors import CompileError, CompileWarning
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 from relex.runtime import build
@@ -161,10 +161,33 @@ def test_one_score_for_two_classes(weight: float) -> None:
         ({"nodes_truenodeids": [0, 0, 0]}, "found a node that is below itself"),
         ({"nodes_modes": ["BRANCH_SIMILAR", "LEAF", "LEAF"]}, "expected comparisons among BRANCH_LEQ"),
         ({"nodes_featureids": [3, 0, 0]}, "expected 4 features, found 3"),
-        ({"nodes_falsenodeids": [9, 0, 0]}, "cannot be imported: KeyError"),
+        ({"nodes_falsenodeids": [9, 0, 0]}, "expected nodes of the trees, found 9"),
     ],
 )
 def test_wrong_trees(change: dict[str, Any], expected: str) -> None:
     trees: list[Tree] = [{0: Split("BRANCH_LEQ", 0, 0.5, 1, 2, 0), 1: {0: 1.0}, 2: {0: 0.75}}]
     with pytest.raises(CompileError, match=expected):
         from_onnx(model("TreeEnsembleRegressor", ["y"], n_targets=1, **{**attributes(trees, "target"), **change}))
+
+
+def test_zip_map_is_left_off() -> None:
+    trees: list[Tree] = [{0: Split("BRANCH_LEQ", 0, 0.5, 1, 2, 0), 1: {0: -0.7}, 2: {0: 0.9}}]
+    given: dict[str, Any] = {"classlabels_int64s": [0, 1], "post_transform": "LOGISTIC", **attributes(trees, "class")}
+    m = model("TreeEnsembleClassifier", ["label", "p"], **given)
+    plain = interpret(from_onnx(m))["main"](DATA)
+    m.graph.node[0].output[1] = "scores"
+    m.graph.node.append(helper.make_node("ZipMap", ["scores"], ["p"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]))
+    with pytest.warns(CompileWarning, match="the result is the tensor of numbers for all classes"):
+        module = from_onnx(m)
+    for found, wanted in zip(interpret(module)["main"](DATA), plain, strict=True):
+        np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def test_trees_in_any_order() -> None:
+    """Numbers of trees and nodes have gaps, and children may come before their parents."""
+    trees: list[Tree] = [{0: Split("BRANCH_LEQ", 0, 0.5, 9, 4, 0), 9: {0: 1.0}, 4: {0: 2.0}}, {3: {0: 4.0}}]
+    given = attributes(trees, "target")
+    given["nodes_treeids"] = [8 * tree for tree in given["nodes_treeids"]]
+    given["target_treeids"] = [8 * tree for tree in given["target_treeids"]]
+    found = interpret(from_onnx(model("TreeEnsembleRegressor", ["y"], n_targets=1, **given)))["main"](DATA[:2])
+    assert found.tolist() == [[5], [6]]

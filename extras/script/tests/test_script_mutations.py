@@ -51,13 +51,13 @@ def parse(text: str) -> ast.Module | None:
         return None
 
 
-Site = tuple[ast.AST, str, int | None]
+ImportedNode = tuple[ast.AST, str, int | None]
 """A node, a field of it, and a position in that field, if it holds a list."""
 
 
-def sites(tree: ast.Module) -> list[Site]:
+def sites(tree: ast.Module) -> list[ImportedNode]:
     """Where expressions and statements stand."""
-    found: list[Site] = []
+    found: list[ImportedNode] = []
     for node in ast.walk(tree):
         for name, value in ast.iter_fields(node):
             many: list[object] = cast("list[object]", value) if isinstance(value, list) else [value]

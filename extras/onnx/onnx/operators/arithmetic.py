@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, cast
 
 import ml_dtypes
@@ -12,11 +12,10 @@ from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i1, i32
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, SUB_BYTE
-from relex.dialects.sizes import IndexExpr, never_negative
 from relex.frontend import op
 from relex.frontend.compositions.number_functions import OF_NUMBERS, clamped, reciprocal
 from relex.frontend.importing.values import with_node
-from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports
 from relex.frontend.onnx.import_table import row
 from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import element_type_of
@@ -35,6 +34,7 @@ FUNCTIONS: dict[str, Callable[..., Operand]] = {
     "BitwiseNot": op.bitwise_not,
     "BitwiseOr": op.bitwise_or,
     "BitwiseXor": op.bitwise_xor,
+    "Equal": op.equal,
     "Greater": op.greater,
     "GreaterOrEqual": op.greater_equal,
     "Identity": _itself,
@@ -56,14 +56,18 @@ for _name, _function in FUNCTIONS.items():
     row(_name, _function)
 
 
-def _combined(function: Callable[[Operand, Operand], Operand], *tensors: Operand) -> Operand:
-    """Apply a function of two tensors to all tensors, one after another."""
-    return reduce(function, tensors)
+def _combined(
+    node: OnnxNode, function: Callable[[Operand, Operand], Operand], first: Operand, *others: Operand
+) -> Operand:
+    """Apply a function of two tensors to all tensors, one after another: nodes may have hundreds."""
+    for x in others:
+        first = node.tensor(function(first, x))
+    return first
 
 
 def _mean(node: OnnxNode, *tensors: Tensor) -> Operand:
     """Return the mean of tensors."""
-    return op.divide(reduce(op.add, tensors), node.like(len(tensors), tensors[0]))
+    return op.divide(_combined(node, op.add, *tensors), node.like(len(tensors), tensors[0]))
 
 
 def _shifted(x: Operand, y: Operand, direction: str) -> Operand:
@@ -84,56 +88,22 @@ def _clamped(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -
 row("BitShift", _shifted, direction="direction")
 row("Clip", _within_limits, since=6, low="min", high="max")
 row("Clip", _clamped, since=11)
-row("Max", partial(_combined, op.maximum))
+row("Max", op.maximum, _combined)
 row("Mean", _mean, with_node)
-row("Min", partial(_combined, op.minimum))
-row("Sum", partial(_combined, op.add))
-
-
-@imports("Equal")
-def equal(node: OnnxNode, x: Tensor, y: Tensor) -> Operand:
-    """Compare. Dynamic sizes are compared at import, where that is possible for all their values."""
-    if _any_open(x, y):
-        # As Python's numbers, which is what expressions of sizes compute with.
-        pairs = np.broadcast(*(node.known(each, "a shape").astype(object) for each in (x, y)))
-        return Known(np.array([_same(*pair) for pair in pairs], bool).reshape(pairs.shape))
-    return op.equal(x, y)
-
-
-def _any_open(*tensors: Tensor) -> bool:
-    return any(isinstance(x, Known) and x.is_symbolic for x in tensors)
-
-
-def _same(x: int | IndexExpr, y: int | IndexExpr) -> bool:
-    difference = x - y
-    if isinstance(difference, int):
-        return difference == 0
-    if never_negative(difference - 1) or never_negative(-difference - 1):
-        return False
-    refuse(f"a comparison of dynamic sizes: {x} and {y}; fix the sizes with `shapes=`")
+row("Min", op.minimum, _combined)
+row("Sum", op.add, _combined)
+row("Where", op.where)
 
 
 @imports("Div")
 def divide(node: OnnxNode, x: Tensor, y: Tensor) -> Operand:
     """Divide; integers are rounded towards zero."""
-    if node.is_float(x):
-        return op.divide(x, y)
-    if _any_open(x, y):
-        return Known(_quotient(node.known(x, "a size"), node.known(y, "a size")))
-    return op.trunc_divide(x, y)
-
-
-def _quotient(x: Array, y: Array) -> Array:
-    if any(isinstance(divisor, IndexExpr) or divisor <= 0 for divisor in y.flat):
-        refuse("division of sizes by dynamic sizes")
-    return x // y
+    return op.divide(x, y) if node.is_float(x) else op.trunc_divide(x, y)
 
 
 @imports("Mod", since=10)
 def remainder(node: OnnxNode, x: Tensor, y: Tensor) -> Operand:
     """The remainder, with the sign of the divisor, or of the dividend."""
-    if _any_open(x, y):
-        return Known(node.known(x, "a size") % node.known(y, "a size"))
     return op.mod(x, y) if node.integer("fmod") else op.floor_mod(x, y)
 
 
@@ -165,14 +135,6 @@ def _are_equal(array: Array, dtype: np.dtype[Any]) -> bool:
     return bool((array.astype(dtype).astype(np.float64) == array.astype(np.float64)).all())
 
 
-@imports("Where")
-def where(node: OnnxNode, condition: Tensor, x: Tensor, y: Tensor) -> Operand:
-    """Choose. Between dynamic sizes, the condition is known."""
-    if _any_open(x, y):
-        return Known(np.where(node.known(condition, "a condition"), *(node.known(z, "a shape") for z in (x, y))))
-    return op.where(condition, x, y)
-
-
 @imports("IsInf")
 def is_infinite(node: OnnxNode, x: Tensor) -> Operand:
     """Compare with the infinities that the attributes choose."""
@@ -191,8 +153,6 @@ def cast_to(node: OnnxNode, x: Tensor, like: Tensor | None = None) -> Operand:
 def converted(x: Tensor, dtype: np.dtype[Any], saturate: bool = True) -> Operand:
     """Return a tensor with another element type. Floats of 8 bits saturate at the largest one; integers of fewer than
     8 bits have the low bits of a number."""
-    if isinstance(x, Known) and x.is_symbolic and dtype.kind == "i":
-        return x
     element_type = element_type_of(dtype)
     if x.element_type == element_type:
         return x

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from relex.dialects.sizes import IndexExpr, Size, count
+from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along, expect_in_range, from_front, part_at, position, sorted_along
-from relex.frontend.compositions.padding import padded, positive_pairs
-from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.compositions.padding import padded
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports
 from relex.frontend.onnx.import_table import row
 
 
@@ -146,36 +146,8 @@ def pad(
         for i, axis in enumerate(chosen):
             complete[axis], complete[axis + rank] = widths[i], widths[i + len(chosen)]
         widths = complete
-    mode = node.text("mode", "constant")
-    fixed = [0 if isinstance(n, IndexExpr) else n for n in widths]
-    y = padded(node, x, fixed, mode, value.array.item() if isinstance(value, Known) else 0)
-    if fixed != widths:
-        return _with_open_widths(node, node.tensor(y), widths, mode, value)
-    if value is None or isinstance(value, Known) or mode != "constant":
-        return y
-    return op.where(Known(np.pad(np.ones(node.static_shape(x), bool), positive_pairs(fixed))), y, value)
-
-
-def _with_open_widths(node: OnnxNode, y: Tensor, widths: Sequence[Size], mode: str, value: Tensor | None) -> Operand:
-    """Return a tensor between numbers, whose widths depend on sizes of the program and are 0 or more."""
-    if mode != "constant" or not (value is None or isinstance(value, Known)):
-        found = ", ".join(map(str, widths))
-        refuse(
-            f"expected a number that is known for pads of dynamic widths, found pads {found}; "
-            "fix the sizes with `shapes=`"
-        )
-    number, rank = 0 if value is None else value.array.item(), node.rank(y)
-    for axis, pair in enumerate(zip(widths[:rank], widths[rank:], strict=True)):
-        shape = node.shape(y)
-        before, after = (
-            [node.full([*shape[:axis], n, *shape[axis + 1 :]], number, y.element_type)]
-            if isinstance(n, IndexExpr)
-            else []
-            for n in pair
-        )
-        if before or after:
-            y = node.tensor(op.concat(*before, y, *after, axis=axis))
-    return y
+    number = value.array.item() if isinstance(value, Known) else 0 if value is None else value
+    return padded(node, x, widths, node.text("mode", "constant"), number)
 
 
 @imports("ReverseSequence")

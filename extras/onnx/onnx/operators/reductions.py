@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.softmax import log_sum_exp
-from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, refuse
+from relex.frontend.onnx import OnnxNode, Operand, Tensor
 from relex.frontend.onnx.import_table import IMPORTS, row
 
 Reduce = Callable[[Operand, list[int], bool], Operand]
@@ -46,8 +45,6 @@ def _by(name: str, reduce: Reduce) -> Callable[..., Operand]:
         chosen = _axes(node, x, axes)
         if chosen is None:
             return x if name in _UNCHANGED else reduced(node, op.expand_dims(x, 0), [0], False)
-        if isinstance(x, Known) and x.array.dtype == object:
-            return _of_sizes(name, x.array, chosen, node.flag("keepdims"))
         shape = node.shape(x)
         if name in OVER_NONE and count([shape[axis] for axis in chosen]) == 0:
             return _empty(node, x, chosen, OVER_NONE[name])
@@ -67,13 +64,6 @@ def _axes(node: OnnxNode, x: Tensor, axes: Tensor | None) -> list[int] | None:
     if chosen:
         return list(node.axes(chosen, x))
     return None if node.integer("noop_with_empty_axes") else list(range(node.rank(x)))
-
-
-def _of_sizes(name: str, array: Array, axes: list[int], keepdims: bool) -> Known:
-    functions = {"ReduceSum": np.add, "ReduceProd": np.multiply}
-    if name not in functions:
-        refuse("a reduction of dynamic sizes")
-    return Known(functions[name].reduce(array, axis=tuple(axes), keepdims=keepdims))
 
 
 def _empty(node: OnnxNode, x: Tensor, axes: list[int], value: float) -> Operand:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i1
 
 from relex.dialects.relex.types import broadcast
-from relex.dialects.sizes import IndexExpr, Size, count, larger
+from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import diagonal_mask, pieces
+from relex.frontend.compositions.indexing import diagonal_mask, numbers_below, pieces, range_length
 from relex.frontend.compositions.reshaping import is_number, without_minus_one
+from relex.frontend.importing.size_arithmetic import Ratio
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.import_table import row
 from relex.frontend.onnx.tensors import array_of, dtype_of
@@ -131,21 +132,18 @@ def numbers(node: OnnxNode, start: Tensor, limit: Tensor, delta: Tensor) -> Oper
     """Numbers with equal distances."""
     given = ((start, "a start"), (limit, "a limit"), (delta, "a step"))
     first, end, step = (node.known_size(x, what) for x, what in given)
-    if any(isinstance(number, IndexExpr) for number in (first, end, step)):
-        return _open_range(first, end, step)
+    if any(isinstance(number, IndexExpr | Ratio) for number in (first, end, step)):
+        return _open_range(node, start, range_length(first, end, step), delta)
     if step == 0 or abs((end - first) / step) > MOST:
         refuse(f"expected a range of {MOST} numbers at most, found one from {first} to {end} by {step}")
-    dtype = start.array.dtype if isinstance(start, Known) and start.array.dtype != object else np.dtype(np.int64)
     length = max(int(np.ceil((end - first) / step)), 0)
-    return Known((first + np.arange(length) * step).astype(dtype))
+    return Known((first + np.arange(length) * step).astype(start.dtype))
 
 
-def _open_range(first: Size, end: Size, step: Size) -> Operand:
-    """Return the numbers up to a dynamic size."""
-    if not isinstance(step, int) or step < 1:
-        refuse(f"a range by steps of {step} up to a dynamic size: {end}; fix the size with `shapes=`")
-    length = larger((end - first + step - 1) // step, 0)
-    return op.add(op.iota(shape=[str(length)], dtype=i64) * step, Known(first))
+def _open_range(node: OnnxNode, start: Tensor, length: Size, delta: Tensor) -> Operand:
+    """Return as many numbers as a size."""
+    count = op.astype(numbers_below(length), start.element_type)
+    return op.add(op.multiply(count, op.reshape(delta, [])), op.reshape(start, []))
 
 
 @imports("EyeLike")

@@ -6,6 +6,7 @@ from tables of features, thresholds and children. A leaf is its own child.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan
@@ -15,6 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from relex.dialects.arrays import Array
+from relex.dialects.errors import CompileWarning, Diagnostic
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
@@ -119,36 +121,65 @@ def _numbers(node: OnnxNode, name: str) -> Array:
 
 def _read(node: OnnxNode, kind: str, targets: int, aggregation: str) -> Forest:
     """Return the forest of a node whose trees have numbered nodes, with votes in attributes that begin with `kind`."""
-    trees, ids = (node.integers(name) or [] for name in ("nodes_treeids", "nodes_nodeids"))
-    place = {key: i for i, key in enumerate(zip(trees, ids, strict=True))}
+    trees, ids = (_integers(node, name) for name in ("nodes_treeids", "nodes_nodeids"))
     modes = np.array(node.texts("nodes_modes"))
-    if unknown := set(modes.tolist()) - {LEAF, *COMPARISONS}:
+    if unknown := set(np.unique(modes).tolist()) - {LEAF, *COMPARISONS}:
         refuse(f"expected comparisons among {', '.join(COMPARISONS)}, found {', '.join(unknown)}", "nodes_modes")
+    places = _Places(trees, ids)
+    leaves = modes == LEAF
 
     def children(name: str) -> Array:
-        found = zip(trees, node.integers(name) or [], modes, strict=True)
-        return np.array([i if mode == LEAF else place[tree, child] for i, (tree, child, mode) in enumerate(found)])
+        return places.of(trees, np.where(leaves, ids, _integers(node, name)), name)
 
-    first: dict[int, int] = {}
-    for i, tree in enumerate(trees):
-        first.setdefault(tree, i)
-    voters = zip(node.integers(f"{kind}_treeids") or [], node.integers(f"{kind}_nodeids") or [], strict=True)
+    names = f"{kind}_treeids", f"{kind}_nodeids"
     return Forest(
         modes,
-        np.array(node.integers("nodes_featureids"), np.int64),
+        _integers(node, "nodes_featureids"),
         _numbers(node, "nodes_values"),
         children("nodes_truenodeids"),
         children("nodes_falsenodeids"),
         np.array(node.integers("nodes_missing_value_tracks_true") or [0] * len(modes), bool),
-        np.array(list(first.values()), np.int64),
+        np.sort(np.unique(trees, return_index=True)[1]),
         _votes(
             aggregation,
             (len(modes), targets),
-            [place[voter] for voter in voters],
-            node.integers(f"{kind}_ids") or [],
+            places.of(*(_integers(node, name) for name in names), names[1]),
+            _integers(node, f"{kind}_ids"),
             _numbers(node, f"{kind}_weights"),
         ),
     )
+
+
+def _integers(node: OnnxNode, name: str) -> Array:
+    return np.array(node.attribute(name) or [], np.int64)
+
+
+class _Places:
+    """The places in a table of nodes that are known by the numbers of their trees, and their own: there may be
+    millions."""
+
+    def __init__(self, trees: Array, ids: Array):
+        self._width = int(ids.max(initial=0)) + 1
+        keys = trees * self._width + ids
+        self._order = np.argsort(keys, kind="stable")
+        self._sorted = keys[self._order]
+
+    def of(self, trees: Array, ids: Array, name: str) -> Array:
+        """Return the places of nodes, which an attribute names."""
+        keys = trees * self._width + ids
+        found = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
+        wrong = (self._sorted[found] != keys) | (ids < 0) | (ids >= self._width)
+        if wrong.any():
+            refuse(f"expected nodes of the trees, found {ids[wrong][0]}", name)
+        return self._order[found]
+
+
+@imports("ZipMap", domain=ML)
+def zip_map(node: OnnxNode, x: Tensor) -> Operand:
+    """The tensor itself, in place of a sequence that maps the names of classes to the numbers of each row."""
+    message = f"{node.title}: the result is the tensor of numbers for all classes, not a sequence of maps"
+    warnings.warn(CompileWarning(Diagnostic(message, node.builder.file)), stacklevel=2)
+    return x
 
 
 @imports("TreeEnsembleRegressor", domain=ML)

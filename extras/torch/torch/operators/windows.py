@@ -9,7 +9,7 @@ from math import prod
 from operator import getitem
 from typing import Any, cast
 
-from relex.dialects.sizes import IndexExpr, count
+from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import expect_in_range
 from relex.frontend.compositions.padding import padded
@@ -159,10 +159,8 @@ MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "cir
 @imports("aten.pad")
 def pad(node: TorchNode, x: Tensor, pads: Sequence[Any], mode: str = "constant", value: float | None = None) -> Operand:
     """A tensor surrounded by a number, or by its own elements. Widths are given from the last dimension on."""
-    if any(isinstance(width, IndexExpr) for width in pads):
-        refuse("padding by a dynamic size; fix the size with `shapes=`")
     rank = node.rank(x)
-    widths = [0] * (2 * rank)
+    widths: list[Size] = [0] * (2 * rank)
     for i in range(len(pads) // 2):
         widths[rank - 1 - i], widths[2 * rank - 1 - i] = pads[2 * i], pads[2 * i + 1]
     return padded(node, x, widths, MODES[mode], value or 0)
