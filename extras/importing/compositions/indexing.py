@@ -13,6 +13,7 @@ from relex.dialects.dtypes import DTYPES
 from relex.dialects.sizes import IndexExpr, Size, count, larger, never_negative
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand
+from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.size_arithmetic import Element, UndecidedError, ceil, difference, quotient
 from relex.frontend.importing.values import Known, Tensor, refuse
 
