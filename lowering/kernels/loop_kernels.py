@@ -308,7 +308,8 @@ def _is_of_operators(group: FuncOp) -> bool:
 
 def _without_body(group: FuncOp) -> PrimFuncOp:
     """Return a loop function with the arguments and results of a group that does nothing."""
-    inputs, outputs = ([buffer_of(tensor_type(t)) for t in types.data] for types in group.function_type.parameters)
+    kind = group.function_type
+    inputs, outputs = ([buffer_of(tensor_type(t)) for t in types.data] for types in (kind.inputs, kind.outputs))
     function = PrimFuncOp(group.sym_name.data, inputs, outputs, visibility="private", noalias=True)
     function.location = group.location
     return function

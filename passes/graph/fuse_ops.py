@@ -121,8 +121,9 @@ class _Fusion:
     def _stays(self, group: Sequence[Operation]) -> bool:
         """Return whether a group is an op that has a function already, or cannot have one."""
         op, *others = group
-        is_kernel = isinstance(op, Operator) and any(value.uses for value in op.results)
-        return not others and not (is_kernel and self._operators.are_lowered(op))
+        if others or not isinstance(op, Operator):
+            return not others
+        return not any(value.uses for value in op.results) or not self._operators.are_lowered(op)
 
     def _nodes(self, block: Block) -> list[Node]:
         """Return the ops of a block as nodes. Side effects keep their order; values used by other blocks are operands
