@@ -129,7 +129,8 @@ def pipeline(
         images.insert(1, WinogradConv2dPass())
     sizes = [InferSizesPass(), LocalizeSizesPass(), RemoveUnusedPass(keep_functions=True)]
     flags, schedules = AnnotateFastMathPass(), ApplySchedulePass(existing=True)
-    by_hand = [flags, AnnotateNoaliasPass(), schedules, FoldInitBlocksPass(), InterchangeLoopsPass()]
+    loops_by_hand = [FoldInitBlocksPass(), InterchangeLoopsPass(), AnnotateOpPatternPass()]
+    by_hand = [flags, AnnotateNoaliasPass(), schedules, *loops_by_hand]
     buffers = [LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]

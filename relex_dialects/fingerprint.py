@@ -101,8 +101,10 @@ class _Writer:
                 return data
             case float():
                 return struct.pack("<d", data)
-            case bytes() | memoryview():
-                return sha256(cast("bytes", data)).hexdigest()
+            case bytes():
+                return sha256(data).hexdigest()
+            case memoryview():
+                return sha256(cast("memoryview[int]", data)).hexdigest()
             case tuple():
                 parts = cast("tuple[Any, ...]", data)
                 return [self.text(p) if isinstance(p, Attribute) else self._exact(p, attr) for p in parts]

@@ -308,8 +308,8 @@ def _is_of_operators(group: FuncOp) -> bool:
 
 def _without_body(group: FuncOp) -> PrimFuncOp:
     """Return a loop function with the arguments and results of a group that does nothing."""
-    signature = group.function_type
-    inputs, outputs = ([buffer_of(tensor_type(t)) for t in types] for types in (signature.inputs, signature.outputs))
+    kind = group.function_type
+    inputs, outputs = ([buffer_of(tensor_type(t)) for t in types.data] for types in (kind.inputs, kind.outputs))
     function = PrimFuncOp(group.sym_name.data, inputs, outputs, visibility="private", noalias=True)
     function.location = group.location
     return function

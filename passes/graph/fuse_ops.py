@@ -123,7 +123,7 @@ class _Fusion:
         op, *others = group
         if others or not isinstance(op, Operator):
             return not others
-        return not (any(value.uses for value in op.results) and self._operators.are_lowered(op))
+        return not any(value.uses for value in op.results) or not self._operators.are_lowered(op)
 
     def _nodes(self, block: Block) -> list[Node]:
         """Return the ops of a block as nodes. Side effects keep their order; values used by other blocks are operands
@@ -149,11 +149,17 @@ class _Fusion:
             return
         for i, argument in enumerate(op.arguments if isinstance(op, CallTirOp) else op.operands):
             copy = argument.owner
-            if not _may_copy(copy) or copy.parent is not op.parent:
+            if copy.parent is not op.parent or not self._may_transpose(copy):
                 continue
             loops, loops_of_copy = self._loops(op), self._loops(copy)
             if loops is not None and loops_of_copy is not None and moves_terms_apart(loops_of_copy, loops, i):
                 yield copy
+
+    def _may_transpose(self, op: Operation | Block) -> TypeGuard[_Step]:
+        """Return whether an op may do no more than move elements to other places."""
+        if isinstance(op, Operator):
+            return op.MOVES and self._operators.pattern(op) is OpPattern.INJECTIVE
+        return isinstance(op, CallTirOp)
 
     def _loops(self, step: _Step) -> PrimFuncOp | None:
         """Return the loop function that an operator becomes, or that a call calls."""
@@ -225,8 +231,3 @@ def _name(step: _Step) -> str:
     if isinstance(step, Operator):
         return step.name.rpartition(".")[2]
     return step.callee.root_reference.data.removeprefix("fused_")
-
-
-def _may_copy(op: Operation | Block) -> TypeGuard[_Step]:
-    """Return whether an op may do no more than copy elements."""
-    return isinstance(op, CallTirOp) or (isinstance(op, Operator) and op.MOVES)
