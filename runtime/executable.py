@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature, unknown_function
-from relex.dialects.stopping import GOES_ON
+from relex.dialects.target.machine import GOES_ON
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
 from relex.runtime.callbacks import LibraryCalls
 from relex.runtime.container import as_path, write_file

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 
-from relex.dialects.stopping import GOES_ON
+from relex.dialects.target.machine import GOES_ON
 from relex.runtime.descriptors import code_address
 from relex.runtime.linking import link_ir, read_ir
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region
 from xdsl.rewriter import Rewriter
 
-from relex.dialects.stopping import GOES_ON
+from relex.dialects.target.machine import GOES_ON
 from relex.passes.driver.base import RelexPass
 
 _INTERNAL = llvm.LinkageAttr("internal")

@@ -31,6 +31,10 @@ ALLOCATOR_ATTR = "relex.allocator"
 PARALLEL_ENTRY = "_relex_parallel"
 """The function that compiled code calls to distribute a loop over threads: see `relex.lowering.llvm.parallel_calls`."""
 
+GOES_ON = "relex_goes_on"
+"""The function that asks, at the end of each trip of a loop, whether the loop goes on. In the text, the answer is yes;
+for programs that this process runs, the runtime answers."""
+
 
 @dataclass(frozen=True)
 class Target:
