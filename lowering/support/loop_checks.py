@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     StringAttr,
-    TensorType,
     i1,
 )
 from xdsl.ir import Block, Operation, Region
@@ -20,6 +19,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.target.machine import GOES_ON
 from relex.dialects.walks import walk
+from relex.passes.graph.simplify_regions import is_on_tensors
 
 STOPPED = "expected to go on, found that the run was stopped"
 """The message of the assertion that a loop goes on. What has stopped the run is raised instead of it."""
@@ -27,7 +27,7 @@ STOPPED = "expected to go on, found that the run was stopped"
 
 def check_loops(module: ModuleOp) -> None:
     """Let the loops of graph functions ask after each trip whether they go on, and refuse steps below 1."""
-    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and _is_on_tensors(op)]
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and is_on_tensors(op)]
     loops = [op for function in functions for op in walk(function) if isinstance(op, scf.ForOp | scf.WhileOp)]
     for loop in loops:
         if isinstance(loop, scf.ForOp):
@@ -40,11 +40,6 @@ def check_loops(module: ModuleOp) -> None:
         goes_on.location = check.location = loop.location
     if loops:
         module.body.block.add_op(_yes())
-
-
-def _is_on_tensors(function: func.FuncOp) -> bool:
-    types = [*function.function_type.inputs, *function.function_type.outputs]
-    return any(isinstance(t, TensorType) for t in (*types, *(t for op in walk(function) for t in op.result_types)))
 
 
 def _check_step(loop: scf.ForOp) -> None:
