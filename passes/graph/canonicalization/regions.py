@@ -54,9 +54,10 @@ class EnterOnce(RewritePattern):
         if not isinstance(test, scf.ConditionOp) or const_evaluate_operand(test.condition) != 0:
             return
         block, values = op.before_region.block, [*test.args]
+        outside = dict[SSAValue, SSAValue](zip(block.args, op.arguments, strict=True))
         rewriter.erase(test)
         rewriter.inline_block(block, InsertPoint.before(op), [*op.arguments])
-        rewriter.replace(op, [], [op.arguments[v.index] if v in block.args else v for v in values])
+        rewriter.replace(op, [], [outside.get(value, value) for value in values])
 
 
 class MoveInvariantsOut(RewritePattern):
