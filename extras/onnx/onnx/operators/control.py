@@ -77,9 +77,7 @@ def _ends_at_run_time(
     # The first trip, as a trial.
     goes_on = _TRUE if condition is None else condition
     with node.builder.region(Block()):
-        outputs = node.run_graph(
-            node.graph("body"), [Known(np.array(0, np.int64)), _TRUE if condition is None else condition, *initial]
-        )
+        outputs = node.run_graph(node.graph("body"), [Known(np.array(0, np.int64)), goes_on, *initial])
     return not isinstance(outputs[0], Known)
 
 
