@@ -46,8 +46,7 @@ class RegionBuilder(ABC):
         types = [value.type for value in values]
         _end(body, first, values, types, place)
         _end(body, second, others, types, place)
-        regions = [Region(scope.block) for scope, _ in scopes]
-        return _results(body, scf.IfOp(holds, types, *regions), place)
+        return _results(body, scf.IfOp(holds, types, Region(first.block), Region(second.block)), place)
 
     def for_(self, count: AnyOperand, trip: Callable[..., Values], *first: AnyTensor) -> Any:
         """Emit a loop of `count` trips, a number or an integer tensor without dimensions. `trip` gets the number of a
@@ -143,7 +142,9 @@ def _constant(body: FunctionBody, number: int, place: FileLineColLoc) -> SSAValu
 def _number(body: FunctionBody, x: AnyOperand, kind: Attribute | None, what: str, place: FileLineColLoc) -> SSAValue:
     """Return the number in a tensor without dimensions, of this type or any integer."""
     value = body.value(x, place)
-    t = value.type.element_type if isa(value.type, TensorType) and not value.type.get_shape() else value.type
+    t = value.type
+    if isa(t, TensorType) and not t.get_shape():
+        t = t.element_type
     if t != kind if kind is not None else not isinstance(t, IntegerType | IndexType):
         expected = "integers" if kind is None else str(kind)
         refuse(f"expected {what} that is a tensor of {expected} without dimensions, found {value.type}", place)

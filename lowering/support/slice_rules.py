@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.sizes.attributes import sizes_in_type
 from relex.lowering.conversion.driver import Conversion
 from relex.lowering.support.result_buffers import result_buffer
 
@@ -49,7 +50,7 @@ def _type_of_part(op: tensor.InsertSliceOp, whole: MemRefType) -> MemRefType:
     offsets = op.static_offsets.get_values()
     is_known = DYNAMIC_INDEX not in offsets and None not in strides
     offset = sum(o * (s or 0) for o, s in zip(offsets, strides, strict=True)) if is_known else None
-    source = op.source.type.get_shape()
+    source = sizes_in_type(op.source.type)
     kept, rest = list[int](), [*source]
     for d, size in enumerate(shape):
         # As many dimensions of 1 go as the source lacks.

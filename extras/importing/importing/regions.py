@@ -50,7 +50,7 @@ def branch(
             )
     for block, values in zip(blocks, found, strict=True):
         _end(builder, block, values)
-    made = scf.IfOp(holds, [_type(x) for x in found[0]], *map(Region, blocks))
+    made = scf.IfOp(holds, [_type(x) for x in found[0]], Region(blocks[0]), Region(blocks[1]))
     builder.add(made)
     return [Computed(value, x.sizes) for value, x in zip(made.results, found[0], strict=True)]
 

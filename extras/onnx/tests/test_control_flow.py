@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -29,7 +29,7 @@ def graph(name: str, nodes: list[Any], inputs: list[Info], outputs: list[Info], 
 def check(made: onnx.GraphProto, *feeds: dict[str, Any], rtol: float = 1e-4) -> str:
     """Compare a model with the reference implementation; return its program."""
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    program, reference = from_onnx(model), ReferenceEvaluator(model)
+    program, reference = from_onnx(model), cast(Any, ReferenceEvaluator(model))
     for main in (interpret(program)["main"], build(program)["main"]):
         for feed in feeds:
             expected = reference.run(None, feed)
@@ -116,7 +116,7 @@ def test_scan_of_dynamic_length(direction: int, axis: int):
     shape: list[Any] = ["t", 3] if axis == 0 else [3, "t"]
     made = graph("g", [node], [("first", [3], FLOAT), ("x", shape, FLOAT)], [("last", [3], FLOAT), ("y", shape, FLOAT)])
     rng = np.random.default_rng(0)
-    feeds = []
+    feeds = list[dict[str, Any]]()
     for t in (1, 5):
         x = rng.standard_normal((t, 3) if axis == 0 else (3, t)).astype(np.float32)
         feeds.append({"first": np.zeros(3, np.float32), "x": x})

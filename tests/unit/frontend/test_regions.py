@@ -25,6 +25,10 @@ def compiled(emit: Callable[[BlockBuilder], Any], *params: Var) -> list[Callable
     return [interpret(module)["main"], build(module)["main"]]
 
 
+def doubled(i: Any, s: Any) -> Any:
+    return s * 2.0
+
+
 def test_branch():
     limit = Var("limit", ())
 
@@ -42,8 +46,13 @@ def test_counted_loop():
     count = Var("count", (), "int32")
 
     def emit(bb: BlockBuilder) -> Any:
-        twice = bb.for_(2, lambda i, s: s + op.astype(i, dtype="float32"), x)
-        return [twice, bb.for_(count, lambda i, s, t: [t, s + t], x, x)[0]]
+        def plus_number(i: Any, s: Any) -> Any:
+            return s + op.astype(i, dtype="float32")
+
+        def following(i: Any, s: Any, t: Any) -> Any:
+            return [t, s + t]
+
+        return [bb.for_(2, plus_number, x), bb.for_(count, following, x, x)[0]]
 
     for main in compiled(emit, x, count):
         given = np.array([1, 2], np.float32)
@@ -69,7 +78,7 @@ def test_loop_while():
 def test_regions_in_dataflow():
     def emit(bb: BlockBuilder) -> Any:
         with bb.dataflow():
-            y = bb.for_(3, lambda i, s: s * 2.0, x)
+            y = bb.for_(3, doubled, x)
             out = bb.emit_output(y)
         return out
 
@@ -81,23 +90,47 @@ def test_values_stay_in_their_region():
     inside: list[Any] = []
 
     def emit(bb: BlockBuilder) -> Any:
-        bb.for_(3, lambda i, s: inside.append(bb.emit(s + s)) or inside[0], x)
+        def remembered(i: Any, s: Any) -> Any:
+            inside.append(bb.emit(s + s))
+            return inside[0]
+
+        bb.for_(3, remembered, x)
         return bb.emit(op.exp(inside[0]))
 
     with pytest.raises(CompileError, match="is not known outside of its branch or loop"):
         compiled(emit, x)
 
 
+def same(*carried: Any) -> Any:
+    return x if len(carried) < 2 else carried[1]
+
+
+def twice(i: Any, s: Any) -> Any:
+    return [s, s]
+
+
+def total(i: Any, s: Any) -> Any:
+    return op.sum(s)
+
+
+def text(i: Any, s: Any) -> Any:
+    return "s"
+
+
 @pytest.mark.parametrize(
-    ("emit", "message"),
+    ("trip", "count", "message"),
     [
-        (lambda bb: bb.if_(x, lambda: x, lambda: x), "expected a condition that is a tensor of i1 without dimensions"),
-        (lambda bb: bb.for_(x, lambda i, s: s, x), "expected a number of trips that is a tensor of integers"),
-        (lambda bb: bb.for_(3, lambda i, s: [s, s], x), r"expected the regions to give \(tensor<\?xf32>\), found"),
-        (lambda bb: bb.for_(3, lambda i, s: op.sum(s), x), r"expected the regions to give"),
-        (lambda bb: bb.for_(3, lambda i, s: "s", x), "expected a tensor of the program"),
+        (same, x, "expected a number of trips that is a tensor of integers"),
+        (twice, 3, r"expected the regions to give \(tensor<\?xf32>\), found"),
+        (total, 3, "expected the regions to give"),
+        (text, 3, "expected a tensor of the program"),
     ],
 )
-def test_refusals(emit: Callable[[BlockBuilder], Any], message: str):
+def test_refused_loops(trip: Callable[..., Any], count: Any, message: str):
     with pytest.raises(CompileError, match=message):
-        compiled(emit, x)
+        compiled(lambda bb: bb.for_(count, trip, x), x)
+
+
+def test_refused_condition():
+    with pytest.raises(CompileError, match="expected a condition that is a tensor of i1 without dimensions"):
+        compiled(lambda bb: bb.if_(x, same, same), x)
