@@ -17,12 +17,9 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
-from relex.dialects.target.machine import GOES_ON
+from relex.dialects.target.machine import GOES_ON, STOPPED
 from relex.dialects.walks import walk
 from relex.passes.graph.simplify_regions import is_on_tensors
-
-STOPPED = "expected to go on, found that the run was stopped"
-"""The message of the assertion that a loop goes on. What has stopped the run is raised instead of it."""
 
 
 def check_loops(module: ModuleOp) -> None:

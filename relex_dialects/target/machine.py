@@ -35,6 +35,12 @@ GOES_ON = "relex_goes_on"
 """The function that asks, at the end of each trip of a loop, whether the loop goes on. In the text, the answer is yes;
 for programs that this process runs, the runtime answers."""
 
+LOOPS_BEGIN, LOOPS_END = "relex_loops_begin", "relex_loops_end"
+"""The functions of the runtime that a program with loops calls when a call begins and when it ends."""
+
+STOPPED = "expected to go on, found that the run was stopped"
+"""The message of the assertion that a loop goes on. What has stopped the run is raised instead of it."""
+
 
 @dataclass(frozen=True)
 class Target:
