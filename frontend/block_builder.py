@@ -38,11 +38,12 @@ from relex.frontend.function_body import Dataflow, FunctionBody
 from relex.frontend.graph_expressions import Binding, Call, Var
 from relex.frontend.graph_expressions import Tensor as AnyTensor
 from relex.frontend.ir_module import IRModule
+from relex.frontend.regions import RegionBuilder
 from relex.lowering.support.size_values import Sources
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
 
 
-class BlockBuilder:
+class BlockBuilder(RegionBuilder):
     """
     Builds a module function by function and op by op. Types are inferred, and errors raised, when an expression is
     emitted; a `CompileError` shows the line of the program that caused it.
@@ -105,6 +106,8 @@ class BlockBuilder:
         body = self._open_body()
         if body.dataflow is not None:
             refuse("dataflow blocks cannot be nested")
+        if body.is_in_region:
+            refuse("expected a dataflow block around branches and loops, found one in them")
         body.dataflow = Dataflow()
         yield
         body.close_dataflow()
@@ -119,6 +122,8 @@ class BlockBuilder:
         body = self._open_body()
         if body.dataflow is None:
             refuse("expected a dataflow block around 'emit_output'; use 'emit' outside of one")
+        if body.is_in_region:
+            refuse("expected 'emit_output' outside of branches and loops, which return their values")
         outputs = body.bind(expr, "lv")
         body.dataflow.outputs.extend(outputs)
         return _one_or_all(outputs)
@@ -128,6 +133,8 @@ class BlockBuilder:
         body = self._open_body()
         if body.dataflow is not None:
             refuse("expected the dataflow block to end before the function does")
+        if body.is_in_region:
+            refuse("expected branches and loops to end before the function does")
         _expect(results, AnyTensor | Sequence, "a tensor of the program, or several")
         body.finish([body.value(e) for e in (results if isinstance(results, Sequence) else [results])])
 

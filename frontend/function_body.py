@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +44,7 @@ class FunctionBody(OpenSizes):
         self._values: dict[Expr, SSAValue] = {}
         self._sources: dict[str, tuple[SSAValue, int]] = {}
         self._sizes = SizeValues(self._block, self._sources)
+        self._regions: list[RegionScope] = []
         for i, (param, argument) in enumerate(zip(params, self._block.args, strict=False)):
             self._values[param] = argument
             name_value(argument, param.name)
@@ -63,7 +65,29 @@ class FunctionBody(OpenSizes):
         if isinstance(expr, Call):
             for value in values:
                 value.name_hint = self._names.fresh(name)
-        return [Binding(value, self.dataflow or self) for value in values]
+        return self.bindings(values)
+
+    def bindings(self, values: Sequence[SSAValue]) -> list[Binding]:
+        """Return values as they are known at the insertion point."""
+        return [Binding(value, self._scopes()[0]) for value in values]
+
+    def _scopes(self) -> list[object]:
+        """The scopes whose values are known at the insertion point, innermost first."""
+        return [*reversed(self._regions), *([] if self.dataflow is None else [self.dataflow]), self]
+
+    @property
+    def is_in_region(self) -> bool:
+        """True in a branch or a loop."""
+        return bool(self._regions)
+
+    @contextmanager
+    def region(self, scope: RegionScope) -> Generator[None]:
+        """Insert ops at the end of a branch or a loop."""
+        self._regions.append(scope)
+        try:
+            yield
+        finally:
+            self._regions.pop()
 
     def value(self, expr: AnyOperand, place: FileLineColLoc | None = None) -> SSAValue:
         """Return the single value of an expression."""
@@ -99,8 +123,17 @@ class FunctionBody(OpenSizes):
     def insert(self, op: Operation, place: FileLineColLoc) -> None:
         """Add an op at the insertion point: the end of the open block."""
         op.location = place
+        if self._regions:
+            self._regions[-1].block.add_op(op)
+            return
         block = self._block if self.dataflow is None else self.dataflow.block
         block.add_op(op)
+
+    def insert_checked(self, op: Operation, place: FileLineColLoc) -> None:
+        """Add an op, which must be pure in a dataflow block."""
+        if self.dataflow is not None and (reason := impurity(op)) is not None:
+            refuse(f"'{op.name}' op expected to be pure inside a dataflow block, but it {reason}", place)
+        self.insert(op, place)
 
     def finish(self, values: Sequence[SSAValue]) -> None:
         """End the function with its results."""
@@ -142,9 +175,11 @@ class FunctionBody(OpenSizes):
                 refuse(f"expected a tensor of the program, found {type(expr).__name__}", place)
 
     def _known(self, binding: Binding, place: FileLineColLoc | None) -> SSAValue:
-        if binding.owner is self or binding.owner is self.dataflow:
+        if any(binding.owner is scope for scope in self._scopes()):
             return binding.value
         name = binding.value.name_hint
+        if isinstance(binding.owner, RegionScope):
+            refuse(f"'{name}' is not known outside of its branch or loop, which has to return it", place)
         if isinstance(binding.owner, Dataflow) and binding not in binding.owner.outputs:
             refuse(f"'{name}' is not known outside of its dataflow block; 'emit_output' makes it known", place)
         refuse(f"'{name}' belongs to another function", place)
@@ -152,7 +187,8 @@ class FunctionBody(OpenSizes):
     def _inside(self, value: SSAValue, place: FileLineColLoc | None) -> SSAValue:
         """Return a value of the IR, which must be one of this function."""
         block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
-        if block is None or not self.op.is_ancestor(block):
+        scopes = (self.op, *(scope.block for scope in self._regions))
+        if block is None or not any(scope.is_ancestor(block) for scope in scopes):
             refuse(f"expected a value of @{self.op.sym_name.data}, found one of another function", place)
         return value
 
@@ -164,9 +200,7 @@ class FunctionBody(OpenSizes):
             raise
         except (RelexError, VerifyException, TypeError, ValueError) as e:
             call.refuse(f"{one_line(e)}")
-        if self.dataflow is not None and (reason := impurity(op)) is not None:
-            refuse(f"'{op.name}' op expected to be pure inside a dataflow block, but it {reason}", call.place)
-        self.insert(op, call.place)
+        self.insert_checked(op, call.place)
         return op
 
     def _operands(self, call: Call) -> list[SSAValue]:
@@ -198,6 +232,13 @@ class FunctionBody(OpenSizes):
         Rewriter.insert_op(op, InsertPoint.at_start(self._block) if last is None else InsertPoint.after(last))
         self._last_of_start = op
         return op
+
+
+class RegionScope:
+    """A branch or a loop under construction."""
+
+    def __init__(self, block: Block):
+        self.block = block
 
 
 class Dataflow:

@@ -67,6 +67,7 @@ from relex.lowering.support.result_buffers import (
     view_of_buffer,
 )
 from relex.lowering.support.size_values import SizesOfResults
+from relex.lowering.support.slice_rules import convert_insert_slice
 
 GRAPH_TO_BUFFERS = ConversionTable("lower-call-tir")
 """Conversion rules for ops on tensors; other packages add rules for theirs."""
@@ -237,6 +238,7 @@ GRAPH_TO_BUFFERS.rule(scf.ForOp, scf.WhileOp)(convert_loop)
 GRAPH_TO_BUFFERS.rule(scf.YieldOp, scf.ConditionOp)(convert_end)
 GRAPH_TO_BUFFERS.rule(MaterializeInDestinationOp)(convert_materialize)
 GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(convert_extract)
+GRAPH_TO_BUFFERS.rule(tensor.InsertSliceOp)(convert_insert_slice)
 
 
 @GRAPH_TO_BUFFERS.rule(AllocTensorOp)

@@ -56,6 +56,7 @@ from relex.passes import (
     SetTargetPass,
     ShareLoopsPass,
     SimplifyOpsPass,
+    SimplifyRegionsPass,
     SplitReductionsPass,
     SplitWindowsPass,
     TrimWindowsPass,
@@ -73,8 +74,9 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants,simplify-ops,cancel-transposes,trim-windows,pack-bytes,fold-batch-norm,split-windows,
-    // block-channels,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
+    // set-target,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,pack-bytes,
+    // fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,
+    // remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
@@ -120,7 +122,7 @@ def pipeline(
     is to be both strict and approximate."""
     if strict and approximate:
         raise RelexError("expected a compilation to be strict or approximate, found both")
-    folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), CancelTransposesPass(strict)]
+    folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), SimplifyRegionsPass(), CancelTransposesPass(strict)]
     layers = [TrimWindowsPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
     images: list[ModulePass] = [BlockChannelsPass(), JoinRowsPass()]
     if approximate:
@@ -146,7 +148,6 @@ def pipeline(
                 *sizes,
                 FuseAttentionPass(),
                 *by_hand,
-                AnnotateOpPatternPass(),
             ],
         ),
         ("loops", [*_kernels(strict), AnnotateSignaturesPass()]),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.graph.simplify_ops import SimplifyOpsPass as SimplifyOpsPass
+    from relex.passes.graph.simplify_regions import SimplifyRegionsPass as SimplifyRegionsPass
     from relex.passes.graph.split_windows import SplitWindowsPass as SplitWindowsPass
     from relex.passes.graph.trim_windows import TrimWindowsPass as TrimWindowsPass
     from relex.passes.graph.winograd_conv2d import WinogradConv2dPass as WinogradConv2dPass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import local
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,8 @@ import numpy as np
 
 from relex.dialects.element_types import ELEMENTS, EXTENSION
 from relex.dialects.exceptions import UnknownNameError
+from relex.dialects.signature import AssertionRecord
+from relex.dialects.target.machine import STOPPED
 from relex.runtime.descriptors import code_address, read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
 from relex.runtime.singleton import once
@@ -63,7 +64,7 @@ class LibraryCalls:
 
     def __init__(self, uses: Iterable[LibraryUse], *, has_loops: bool = False):
         uses = list(uses)
-        self._stopping = _stopping() if has_loops else None
+        self._stopping = stopping() if has_loops else None
         if problems := dict.fromkeys(problem for use in uses if (problem := use.problem) is not None):
             raise UnknownNameError("\n".join(problems))
         self._functions = {use.symbol: LIBRARY[use.name] for use in uses}
@@ -81,12 +82,11 @@ class LibraryCalls:
 
     @property
     def calls_python(self) -> bool:
-        """True if any of them is a Python function, or if loops ask whether they go on."""
-        return bool(self._callbacks) or self._stopping is not None
+        """True if any of them is a Python function."""
+        return bool(self._callbacks)
 
     def guard(self, entry: Entry) -> Entry:
-        """Wrap a native function so that it raises what library functions and handlers of signals raise while it
-        runs."""
+        """Wrap a native function so that it raises what library functions raise while it runs."""
         return _reraising(entry, self._stopping) if self.calls_python else entry
 
 
@@ -100,7 +100,8 @@ _run = _Run()
 
 
 @once
-def _stopping() -> Stopping:
+def stopping() -> Stopping:
+    """Return what stops the loops of this process."""
     from relex.runtime.stopping import Stopping  # Few programs have loops.
 
     return Stopping(lambda: _run.error is not None)
@@ -111,15 +112,12 @@ def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
         # A library function may run another executable.
         outer, _run.error = _run.error, None
         try:
-            with nullcontext() if stopping is None else stopping.listening():
-                entry(*arguments)
+            entry(*arguments)
             error = _run.error
         finally:
             if stopping is not None and _run.error is not None:
                 stopping.count(-1)
             _run.error = outer
-        if error is None and stopping is not None:
-            error = stopping.raised()
         if error is None:
             return
         from traceback import clear_frames
@@ -175,6 +173,12 @@ def _callback(use: LibraryUse, function: Function, stopping: Stopping | None) ->
             result.fill(0)
 
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (count + len(outputs)))(call)
+
+
+def failure(record: AssertionRecord, index: int) -> BaseException:
+    """Return what a call raises in which an assertion has failed: for one that a loop goes on, what has stopped it."""
+    raised = stopping().raised() if record.message == STOPPED else None
+    return record.error(index) if raised is None else raised
 
 
 def _parameters(kinds: Sequence[BufferKind]) -> list[tuple[int, np.dtype[Any]]]:

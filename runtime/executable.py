@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature, unknown_function
-from relex.dialects.stopping import GOES_ON
+from relex.dialects.target.machine import GOES_ON
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
-from relex.runtime.callbacks import LibraryCalls
+from relex.runtime.callbacks import LibraryCalls, failure
 from relex.runtime.container import as_path, write_file
 from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import CallPlan, NativePlans
@@ -278,7 +278,7 @@ class _NativeCalls(CompiledFunction):
         return plan
 
     def _raise_failure(self, number: int, index: int) -> NoReturn:
-        raise self.signature.failures[number - 1].error(index)
+        raise failure(self.signature.failures[number - 1], index)
 
 
 @cache

@@ -70,3 +70,67 @@ define void @interrupted(i32 %signal) {
   call void %handler(i32 %signal)
   ret void
 }
+
+; Calls of programs with loops that the main thread is in, one in another: Python handles signals there.
+@depth = global i64 0
+
+declare ptr @PyOS_setsig(i32, ptr)
+
+define i1 @is_main() {
+  %thread = call i64 @PyThread_get_thread_ident()
+  %main = load i64, ptr @main_thread
+  %is_main = icmp eq i64 %thread, %main
+  ret i1 %is_main
+}
+
+define void @begin() {
+  %is_main = call i1 @is_main()
+  br i1 %is_main, label %enter, label %done
+
+enter:
+  %depth = load i64, ptr @depth
+  %deeper = add i64 %depth, 1
+  store i64 %deeper, ptr @depth
+  %is_first = icmp eq i64 %depth, 0
+  br i1 %is_first, label %listen, label %done
+
+listen:
+  store atomic i16 0, ptr @reasons monotonic, align 4
+  %old = call ptr @PyOS_setsig(i32 2, ptr @interrupted)            ; 2: SIGINT
+  store ptr %old, ptr @previous
+  %address = ptrtoint ptr %old to i64
+  %has_handler = icmp ugt i64 %address, 1                          ; 0: SIG_DFL, 1: SIG_IGN
+  br i1 %has_handler, label %done, label %restore
+
+restore:
+  %ours = call ptr @PyOS_setsig(i32 2, ptr %old)
+  store ptr null, ptr @previous
+  br label %done
+
+done:
+  ret void
+}
+
+define void @end() {
+  %is_main = call i1 @is_main()
+  br i1 %is_main, label %leave, label %done
+
+leave:
+  %depth = load i64, ptr @depth
+  %outer = sub i64 %depth, 1
+  store i64 %outer, ptr @depth
+  %is_last = icmp eq i64 %outer, 0
+  %old = load ptr, ptr @previous
+  %has_handler = icmp ne ptr %old, null
+  %restores = and i1 %is_last, %has_handler
+  br i1 %restores, label %restore, label %done
+
+restore:
+  %ours = call ptr @PyOS_setsig(i32 2, ptr %old)
+  store ptr null, ptr @previous
+  store atomic i16 0, ptr @reasons monotonic, align 4
+  br label %done
+
+done:
+  ret void
+}

@@ -25,6 +25,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/from-tvm.md",
         "docs/sizes.md",
         "docs/calls.md",
+        "docs/control-flow.md",
         "docs/library.md",
         "docs/saving.md",
         "docs/targets.md",

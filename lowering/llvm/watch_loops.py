@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Region
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.stopping import GOES_ON
+from relex.dialects.target.machine import GOES_ON, LOOPS_BEGIN, LOOPS_END, PACKED_PREFIX
+from relex.lowering.llvm.c_interface import call, new_function
 from relex.passes.driver.base import RelexPass
 
 _INTERNAL = llvm.LinkageAttr("internal")
@@ -17,7 +18,7 @@ _INTERNAL = llvm.LinkageAttr("internal")
 class WatchLoopsPass(RelexPass):
     """
     Lets loops ask the runtime after each trip whether they go on, so that Ctrl-C ends them: the function that says yes
-    becomes a declaration. `build` runs this pass last.
+    becomes a declaration. Packed entries tell the runtime when calls begin and end. `build` runs this pass last.
 
     ```mlir
     llvm.func internal @relex_goes_on() -> i1 {
@@ -26,19 +27,30 @@ class WatchLoopsPass(RelexPass):
     }
     // watch-loops
     llvm.func @relex_goes_on() -> i1
+    llvm.func @relex_loops_begin()
+    llvm.func @relex_loops_end()
     ```
     """
 
     name = "watch-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if (
-                isinstance(function, llvm.FuncOp)
-                and function.sym_name.data == GOES_ON
-                and function.linkage == _INTERNAL
-            ):
-                properties = {**function.properties, "linkage": llvm.LinkageAttr("external")}
-                declaration = llvm.FuncOp.create(properties=properties, regions=[Region()])
-                declaration.location = function.location
-                Rewriter.replace_op(function, declaration)
+        functions = [f for f in op.ops if isinstance(f, llvm.FuncOp)]
+        asked = next((f for f in functions if f.sym_name.data == GOES_ON and f.linkage == _INTERNAL), None)
+        if asked is None:
+            return
+        properties = {**asked.properties, "linkage": llvm.LinkageAttr("external")}
+        Rewriter.replace_op(asked, llvm.FuncOp.create(properties=properties, regions=[Region()]))
+        for name in (LOOPS_BEGIN, LOOPS_END):
+            op.body.block.add_op(new_function(name, _NO_ARGUMENTS, llvm.LinkageAttr("external"), Region()))
+        for entry in functions:
+            block = entry.body.first_block
+            if not entry.sym_name.data.startswith(PACKED_PREFIX) or block is None or block.first_op is None:
+                continue
+            end = block.last_op
+            assert isinstance(end, llvm.ReturnOp)
+            for name, place in ((LOOPS_BEGIN, block.first_op), (LOOPS_END, end)):
+                Rewriter.insert_op(call(SymbolRefAttr(name), (), llvm.LLVMVoidType()), InsertPoint.before(place))
+
+
+_NO_ARGUMENTS = llvm.LLVMFunctionType([], llvm.LLVMVoidType())

@@ -119,9 +119,12 @@ def _edit(pair: _Pair, variant_of: FindVariant) -> Callable[[], None] | None:
     if max(read, default=(-1, 0)) < min(written):
         return lambda: None
     writer = next(op for op, place in order.items() if place == min(written))
+    _, first, second = pair.places[min(written)[0]]
+    if max(read) == min(written) and isinstance(writer, memref.CopyOp):
+        is_whole = writer.source is first and writer.destination is second
+        return (lambda: Rewriter.erase_op(writer)) if is_whole else None
     if max(read) > min(written) or not isinstance(writer, CallLoopsOp):
         return None
-    _, first, second = pair.places[min(written)[0]]
     arguments = [*writer.arguments]
     if arguments.count(first) != 1 or arguments.count(second) != 1:
         return None
@@ -144,7 +147,7 @@ def _edit(pair: _Pair, variant_of: FindVariant) -> Callable[[], None] | None:
 _ACCESS = (CallLoopsOp, func.CallOp, memref.CopyOp, memref.DimOp, memref.LoadOp, memref.StoreOp)
 """Ops that use buffers, and do not keep them."""
 
-_VIEWS = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
+_VIEWS = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp, memref.SubviewOp)
 
 
 def _statements(value: SSAValue, block: Block) -> list[Operation] | None:

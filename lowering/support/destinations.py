@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects import func, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.tensor import FromElementsOp
+from xdsl.dialects.tensor import FromElementsOp, InsertSliceOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
@@ -23,7 +23,8 @@ from relex.lowering.support.size_values import SizesOfResults
 BRANCHES = (scf.IfOp, scf.IndexSwitchOp)
 LOOPS = (scf.ForOp, scf.WhileOp)
 
-_NEW = (CallTirOp, CallDpsPackedOp, CallOp, func.CallOp, AllocTensorOp, FromElementsOp, scf.ForOp, scf.WhileOp)
+_CALLS = (CallTirOp, CallDpsPackedOp, CallOp, func.CallOp)
+_NEW = (*_CALLS, AllocTensorOp, FromElementsOp, InsertSliceOp, scf.ForOp, scf.WhileOp)
 """Ops whose results are in memory that nothing else refers to."""
 
 

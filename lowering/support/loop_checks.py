@@ -11,20 +11,20 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     StringAttr,
-    TensorType,
     i1,
 )
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
-from relex.dialects.stopping import GOES_ON, STOPPED
+from relex.dialects.target.machine import GOES_ON, STOPPED
 from relex.dialects.walks import walk
+from relex.passes.graph.simplify_regions import is_on_tensors
 
 
 def check_loops(module: ModuleOp) -> None:
     """Let the loops of graph functions ask after each trip whether they go on, and refuse steps below 1."""
-    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and _is_on_tensors(op)]
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and is_on_tensors(op)]
     loops = [op for function in functions for op in walk(function) if isinstance(op, scf.ForOp | scf.WhileOp)]
     for loop in loops:
         if isinstance(loop, scf.ForOp):
@@ -37,11 +37,6 @@ def check_loops(module: ModuleOp) -> None:
         goes_on.location = check.location = loop.location
     if loops:
         module.body.block.add_op(_yes())
-
-
-def _is_on_tensors(function: func.FuncOp) -> bool:
-    types = [*function.function_type.inputs, *function.function_type.outputs]
-    return any(isinstance(t, TensorType) for t in (*types, *(t for op in walk(function) for t in op.result_types)))
 
 
 def _check_step(loop: scf.ForOp) -> None:

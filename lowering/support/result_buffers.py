@@ -20,13 +20,14 @@ ALIGNMENT = 64
 """Alignment of buffers and constants in bytes: a cache line, and the widest vector."""
 
 
-def result_buffer(result: OpResult, conversion: Conversion) -> SSAValue:
-    """Return the buffer that a result is written to: an output of the function if it is returned, else new memory."""
+def result_buffer(result: OpResult, conversion: Conversion, dims: Sequence[SSAValue] = ()) -> SSAValue:
+    """Return the buffer that a result is written to: an output of the function if it is returned, else new memory, with
+    dynamic sizes that the op states or that are given."""
     output = _output_of(result, conversion) or _output_of_view(result, conversion)
     if output is not None:
         return output
     buffer = buffer_type(result)
-    sizes = conversion.values(_sizes_of(result))
+    sizes = dims or conversion.values(_sizes_of(result))
     alloc = conversion.add(memref.AllocOp.get(buffer.element_type, ALIGNMENT, buffer.get_shape(), sizes))
     dealloc = memref.DeallocOp.get(alloc.memref)
     dealloc.location = alloc.location

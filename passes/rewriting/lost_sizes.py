@@ -31,6 +31,11 @@ class LostSizes:
     def note_removal(self, op: Operation) -> None:
         """Note that an op is about to be removed. The sizes are inferred once, if it has a dynamic size."""
         if self._before is None and any(map(_may_require, op.walk())):
+            self.note_any()
+
+    def note_any(self) -> None:
+        """Note that any op may be removed."""
+        if self._before is None:
             self._before = sizes_of_public_functions(self.module)
 
     def state(self) -> None:

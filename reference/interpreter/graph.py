@@ -146,6 +146,26 @@ def interpret_extract(op: tensor.ExtractOp, preparation: Preparation) -> Run:
     return extract
 
 
+@STEPS.rule(tensor.InsertSliceOp)
+def interpret_insert_slice(op: tensor.InsertSliceOp, preparation: Preparation) -> Run:
+    """Return a tensor with another one in place of a part of it."""
+    known = [[*of_one.get_values()] for of_one in (op.static_offsets, op.static_sizes, op.static_strides)]
+
+    def insert(source: Array, dest: Array, *given: Any) -> Array:
+        numbers = iter(map(int, given))
+        parts = [[next(numbers) if n == DYNAMIC_INDEX else n for n in of_one] for of_one in known]
+        places: list[slice] = []
+        for offset, size, stride, dim in zip(*parts, dest.shape, strict=True):
+            if offset < 0 or size < 0 or offset + size > dim:
+                fail_assertion(op, "expected a part that fits in the tensor", None)
+            places.append(slice(offset, offset + size * stride, stride))
+        result = dest.copy()
+        result[tuple(places)] = source.reshape(parts[1])
+        return result
+
+    return insert
+
+
 @STEPS.rule(tensor.FromElementsOp)
 def interpret_from_elements(op: tensor.FromElementsOp, preparation: Preparation) -> Run:
     """Return a tensor of numbers."""

@@ -98,6 +98,11 @@ def _infer_cast(op: tensor.CastOp | memref.CastOp, analysis: SizeAnalysis) -> No
     analysis.set(op.results[0], analysis.sizes(op.operands[0]))
 
 
+@SIZES.rule(tensor.InsertSliceOp)
+def _infer_insert_slice(op: tensor.InsertSliceOp, analysis: SizeAnalysis) -> None:
+    analysis.set(op.result, analysis.sizes(op.dest))
+
+
 @SIZES.rule(tensor.CollapseShapeOp, memref.CollapseShapeOp)
 def _infer_collapsed(op: Collapse, analysis: SizeAnalysis) -> None:
     sizes = analysis.sizes(op.src)

@@ -31,6 +31,16 @@ ALLOCATOR_ATTR = "relex.allocator"
 PARALLEL_ENTRY = "_relex_parallel"
 """The function that compiled code calls to distribute a loop over threads: see `relex.lowering.llvm.parallel_calls`."""
 
+GOES_ON = "relex_goes_on"
+"""The function that asks, at the end of each trip of a loop, whether the loop goes on. In the text, the answer is yes;
+for programs that this process runs, the runtime answers."""
+
+LOOPS_BEGIN, LOOPS_END = "relex_loops_begin", "relex_loops_end"
+"""The functions of the runtime that a program with loops calls when a call begins and when it ends."""
+
+STOPPED = "expected to go on, found that the run was stopped"
+"""The message of the assertion that a loop goes on. What has stopped the run is raised instead of it."""
+
 
 @dataclass(frozen=True)
 class Target:

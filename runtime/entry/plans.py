@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relex.dialects.signature import Signature
+from relex.runtime.callbacks import failure
 from relex.runtime.descriptors import ALIGNED, Shape, address_of, descriptor
 from relex.runtime.results import takes_out
 
@@ -63,7 +64,7 @@ class CallPlan:
         if self._failures:
             number, index = map(int, frame[-2:])
             if number:
-                raise self._failures[number - 1].error(index)
+                raise failure(self._failures[number - 1], index)
         for i in self._returned:
             arrays[i][...] = self._number(frame, i, arrays[i])[0]
 

@@ -312,7 +312,7 @@ class Module:
 
     @R.function
     def g(x: R.Tensor((4,), "float32")):
-# expected-error@+1:16 {{'f' calls itself: recursion is not supported}}
+# expected-error@+1:16 {{'f' calls itself: expected a graph function that states its type}}
         return Module.f(x)
 
 

@@ -39,11 +39,11 @@ class Builder(OpenSizes):
 
     def __init__(self, file: str):
         self.block = Block()
+        """The block that ops are added to: the function's, or one of a branch or a loop in it."""
+        self._entry = self.block
         self.file = file
         self.location: LocationAttr = self.place("")
         """The location of the ops that are emitted next."""
-        self._assumed: tuple[Tensor, ...] = ()
-        """The conditions under which the results of the current part of the model are used."""
         self._checked: set[Hashable] = set()
         self._requirements: list[Requirement] = []
         self._emitted: dict[Expr, Sequence[Tensor]] = {}
@@ -61,7 +61,7 @@ class Builder(OpenSizes):
 
     def add_argument(self, name: str, element_type: Attribute, sizes: Sequence[Size]) -> Computed:
         """Add an argument to the function. Dynamic sizes are names."""
-        argument = self.block.insert_arg(TensorType(element_type, without_names(sizes)), len(self.block.args))
+        argument = self._entry.insert_arg(TensorType(element_type, without_names(sizes)), len(self._entry.args))
         name_value(argument, name)
         self._names.append(name)
         self._dims.append([str(size) if isinstance(size, IndexExpr) else "" for size in sizes])
@@ -125,19 +125,14 @@ class Builder(OpenSizes):
         return function
 
     @contextmanager
-    def assuming(self, condition: Operand) -> Generator[None]:
-        """Import a part of the model whose results are only used under a condition: what it expects may fail if the
-        condition does not hold."""
-        outer = self._assumed
-        self._assumed = (*outer, self.tensor(op.reshape(condition, [])))
-        yield
-        self._assumed = outer
-
-    def where_assumed(self, condition: Operand) -> Tensor:
-        """Return a condition, a scalar, that need not hold where the results of the current part are not used."""
-        for assumed in self._assumed:
-            condition = op.logical_or(op.logical_not(assumed), condition)
-        return self.tensor(condition)
+    def region(self, block: Block) -> Generator[None]:
+        """Add ops to a block of a branch or a loop. What is computed and checked in it is not known outside."""
+        outer = self.block, self._emitted, self._checked
+        self.block, self._emitted, self._checked = block, {**self._emitted}, {*self._checked}
+        try:
+            yield
+        finally:
+            self.block, self._emitted, self._checked = outer
 
     def expect(self, condition: Computed, message: str, index: Operand | None) -> None:
         """Let the program stop with an error unless a condition holds when it runs."""
@@ -170,10 +165,9 @@ class Builder(OpenSizes):
                 self.require_exact(tensor)
 
     def is_first_check(self, *what: Hashable) -> bool:
-        """Return whether nothing like this was checked before, under the same conditions."""
-        key = (*what, *self._assumed)
-        is_first = key not in self._checked
-        self._checked.add(key)
+        """Return whether nothing like this was checked before."""
+        is_first = what not in self._checked
+        self._checked.add(what)
         return is_first
 
     def add(self, op: Operation) -> None:
@@ -238,7 +232,7 @@ class Builder(OpenSizes):
         constant = ConstantOp(known.array)
         constant.location = self.place(known.name) if known.name else self.location
         last = self._last_constant
-        Rewriter.insert_op(constant, InsertPoint.at_start(self.block) if last is None else InsertPoint.after(last))
+        Rewriter.insert_op(constant, InsertPoint.at_start(self._entry) if last is None else InsertPoint.after(last))
         self._last_constant = constant
         name_value(constant.result, known.name)
         return constant.result

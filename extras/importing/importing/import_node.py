@@ -33,7 +33,7 @@ class ImportedNode(ABC):
     def expect(self, condition: Operand, message: str, index: Operand | None = None) -> None:
         """Let the program stop with an error unless a condition, a scalar, holds when it runs. With `index`, the error
         is about an index, which it names."""
-        holds = self.builder.where_assumed(condition)
+        holds = self.builder.tensor(condition)
         if isinstance(holds, Computed):
             self.builder.expect(holds, f"{self.title}: {message}", index)
         elif not holds.array:

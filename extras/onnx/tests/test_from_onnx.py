@@ -48,21 +48,12 @@ def errors(m: onnx.ModelProto | bytes | str | Path, **options: Any) -> list[str]
     return str(caught.value).splitlines()
 
 
-def looped() -> NodeProto:
-    """A loop that returns a number for each element of a batch."""
-    declared = [value(name, kind, []) for name, kind in (("trip", INT64), ("go", TensorProto.BOOL))]
-    results = [value(name, kind, []) for name, kind in (("on", TensorProto.BOOL), ("part", FLOAT))]
-    steps = [node("Identity", "go", "on"), node("Cast", "trip", "part", to=FLOAT)]
-    return node("Loop", "n ", "y", name="/bags", body=helper.make_graph(steps, "body", declared, results))
-
-
 @pytest.mark.parametrize(
     ("user", "what"),
     [
-        (looped(), "'Loop' node: expected a number of iterations"),
         (node("TopK", "x n", "y i", name="/bags"), "'TopK' node: expected a number of elements"),
     ],
-    ids=["Loop", "TopK"],
+    ids=["TopK"],
 )
 def test_numbers_that_are_open(user: NodeProto, what: str) -> None:
     m = model([node("Shape", "x", "n", start=0, end=1), user], [value("x", FLOAT, ["batch", 4])], ["y"])

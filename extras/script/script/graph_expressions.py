@@ -177,6 +177,8 @@ class GraphExpressions:
             wanted = ", ".join(map(str, expected))
             raise ScriptError(node, f"expected arguments ({wanted}) for '{name}', found ({found})")
         results = callee.function_type.outputs.data
+        if self.in_dataflow and callee.is_declaration:
+            raise ScriptError(node, "expected a function that calls itself to do so outside of R.dataflow")
         if self.in_dataflow:
             self._make_group(node, callee)
         is_group = PRIMITIVE_ATTR in callee.attributes

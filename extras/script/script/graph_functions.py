@@ -16,6 +16,7 @@ from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, read_tensor, read_tensors
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
 from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
+from relex.frontend.script.graph_regions import read_if, read_while
 from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
 from relex.frontend.script.scope import Hidden, Scope, Unit, WrongValue
@@ -73,12 +74,18 @@ class GraphFunctionReader:
                 self._expect(target, read_tensors(self._unit, annotation), flatten(value) if value is not None else [])
             case ast.Expr(value=value):
                 self._effect(value)
+            case ast.Return() if self._scope.block is not self._scope.entry and not self._graph.in_dataflow:
+                raise ScriptError(node, "expected 'return' at the end of the function, outside of branches and loops")
             case ast.Return(value=ast.expr() as value) if not self._graph.in_dataflow:
                 self._return(node, value)
+            case ast.If():
+                read_if(node, self._scope, self._graph, self._statement)
+            case ast.While():
+                read_while(node, self._scope, self._graph, self._statement)
             case ast.Pass():
                 return
             case _:
-                expected = "expected an assignment, 'with R.dataflow():' or 'return'"
+                expected = "expected an assignment, 'with R.dataflow():', 'if', 'while' or 'return'"
                 raise ScriptError(node, f"'{shown(node)}' is not supported in a graph function; {expected}")
 
     def _dataflow(self, node: ast.With, body: Sequence[ast.stmt]) -> None:
@@ -177,3 +184,10 @@ class GraphFunctionReader:
 def _like(value: Value, results: Iterator[SSAValue]) -> Value:
     """Return results in the same tuple structure as `value`."""
     return next(results) if isinstance(value, SSAValue) else tuple(_like(part, results) for part in value)
+
+
+def declared_function(unit: Unit, node: ast.FunctionDef) -> FuncOp:
+    """Return the type of a function, as its parameters and its result state it."""
+    inputs = [read_tensor(unit, arg.annotation).tensor for arg in node.args.args if arg.annotation is not None]
+    outputs = [] if node.returns is None else [declared.tensor for declared in read_tensors(unit, node.returns)]
+    return FuncOp(node.name, FunctionType.from_lists(inputs, outputs), Region(), "private")

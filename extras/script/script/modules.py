@@ -19,7 +19,7 @@ from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.verifier import verify_module
 from relex.frontend.script.constants import Constants
 from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
-from relex.frontend.script.graph_functions import GraphFunctionReader
+from relex.frontend.script.graph_functions import GraphFunctionReader, declared_function
 from relex.frontend.script.loop_functions import LoopFunctionReader
 from relex.frontend.script.scope import FollowUp, Unit
 from relex.frontend.script.source import ScriptError, ScriptSource
@@ -189,7 +189,8 @@ class ModuleReader:
         return definition.kind if definition is not None else None
 
     def function(self, node: ast.AST, name: str) -> FuncOp | PrimFuncOp:
-        """Return an existing function by name. Raises `ScriptError` if it has errors or is recursive."""
+        """Return an existing function by name, without a body while that is read. Raises `ScriptError` if it has
+        errors."""
         definition = self.definitions[name]
         if not definition.is_open:
             self._read(definition)
@@ -197,7 +198,9 @@ class ModuleReader:
             return definition.op
         if definition.is_wrong:
             raise FollowUp(node, f"'{name}' is wrong")
-        raise ScriptError(node, f"'{name}' calls itself: recursion is not supported")
+        if definition.kind == LOOPS or definition.node.returns is None:
+            raise ScriptError(node, f"'{name}' calls itself: expected a graph function that states its type")
+        return declared_function(self.unit, definition.node)
 
     def _read(self, definition: _Definition) -> None:
         """Read a function. If part of it is missing, it is left out, so that its callers get no follow-up errors."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, func, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     TensorType,
@@ -116,7 +116,7 @@ class GraphPrinter(ExpressionPrinter):
         inlined = inlined_ops(block)
         for op in block.ops:
             # Graph functions give no names to sizes that they compute.
-            is_size = isinstance(op, tensor.DimOp) or op.dialect_name() == arith.Arith.name
+            is_size = isinstance(op, tensor.DimOp | tensor.ExtractOp) or op.dialect_name() == arith.Arith.name
             if not (is_size or (op in inlined and _is_scalar(op))):
                 self._statement(op)
 
@@ -128,12 +128,61 @@ class GraphPrinter(ExpressionPrinter):
                 self.writer.line(f"return {result}")
             case DataflowOp():
                 self._dataflow(op)
-            case OutputOp():
+            case OutputOp() | scf.YieldOp():
                 return
+            case scf.IfOp():
+                self._if(op)
+            case scf.WhileOp():
+                self._while(op)
             case ConstantOp():
                 self._constant_line(op)
             case _:
                 self._bind(op, self._call_text(op))
+
+    def _if(self, op: scf.IfOp) -> None:
+        """Print a branch. Its results are names that both sides assign at their end."""
+        names = [self.writer.define(result, "lv") for result in op.results]
+        self._side(f"if {self._condition(op.cond, op)}:", op.true_region.block, names)
+        if op.false_region.blocks and len([*op.false_region.block.ops]) + len(names) > 1:
+            self._side("else:", op.false_region.block, names)
+
+    def _while(self, op: scf.WhileOp) -> None:
+        """Print a loop. What it carries are names that it assigns at its end; its condition is one expression."""
+        test, end = op.before_region.block, op.before_region.block.last_op
+        if not isinstance(end, scf.ConditionOp) or [*end.args] != [*test.args]:
+            fail(op, f"{CANNOT}: expected a condition that passes on what the loop carries")
+        names = [self.writer.define(result, "lv") for result in op.results]
+        for name, value in zip(names, op.arguments, strict=True):
+            self.writer.line(f"{name} = {self.text(value)}")
+        for name, *values in zip(names, test.args, op.after_region.block.args, strict=True):
+            self.writer.texts.update({value: self.writer.use(name) for value in values})
+        for inner in test.ops:
+            if isinstance(inner, Operator | ConstantOp):
+                self.writer.texts[inner.results[0]] = self._call_text(inner)
+        self._side(f"while {self._condition(end.condition, op)}:", op.after_region.block, names)
+
+    def _side(self, head: str, block: Block, names: Sequence[str]) -> None:
+        """Print a region, with assignments of what it gives. A name may stand for another value until then."""
+        end = block.last_op
+        assert end is not None
+        with self.writer.indented(head):
+            self._block(block)
+            values = [self.text(value) for value in end.operands]
+            changed = [(name, value) for name, value in zip(names, values, strict=True) if name != value]
+            if len(changed) > 1 and {name for name, _ in changed} & {value for _, value in changed}:
+                copies = [self.writer.name(name, "lv") for name, _ in changed]
+                for copy, (_, value) in zip(copies, changed, strict=True):
+                    self.writer.line(f"{copy} = {value}")
+                changed = [(name, copy) for (name, _), copy in zip(changed, copies, strict=True)]
+            for name, value in changed:
+                self.writer.line(f"{name} = {value}")
+            if not changed and not [op for op in block.ops if op is not end]:
+                self.writer.line("pass")
+
+    def _condition(self, value: SSAValue, op: Operation) -> str:
+        if not isinstance(value.owner, tensor.ExtractOp) or value.owner.indices:
+            fail(op, f"{CANNOT}: expected a condition that is a tensor without dimensions")
+        return self.text(value.owner.tensor)
 
     def _dataflow(self, op: DataflowOp) -> None:
         """Print a dataflow block. Its results share the names of the values they come from."""

@@ -302,3 +302,46 @@ def test_loop_copies_nothing_but_its_first_value():
     main(x, 100, 1)
     assert tracemalloc.get_traced_memory()[1] < 3 * x.nbytes
     tracemalloc.stop()
+
+
+INSERTING = """
+func.func @main(%x: tensor<?x3x4xf32>, %n: index) -> tensor<?x3x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %row = relex.constant dense<1.0> : tensor<3x4xf32>
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%s = %x) -> (tensor<?x3x4xf32>) {
+    %0 = tensor.insert_slice %row into %s[%i, 0, 0][1, 3, 4][1, 1, 1] : tensor<3x4xf32> into tensor<?x3x4xf32>
+    scf.yield %0 : tensor<?x3x4xf32>
+  }
+  func.return %y : tensor<?x3x4xf32>
+}
+"""
+
+
+def test_part_is_written_in_place():
+    x = np.zeros((5, 3, 4), np.float32)
+    for main in either(INSERTING):
+        np.testing.assert_array_equal(main(x, 2)[:, 0, 0], [1, 1, 0, 0, 0])
+        with pytest.raises(AssertionFailedError, match="expected a part that fits"):
+            main(x, 6)
+    core = str(build(INSERTING).ir("core"))
+    before, _, loop = core.partition("scf.for")
+    assert before.count("memref.copy") == 1
+    assert loop.partition("memref.copy")[0].count("memref.subview") == 1
+
+
+def test_part_of_a_tensor_that_is_read_later():
+    program = """
+    func.func @main(%x: tensor<4x?xf32>, %v: tensor<2x?xf32>, %i: index) -> (tensor<4x?xf32>, tensor<4x?xf32>) {
+      %c1 = arith.constant 1 : index
+      %n = tensor.dim %x, %c1 : tensor<4x?xf32>
+      %y = tensor.insert_slice %v into %x[%i, 0][2, %n][1, 1] : tensor<2x?xf32> into tensor<4x?xf32>
+      %z = relex.add %x, %y : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>
+      func.return %y, %z : tensor<4x?xf32>, tensor<4x?xf32>
+    }
+    """
+    x, v = np.arange(12, dtype=np.float32).reshape(4, 3), np.full((2, 3), 7, np.float32)
+    for main in either(program):
+        y, z = main(x, v, 1)
+        np.testing.assert_array_equal(y, [x[0], v[0], v[1], x[3]])
+        np.testing.assert_array_equal(z, x + y)

@@ -1,4 +1,4 @@
-"""Recurrent networks, as one step after another: the length of the sequences is known at import."""
+"""Recurrent networks: one step after another, or a loop over sequences of dynamic length."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions import activations
 from relex.frontend.compositions.indexing import part_at, pieces, stacked
+from relex.frontend.importing.regions import Row, counted
 from relex.frontend.importing.values import with_node
-from relex.frontend.onnx import OnnxNode, Operand, Tensor, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, refuse
 from relex.frontend.onnx.import_table import row
 
 Function = Callable[[Operand], Operand]
@@ -101,7 +105,6 @@ def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: Onn
 
     data = moved(inputs.x)
     length, batch, _ = node.shape(data)
-    steps = node.closed(length, "sequences of dynamic length")
     directions, _, size = node.static_shape(inputs.recurrence)
     outputs: list[Operand] = []
     finals: list[list[Operand]] = []
@@ -114,9 +117,14 @@ def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: Onn
             node.full([batch, size], 0.0, inputs.x.element_type) if x is None else part_at(moved(x), 0, d)
             for x in (inputs.initial, inputs.initial_cell)[:states]
         ]
-        projected, places = op.dense(data, part_at(inputs.weight, 0, d)), range(steps)
-        columns, final = _steps(node, projected, places[::-1] if is_reverse else places, inputs.lengths, step, state)
-        outputs.append(stacked(columns, 0))
+        projected = op.dense(data, part_at(inputs.weight, 0, d))
+        if isinstance(length, int):
+            places = range(length)[::-1] if is_reverse else range(length)
+            columns, final = _steps(node, projected, places, inputs.lengths, step, state)
+            whole = stacked(columns, 0)
+        else:
+            whole, final = _loop(node, projected, length, is_reverse, inputs.lengths, step, state)
+        outputs.append(whole)
         finals.append(final)
     joined, last = stacked(outputs, 1), [stacked(parts, 0) for parts in zip(*finals, strict=True)]
     return [op.permute_dims(joined, [2, 0, 1, 3]) if batch_first else joined, *map(moved, last)]
@@ -128,16 +136,41 @@ def _steps(
     """Run all steps of one direction. After the end of a sequence its state stays, and its output is 0."""
     columns: list[Operand] = [0.0] * len(places)
     for place in places:
-        new = [node.tensor(part) for part in step(part_at(projected, 0, place), state)]
-        output: Operand = new[0]
-        if lengths is not None:
-            inside = op.expand_dims(op.greater(lengths, node.like(place, lengths)), 1)
-            output = op.where(inside, new[0], node.like(0, new[0]))
-            state = [op.where(inside, part, old) for part, old in zip(new, state, strict=True)]
-        else:
-            state = list(new)
-        columns[place] = output
+        columns[place], state = _step(node, part_at(projected, 0, place), Known(np.array(place)), lengths, step, state)
     return columns, state
+
+
+def _step(
+    node: OnnxNode, projected: Operand, place: Tensor, lengths: Tensor | None, step: Step, state: Sequence[Operand]
+) -> tuple[Operand, list[Operand]]:
+    """Run a step. Return its output, and the next state."""
+    new = [node.tensor(part) for part in step(projected, [*state])]
+    if lengths is None:
+        return new[0], [*new]
+    inside = op.expand_dims(op.greater(lengths, op.astype(place, dtype=lengths.element_type)), 1)
+    output = op.where(inside, new[0], node.like(0, new[0]))
+    return output, [op.where(inside, part, old) for part, old in zip(new, state, strict=True)]
+
+
+def _loop(
+    node: OnnxNode,
+    projected: Operand,
+    length: Size,
+    is_reverse: bool,
+    lengths: Tensor | None,
+    step: Step,
+    state: list[Operand],
+) -> tuple[Operand, list[Operand]]:
+    """Run all steps of one direction over sequences of dynamic length, as a loop of the program."""
+
+    def trip(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
+        place = node.tensor(op.subtract(Known(np.asarray(length - 1)), i)) if is_reverse else i
+        output, following = _step(node, op.take(rows, place, axis=0), place, lengths, step, state)
+        return following, [Row(output, place)]
+
+    rows = node.tensor(projected)
+    *final, whole = counted(node.builder, length, trip, state)
+    return whole, [*final]
 
 
 def _rnn(direction: _Direction) -> Step:

@@ -6,6 +6,11 @@
 // CHECK:         llvm.call @relex_goes_on() : () -> i1
 // CHECK:       llvm.func @relex_goes_on() -> i1
 // CHECK-NOT:     llvm.return %true
+// CHECK:       llvm.func @_relex_packed_main(%frame: !llvm.ptr)
+// CHECK-NEXT:    llvm.call @relex_loops_begin() : () -> ()
+// CHECK:         llvm.call @main
+// CHECK:         llvm.call @relex_loops_end() : () -> ()
+// CHECK-NEXT:    llvm.return
 // OPEN:        llvm.func internal @relex_goes_on() -> i1
 // OPEN:          llvm.return
 func.func @main(%x: tensor<8xf32>, %n: index) -> tensor<8xf32> {

@@ -1,0 +1,168 @@
+"""Branches and loops that are decided at run time, against the reference implementation."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from relex.frontend.onnx import from_onnx
+from relex.reference import interpret
+from relex.runtime import build
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+Info = tuple[str, list[Any], int]
+
+
+def graph(name: str, nodes: list[Any], inputs: list[Info], outputs: list[Info], **weights: Any) -> onnx.GraphProto:
+    def info(given: Info) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(given[0], given[2], given[1])
+
+    arrays = [onnx.numpy_helper.from_array(np.asarray(value), key) for key, value in weights.items()]
+    return helper.make_graph(nodes, name, list(map(info, inputs)), list(map(info, outputs)), arrays)
+
+
+def check(made: onnx.GraphProto, *feeds: dict[str, Any], rtol: float = 1e-4) -> str:
+    """Compare a model with the reference implementation; return its program."""
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    program, reference = from_onnx(model), cast(Any, ReferenceEvaluator(model))
+    for main in (interpret(program)["main"], build(program)["main"]):
+        for feed in feeds:
+            expected = reference.run(None, feed)
+            found = main(*(feed[i.name] for i in made.input))
+            for x, y in zip(found if isinstance(found, tuple) else [found], expected, strict=True):
+                np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-5)
+    return str(program)
+
+
+def test_branch():
+    def branch(name: str, operator: str) -> onnx.GraphProto:
+        return graph(name, [helper.make_node(operator, ["x"], [f"{name}_y"])], [], [(f"{name}_y", ["n", 4], FLOAT)])
+
+    nodes = [
+        helper.make_node("Equal", ["rate", "k"], ["c"]),
+        helper.make_node("If", ["c"], ["y"], then_branch=branch("a", "Relu"), else_branch=branch("b", "Neg")),
+    ]
+    made = graph("g", nodes, [("x", ["n", 4], FLOAT), ("rate", [], INT64)], [("y", ["n", 4], FLOAT)], k=np.int64(16000))
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    assert "scf.if" in check(made, *({"x": x, "rate": np.array(rate)} for rate in (16000, 8000)))
+
+
+def doubling(condition: list[Any], *, outputs: int = 1) -> onnx.GraphProto:
+    """A body that doubles what it carries; the result of the last of `condition` says whether it goes on."""
+    nodes = [helper.make_node("Add", ["s", "s"], ["t"]), *condition, helper.make_node("Identity", ["t"], ["row"])]
+    results: list[Info] = [("more", [], BOOL), ("t", ["n"], FLOAT), ("row", ["n"], FLOAT)]
+    inputs: list[Info] = [("i", [], INT64), ("running", [], BOOL), ("s", ["n"], FLOAT)]
+    return graph("body", nodes, inputs, results[: 1 + outputs], limit=np.float32(100))
+
+
+SMALL = [
+    helper.make_node("ReduceMax", ["t"], ["m"], keepdims=0),
+    helper.make_node("Less", ["m", "limit"], ["more"]),
+]
+ALWAYS = [helper.make_node("Identity", ["running"], ["more"])]
+
+
+@pytest.mark.parametrize("count", ["", "count"])
+def test_loop_until_a_condition(count: str):
+    node = helper.make_node("Loop", [count, "go", "x"], ["y"], body=doubling(SMALL))
+    inputs: list[Info] = [("x", ["n"], FLOAT), ("go", [], BOOL), *([("count", [], INT64)] if count else [])]
+    made = graph("g", [node], inputs, [("y", ["n"], FLOAT)])
+    feeds = [
+        {"x": np.array([1, first], np.float32), "go": np.array(go), **({"count": np.array(3)} if count else {})}
+        for first in (2, 30, 300)
+        for go in (True, False)
+    ]
+    assert "scf.while" in check(made, *feeds)
+
+
+def test_loop_whose_condition_only_its_body_finds():
+    node = helper.make_node("Loop", ["most", "go", "x"], ["y"], body=doubling(SMALL))
+    made = graph("g", [node], [("x", ["n"], FLOAT)], [("y", ["n"], FLOAT)], most=np.int64(5), go=np.array(True))
+    assert "scf.while" in check(made, *({"x": np.array([1, first], np.float32)} for first in (2, 30)))
+
+
+def test_rows_of_a_loop_over_a_size():
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Squeeze", ["shape"], ["length"]),
+        helper.make_node("Loop", ["length", "go", "x"], ["y", "rows"], body=doubling(ALWAYS, outputs=2)),
+    ]
+    results: list[Info] = [("y", ["n"], FLOAT), ("rows", ["n", "n"], FLOAT)]
+    made = graph("g", nodes, [("x", ["n"], FLOAT)], results, go=np.array(True))
+    assert "scf.for" in check(made, *({"x": np.arange(n, dtype=np.float32)} for n in (1, 4)))
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scan_of_dynamic_length(direction: int, axis: int):
+    nodes = [helper.make_node("Add", ["s", "part"], ["t"]), helper.make_node("Relu", ["t"], ["row"])]
+    body = graph("body", nodes, [("s", [3], FLOAT), ("part", [3], FLOAT)], [("t", [3], FLOAT), ("row", [3], FLOAT)])
+    node = helper.make_node(
+        "Scan",
+        ["first", "x"],
+        ["last", "y"],
+        body=body,
+        num_scan_inputs=1,
+        scan_input_directions=[direction],
+        scan_input_axes=[axis],
+        scan_output_directions=[direction],
+        scan_output_axes=[axis],
+    )
+    shape: list[Any] = ["t", 3] if axis == 0 else [3, "t"]
+    made = graph("g", [node], [("first", [3], FLOAT), ("x", shape, FLOAT)], [("last", [3], FLOAT), ("y", shape, FLOAT)])
+    rng = np.random.default_rng(0)
+    feeds = list[dict[str, Any]]()
+    for t in (1, 5):
+        x = rng.standard_normal((t, 3) if axis == 0 else (3, t)).astype(np.float32)
+        feeds.append({"first": np.zeros(3, np.float32), "x": x})
+    program = from_onnx(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    assert "scf.for" in str(program)
+    for main in (interpret(program)["main"], build(program)["main"]):
+        for feed in feeds:
+            rows = feed["x"] if axis == 0 else feed["x"].T
+            sums = np.cumsum(rows[::-1] if direction else rows, 0)
+            y = np.maximum(sums[::-1] if direction else sums, 0)
+            last, found = main(feed["first"], feed["x"])
+            np.testing.assert_allclose(last, sums[-1], rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(found, y if axis == 0 else y.T, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("has_lengths", [False, True])
+def test_recurrent_layers_of_dynamic_length(operator: str, direction: str, has_lengths: bool):
+    gates, directions = {"LSTM": 4, "GRU": 3, "RNN": 1}[operator], 1 + (direction == "bidirectional")
+    rng, size = np.random.default_rng(0), 4
+    weights = {
+        "W": rng.standard_normal((directions, gates * size, 3)).astype(np.float32),
+        "R": rng.standard_normal((directions, gates * size, size)).astype(np.float32),
+        "B": rng.standard_normal((directions, 2 * gates * size)).astype(np.float32),
+    }
+
+    def made(length: Any) -> onnx.ModelProto:
+        inputs = ["x", "W", "R", "B", "lengths" if has_lengths else ""]
+        node = helper.make_node(operator, inputs, ["y", "last"], hidden_size=size, direction=direction)
+        infos: list[Info] = [("x", [length, 2, 3], FLOAT)]
+        infos += [("lengths", [2], TensorProto.INT32)] if has_lengths else []
+        results: list[Info] = [("y", [length, directions, 2, size], FLOAT), ("last", [directions, 2, size], FLOAT)]
+        return helper.make_model(
+            graph("g", [node], infos, results, **weights),
+            opset_imports=[helper.make_opsetid("", 17)],
+            ir_version=8,
+        )
+
+    opened = from_onnx(made("t"))
+    assert "scf.for" in str(opened)
+    functions = [interpret(opened)["main"], build(opened)["main"]]
+    for length in (1, 6):
+        x = rng.standard_normal((length, 2, 3)).astype(np.float32)
+        given = [x, np.array([length, 1], np.int32)] if has_lengths else [x]
+        expected = build(from_onnx(made(length)))["main"](*given)
+        for main in functions:
+            for found, wanted in zip(main(*given), expected, strict=True):
+                np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
