@@ -14,10 +14,11 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, library_function
+from relex.dialects.symbols import lookup
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.buffers import MemRefOperand, Number
 from relex.lowering.llvm.c_interface import call, extract, new_function, wrap_declaration, wrap_definition
-from relex.lowering.llvm.descriptor import ALIGNED, BASE, Descriptor, field_name, field_type, positions
+from relex.lowering.llvm.descriptor import ALIGNED, BASE, Descriptor, field_name, field_type, fields_used, positions
 from relex.lowering.llvm.interface import seal
 from relex.lowering.llvm.parallel_calls import is_shared, share_call
 from relex.lowering.llvm.types import LLVM_TYPES, convert_type
@@ -106,7 +107,10 @@ def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
 def convert_call(op: func.CallOp, conversion: Conversion) -> None:
     """Convert a call: memrefs are passed as fields, several results are unpacked, parallel calls go to the runtime."""
     if is_shared(op):
-        share_call(op, [n for old in op.arguments for n in _passed(op, conversion, old)], conversion)
+        callee = lookup(op, op.callee)
+        inside = callee.body.blocks[0].args if isinstance(callee, func.FuncOp) and callee.body.blocks else op.arguments
+        pairs = zip(op.arguments, inside, strict=True)
+        share_call(op, [n for old, new in pairs for n in _passed(op, conversion, old, new)], conversion)
         return
     arguments: list[SSAValue] = []
     for old in op.arguments:
@@ -123,13 +127,16 @@ def convert_call(op: func.CallOp, conversion: Conversion) -> None:
     conversion.replace(*(conversion.add(extract(new.results[0], [i], kind)).res for i, kind in enumerate(types)))
 
 
-def _passed(op: func.CallOp, conversion: Conversion, old: SSAValue) -> Sequence[Number]:
-    """Return what an argument is passed as, with the numbers that its type states."""
+def _passed(op: func.CallOp, conversion: Conversion, old: SSAValue, new: SSAValue) -> Sequence[Number | None]:
+    """Return what an argument is passed as, with the numbers that its type states. Of a memref, what the function does
+    not use of its own argument `new` is 0, or None for pointers."""
     if not isa(old.type, MemRefType):
         return [conversion.value(old)]
     buffer = MemRefOperand(op, conversion, old)
-    pointers = map(buffer.descriptor.field, (BASE, ALIGNED))
-    return [*pointers, buffer.offset, *buffer.sizes, *buffer.strides]
+    used = fields_used(new)
+    pointers = [buffer.descriptor.field(field) if field in used else None for field in (BASE, ALIGNED)]
+    numbers = zip(positions(len(buffer.sizes))[2:], (buffer.offset, *buffer.sizes, *buffer.strides), strict=True)
+    return [*pointers, *(number if field in used else 0 for field, number in numbers)]
 
 
 def _passed_types(op: Operation, old: Attribute) -> list[Attribute]:

@@ -7,16 +7,16 @@ needed: for a block argument, a return value, or an op that is not converted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import llvm
+from xdsl.dialects import llvm, memref, vector
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.lowering.conversion import Conversion, Parts
-from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant
+from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, known_integer
 
 Position = tuple[int, ...]
 """The position of a field in the struct."""
@@ -133,3 +133,21 @@ def _inserted_fields(struct: SSAValue) -> dict[Position, SSAValue | int]:
         fields.setdefault(position, insert.value)
         struct = insert.container
     return fields
+
+
+def fields_used(argument: SSAValue) -> Container[Position]:
+    """Return the fields of a memref argument that its function may use."""
+    assert isa(argument.type, MemRefType)
+    rank = argument.type.get_num_dims()
+    used: set[Position] = set()
+    for use in argument.uses:
+        match use.operation:
+            case memref.DimOp(index=index) if (dim := known_integer(index)) is not None:
+                used.add(size_at(dim))
+            case memref.LoadOp() | memref.StoreOp() | vector.LoadOp() | vector.StoreOp():
+                used.update((ALIGNED, OFFSET, *map(stride_at, range(rank))))
+            case vector.MaskedLoadOp() | vector.MaskedStoreOp():
+                used.update((ALIGNED, OFFSET, *map(stride_at, range(rank))))
+            case _:
+                return positions(rank)
+    return used

@@ -1,9 +1,10 @@
 """Parallel calls, whose iterations are distributed over threads: see `relex.lowering.outline_parallel_loops`.
 
 The function that runs a range of iterations is called through `chunk(frame, first, last)`; the frame is an array of
-64-bit words that holds its other arguments, except sizes and strides that types state. `_relex_parallel(chunk, frame,
-first, last)` returns when all iterations have run. The runtime of relex provides it; object code for other programs
-contains a weak definition that runs the iterations in order, and that a linker drops in favor of another.
+64-bit words that holds its other arguments, except sizes and strides that types state, and what the function does not
+use. `_relex_parallel(chunk, frame, first, last)` returns when all iterations have run. The runtime of relex provides
+it; object code for other programs contains a weak definition that runs the iterations in order, and that a linker drops
+in favor of another.
 """
 
 from __future__ import annotations
@@ -34,14 +35,17 @@ def is_shared(op: func.CallOp) -> bool:
     return PARALLEL_ATTR in op.attributes and not op.results
 
 
-def share_call(op: func.CallOp, arguments: Sequence[Number], conversion: Conversion) -> None:
+def share_call(op: func.CallOp, arguments: Sequence[Number | None], conversion: Conversion) -> None:
     """Convert a parallel call; `arguments` are the converted ones, the range first. Those that are known at compile
-    time are numbers, and the same in all calls of the function."""
+    time are numbers, or None for null pointers, and the same in all calls of the function."""
     first, last, *others = arguments
-    name, known = op.callee.root_reference.data, [n if isinstance(n, int) else n.type for n in others]
+    assert first is not None
+    assert last is not None
+    name = op.callee.root_reference.data
+    known = [n.type if isinstance(n, SSAValue) else n for n in others]
     chunk = f"{name}_chunk"
     conversion.declare(chunk, lambda: _chunk(chunk, op.callee, known), at_end=True)
-    passed = [value for value in others if not isinstance(value, int)]
+    passed = [value for value in others if isinstance(value, SSAValue)]
     frame = _frame(op, len(passed))
     for word, value in enumerate(passed):
         place = conversion.add(llvm.GEPOp(frame, [word], i64)).result
@@ -52,9 +56,9 @@ def share_call(op: func.CallOp, arguments: Sequence[Number], conversion: Convers
     conversion.replace()
 
 
-def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int]) -> llvm.FuncOp:
+def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int | None]) -> llvm.FuncOp:
     """Build the function that threads call for a part of the range. For each argument after the range, `known` has its
-    type if the frame holds it, or the number that it is."""
+    type if the frame holds it, or the number that it is, or None for a null pointer."""
     block = Block(arg_types=[PTR, i64, i64])
     frame, first, last = block.args
     for argument, hint in zip(block.args, ("frame", "first", "last"), strict=True):
@@ -67,6 +71,9 @@ def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int]) -
     for kind in known:
         if isinstance(kind, int):
             others.append(constants[kind])
+            continue
+        if kind is None:
+            others.append(builder.insert(llvm.ZeroOp(result_types=[PTR])).res)
             continue
         place = builder.insert(llvm.GEPOp(frame, [next(words)], i64)).result
         others.append(builder.insert(llvm.LoadOp(place, kind)).dereferenced_value)

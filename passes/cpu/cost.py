@@ -231,6 +231,10 @@ MIN_LANES = 2
 COST_OF_EDGES = 0.02
 """Cost, relative to the whole, of tiles that are not all alike, or not all stored as a whole."""
 
+COST_OF_ROWS_LEFT_OVER = 0.05
+"""Cost, relative to the whole, of tiles for rows that others leave over, if the number of columns is only known at run
+time: then there are wide and narrow ones, and all of them take time to compile."""
+
 MIN_SHARE_OF_PADDING = 1 / 64
 """Share of the terms that are products with padding from which on tiles skip them; for fewer, loops of known bounds are
 faster."""

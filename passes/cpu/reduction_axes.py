@@ -194,6 +194,8 @@ class ReductionAxes:
         element = cost.COST_OF_AN_ELEMENT_OF_A_PIECE if is_in_pieces else 1
         products = tile.cost(self.row_count, self.column_count, load, element)
         total = around * (products if self.row_count else rows * products)
+        if self.row_count is not None and not self.has_known_columns and self.row_count % tile.rows:
+            total *= 1 + cost.COST_OF_ROWS_LEFT_OVER
         if self._has_scattered_rows and not self.has_constant_columns:
             total *= cost.COST_OF_SCATTERED_ROWS
         if self.has_constant_columns and self._has_scattered_terms:

@@ -14,10 +14,10 @@ from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.block_primitives import UnguardOp, ZeroFillOp
-from relex.dialects.tir import BlockOp, IterKind, IterVar
+from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterVar
 from relex.dialects.tir.accesses import Access, Element, variables_in
 from relex.dialects.upstream.attributes import number_attr
-from relex.dialects.walks import reachable
+from relex.dialects.walks import ancestors, reachable
 from relex.passes.analysis.buffers import accesses_in
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import (
@@ -43,7 +43,7 @@ from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops
 def unguard(block: BlockOp) -> None:
     """Remove the guard of a block whose additional iterations stay in bounds, and write separate elements.
 
-    No other block writes the additional elements, so they had no defined contents.
+    No other block writes the additional elements, or none has before, so they had no defined contents.
     """
     guard = _check_guard(block)
     if variables_of_kind(block, IterKind.REDUCE) & variables_in(guard.cond, function_of(block)):
@@ -156,11 +156,30 @@ def _check_guard(block: BlockOp) -> scf.IfOp:
 
 
 def _check_apart(write: Access) -> None:
-    """Fail if another block may write the same elements as a block does without its guard."""
-    for other in accesses_in(function_of(write.block), write.buffer):
+    """Fail if another block may write the same elements as a block does without its guard, and may have done so
+    before."""
+    accesses = list(accesses_in(function_of(write.block), write.buffer))
+    if _is_first(write.block, accesses):
+        return
+    for other in accesses:
         if other.is_write and other.block is not write.block and _may_meet(write.element, other.element):
             fail(write.block, f"expected {name_of_block(write.block)} alone to write its elements of "
                               f"{name_of(write.buffer)}, found {name_of_block(other.block)} as well")  # fmt: skip
+
+
+def _is_first(block: BlockOp, accesses: Sequence[Access]) -> bool:
+    """Return whether a block comes before all others that access a local buffer, whose contents are then undefined."""
+    made = accesses[0].buffer.owner
+    if not isinstance(made, AllocBufferOp):
+        return False
+    steps = {a.block: _step_of(a.block, made) for a in accesses}
+    first = steps[block]
+    return all(other is block or first.is_before_in_block(step) for other, step in steps.items())
+
+
+def _step_of(block: BlockOp, made: AllocBufferOp) -> Operation:
+    """Return the op next to a buffer that is, or contains, a block."""
+    return next(op for op in (block, *ancestors(block)) if op.parent is made.parent)
 
 
 def _may_meet(one: Element, other: Element) -> bool:

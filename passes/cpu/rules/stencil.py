@@ -11,8 +11,17 @@ from relex.dialects.index.expr import terms_of, values_in
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
+from relex.passes.analysis.loop_tree import guard_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.reduction_nest import ReductionNest, block_named, check_at_least, count, named, uses
+from relex.passes.cpu.reduction_nest import (
+    ReductionNest,
+    block_named,
+    check_at_least,
+    count,
+    is_side_by_side,
+    named,
+    uses,
+)
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.extremes import is_extreme_without_instruction
 from relex.passes.cpu.steps import Nest, move_consumer, parts
@@ -58,7 +67,9 @@ def stencil(block: BlockOp, processor: Processor) -> Plan:
     if rows > cost.MAX_TERMS_AT_ONCE:
         fail(block, f"expected {cost.MAX_TERMS_AT_ONCE} rows or less that are read at the same time, found {rows}")
     check_at_least(block, cost.MIN_COLUMNS_OF_A_STENCIL, count([loop]), "columns")
-    vectors = _vectors(loop, processor.lanes(reduction.bits))
+    # Vectors with a mask would load other elements than those side by side one by one.
+    has_masks = processor.stores_parts and all(is_side_by_side(access, loop) for access in read)
+    vectors = _vectors(loop, processor.lanes(reduction.bits), has_masks=has_masks)
     together = f" of {' and '.join(map(str, tile.heights))} rows" if tile.heights != (1,) else ""
     summary = f"{at_once} terms{together} at a time, in vectors of {' and '.join(map(str, vectors))} elements"
     return Plan(summary, lambda schedule: _schedule(schedule, reduction, loop, vectors, tile, as_integers))
@@ -135,10 +146,11 @@ def _heights(rows: int, most: int) -> Sequence[int]:
     return (height, rows % height)
 
 
-def _vectors(loop: ForOp, lanes: int) -> list[int]:
-    """Return the lengths of vectors, longest first, that together fill a row without a mask."""
+def _vectors(loop: ForOp, lanes: int, *, has_masks: bool) -> list[int]:
+    """Return the lengths of vectors, longest first, that together fill a row without a mask. If the length of the row
+    is only known at run time, all vectors may have a mask, which is less code."""
     if not isinstance(loop.extent, int):
-        return [lanes, 1]
+        return [lanes] if has_masks else [lanes, 1]
     lengths = [lanes >> i for i in range(lanes.bit_length())]
     return [length for length in lengths if (loop.extent >= length if length == lanes else loop.extent & length)]
 
@@ -168,6 +180,8 @@ def _schedule_part(schedule: Schedule, nest: _Nest, lanes: int, height: int, til
     consumer = move_consumer(schedule, nest.block, around[-1])
     schedule.compact_buffer(nest.block, 0)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
+    if guard_of(schedule.block_op(init)) is not None:
+        schedule.unguard(init)  # Otherwise, each vector waits for those before it, whose lanes it would keep.
     for term in nest.terms[-len(tile.terms) :]:
         schedule.unroll(term)
     for user in (init, nest.block, consumer):

@@ -162,20 +162,29 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
     axes, tile = tiling.axes, tiling.tile
     rest = part(schedule, nest, nest.columns, tile.columns)
     if axes.is_unit_stride:
-        heights = tile.heights(axes.row_count, axes.step)
-        # Few vectors of two rows would leave units idle.
-        low = heights[-2:] if axes.row_count is not None else list(dict.fromkeys((*heights[1:2], heights[-1])))
         narrower = cost.VECTORS_OF_A_NARROW_TILE
         for vectors in (narrower, 1) if tile.vectors > narrower else (1,):
             edge, narrow = rest, replace(tile, vectors=vectors)
             if vectors > 1:
                 rest = part(schedule, edge, edge.columns, narrow.columns)
-            _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=low, blocks=RowBlocks()))
+            heights = _narrow_heights(narrow, tiling)
+            _tile_columns(schedule, edge, replace(tiling, tile=narrow, heights=heights, blocks=RowBlocks()))
         _tile_few_rows(schedule, nest, tiling)
     if axes.is_packed(tile) and can_follow(schedule, nest.block, [*nest.outer, nest.rows]):
         _tile_panels(schedule, nest, tiling)
     else:
         _tile_columns(schedule, nest, tiling)
+
+
+def _narrow_heights(tile: Tile, tiling: _Tiling) -> Sequence[int]:
+    """Return the heights of narrow tiles: a single one, if one that keeps the units busy divides the rows."""
+    rows, step = tiling.axes.row_count, tiling.axes.step
+    heights = tile.heights(rows, step)
+    if rows is None:
+        return list(dict.fromkeys((*heights[1:2], heights[-1])))  # Few vectors of two rows would leave units idle.
+    even = [height for height in range(step, cost.MAX_ROWS + 1, step) if rows % height == 0]
+    highest = max((height for height in even if replace(tile, rows=height).fits(tiling.registers)), default=0)
+    return [highest] if highest * tile.vectors >= cost.LATENCY or highest == rows else heights[-2:]
 
 
 def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:

@@ -155,21 +155,22 @@ func.func private @goes_outside(%x: memref<?xf32>) {
 func.func private @outside(memref<?xf32>) -> ()
 
 // The machine level passes what the body uses in a frame, which stands outside of loops. Offset and stride of the buffer
-// are constants.
+// are constants; nobody uses its size, nor the pointer that it was allocated at.
 // CHECK-LABEL: func.func @in_a_loop(
 // LLVM-LABEL: llvm.func @in_a_loop(
-// LLVM-NEXT:    [[WORDS:%.+]] = llvm.mlir.constant(4) : i64
+// LLVM-NEXT:    [[WORDS:%.+]] = llvm.mlir.constant(2) : i64
 // LLVM-NEXT:    [[FRAME:%.+]] = llvm.alloca [[WORDS]] x i64
 // LLVM:         [[PLACE:%.+]] = llvm.getelementptr [[FRAME]][0] : (!llvm.ptr) -> !llvm.ptr, i64
 // LLVM-NEXT:    llvm.store {{%f.*}}, [[PLACE]] : f32, !llvm.ptr
-// LLVM:         llvm.getelementptr [[FRAME]][3]
+// LLVM:         llvm.getelementptr [[FRAME]][1]
 // LLVM-NOT:     llvm.getelementptr [[FRAME]]
 // LLVM:         [[CHUNK:%.+]] = llvm.mlir.addressof @in_a_loop_parallel_chunk : !llvm.ptr
 // LLVM-NEXT:    llvm.call @_relex_parallel([[CHUNK]], [[FRAME]], {{%.+}}, {{%.+}}) : (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
 // LLVM-LABEL: llvm.func internal @in_a_loop_parallel_chunk(%{{.+}}: !llvm.ptr, %{{.+}}: i64, %{{.+}}: i64) {
-// LLVM-NEXT:    [[OFFSET:%.+]] = llvm.mlir.constant(0) : i64
+// LLVM-NEXT:    [[ZERO:%.+]] = llvm.mlir.constant(0) : i64
 // LLVM-NEXT:    [[STRIDE:%.+]] = llvm.mlir.constant(1) : i64
-// LLVM:         llvm.call @in_a_loop_parallel({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, [[OFFSET]], {{%.+}}, [[STRIDE]])
+// LLVM:         [[BASE:%.+]] = llvm.mlir.zero : !llvm.ptr
+// LLVM:         llvm.call @in_a_loop_parallel({{%.+}}, {{%.+}}, {{%.+}}, [[BASE]], {{%.+}}, [[ZERO]], [[ZERO]], [[STRIDE]])
 // LLVM-NEXT:    llvm.return
 func.func @in_a_loop(%x: memref<?xf32>, %n: index, %f: f32) {
   %c0 = arith.constant 0 : index

@@ -1126,6 +1126,35 @@ schedule.sequence for @out_of_range {
 
 // -----
 
+tir.prim_func @written_before(%X: memref<6xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %j @j in (8) {
+    tir.block @U (%vj: spatial<8> = %j) {
+      %one = arith.constant 1.0 : f32
+      memref.store %one, %T[%vj] : memref<8xf32>
+    }
+  }
+  tir.for %i @i in (6) {
+    tir.block @T (%vi: spatial<6> = %i) {
+      %two = arith.constant 2.0 : f32
+      memref.store %two, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %k @k in (8) {
+    tir.block @Y (%vk: spatial<8> = %k) {
+      %t = memref.load %T[%vk] : memref<8xf32>
+      memref.store %t, %Y[%vk] : memref<8xf32>
+    }
+  }
+}
+schedule.sequence for @written_before {
+  schedule.split @i by [?, 4]
+  // expected-error @+1 {{'schedule.unguard' op expected @T alone to write its elements of %T, found @U as well}}
+  schedule.unguard @T
+}
+
+// -----
+
 tir.prim_func @not_finite(%X: memref<5xf32>, %W: memref<3xf32>) outs(%Y: memref<5xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
   %c5 = arith.constant 5 : index

@@ -878,6 +878,43 @@ schedule.sequence for @panels {
 
 // -----
 
+// Nothing has been written before the first block: it may write elements that another one never does.
+
+// CHECK-LABEL: @first_of_two
+// CHECK: tir.for %{{.+}} @i_0, %{{.+}} @i_1 in (2, 4) {
+// CHECK-NOT: scf.if
+// CHECK: tir.block @T (%{{.+}}: spatial<2> = %{{.+}}, %{{.+}}: spatial<4>
+// CHECK: tir.block @U (%{{.+}}: spatial<6>
+tir.prim_func @first_of_two(%X: memref<6xf32>) outs(%Y: memref<6xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<8xf32>
+  tir.for %i @i in (6) {
+    tir.block @T (%vi: spatial<6> = %i) {
+      %one = arith.constant 1.0 : f32
+      memref.store %one, %T[%vi] : memref<8xf32>
+    }
+  }
+  tir.for %j @j in (6) {
+    tir.block @U (%vj: spatial<6> = %j) {
+      %x = memref.load %X[%vj] : memref<6xf32>
+      %t = memref.load %T[%vj] : memref<8xf32>
+      %sum = arith.addf %x, %t : f32
+      memref.store %sum, %T[%vj] : memref<8xf32>
+    }
+  }
+  tir.for %k @k in (6) {
+    tir.block @Y (%vk: spatial<6> = %k) {
+      %u = memref.load %T[%vk] : memref<8xf32>
+      memref.store %u, %Y[%vk] : memref<6xf32>
+    }
+  }
+}
+schedule.sequence for @first_of_two {
+  schedule.split @i by [?, 4]
+  schedule.unguard @T
+}
+
+// -----
+
 // Panels of four again, with zeros in place of what the last one lacks: the reads keep the condition.
 
 // CHECK-LABEL: @zeros
