@@ -32,8 +32,7 @@ from relex.reference.equivalence.differences import (
 from relex.reference.equivalence.directed import find_directed
 from relex.reference.equivalence.execution import CallOutcome, Runner, TooLong
 from relex.reference.equivalence.interface import NotComparable, find_function, function_names, interface_of
-from relex.reference.equivalence.proving import DifferentTerms, Side, prove
-from relex.reference.equivalence.references import LastRun
+from relex.reference.equivalence.proving import DifferentTerms, Proof, Side, prove
 from relex.reference.equivalence.samples import Sample
 from relex.reference.equivalence.time_limit import SECONDS, TimeLimit
 from relex.reference.equivalence.unchanged import is_unchanged
@@ -196,14 +195,15 @@ class Checker:
         old = Side(before.runner, before.name, before.interface)
         new = Side(after, before.name, call.interface)
         sizes: list[str] = []
-        doubt = 0.0
+        proof, doubt = Proof(), 0.0
         with self._time.limited(before.name), doing(f"proof of @{before.name} after '{title_of(p)}'"):
             for size, arguments, shapes in before.sizes():
-                doubt += prove(old, new, arguments, shapes, call.rewrite)
+                proof = prove(old, new, arguments, shapes, call.rewrite)
+                doubt += proof.doubt
                 sizes.append(size)
         if not sizes:
             raise NotComparable("it stops for all samples, even before")
-        self._note(before, p, Verdict(Certainty.PROVED, sizes=tuple(filter(None, sizes)), doubt=doubt))
+        self._note(before, p, Verdict(Certainty.PROVED, "", tuple(filter(None, sizes)), proof.rows, doubt=doubt))
         if call.rewrite is not None:
             return None
         return replace(before, runner=after, calls={}, unchecked=(), is_proved=True, earlier=before)

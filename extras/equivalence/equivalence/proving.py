@@ -23,6 +23,16 @@ class Side:
     interface: Interface
 
 
+@dataclass(frozen=True)
+class Proof:
+    """A proof that two functions compute the same."""
+
+    doubt: float = 0.0
+    """The probability that it is wrong."""
+    rows: str = ""
+    """The rows of a batch that it is about, if these stand for all."""
+
+
 class ShownDifference(Protocol):
     """The first difference of two terms, whose text a message shows."""
 
@@ -57,8 +67,8 @@ class DifferentTerms(NotComparable):
         self.difference = difference
 
 
-def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | None, rewrite: Rewrite | None) -> float:
+def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | None, rewrite: Rewrite | None) -> Proof:
     """Prove that two functions compute the same for all arguments of the sizes of these. `shapes` are the shapes of
-    the results. Return the probability that the proof is wrong. Raises `NotComparable` with the reason if nothing is
-    proved: `DifferentTerms` if they may not compute the same."""
+    the results. Raises `NotComparable` with the reason if nothing is proved: `DifferentTerms` if they may not compute
+    the same."""
     return find_part("prove")(before, after, arguments, shapes, rewrite)

@@ -28,6 +28,8 @@ class Verdict:
     """Why it is not proved; empty if it is."""
     sizes: tuple[str, ...] = ()
     """The dynamic sizes for which it is proved; empty if it has none."""
+    rows: str = ""
+    """The rows of a batch for which it is proved, if these stand for all; empty if it is proved for each row."""
     indices: bool = False
     """Whether indices are right for all sizes: accesses are in bounds, iterations do not conflict, and all outputs are
     written."""
@@ -36,6 +38,7 @@ class Verdict:
 
     def __str__(self) -> str:
         sizes = f" for {' and for '.join(self.sizes)}" if self.sizes else ""
+        sizes += f" for {self.rows}" if self.rows else ""
         sizes += ", its indices for all sizes" if self.indices else ""
         doubt = f", but for a probability of {self.doubt:.0e}" if self.doubt else ""
         return f"{self.kind}{sizes}{doubt}" + (f": {self.why}" if self.why else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
 
 from relex.dialects.arrays import Array
-from relex.reference.equivalence.execution import Shapes, TooLong
+from relex.reference.equivalence.execution import Runner, Shapes, TooLong
 from relex.reference.equivalence.interface import Interface
-from relex.reference.equivalence.proving import DifferentTerms, Rewrite, Side, TermDifference
+from relex.reference.equivalence.proving import DifferentTerms, Proof, Rewrite, Side, TermDifference
 from relex.reference.equivalence.spread_rules import LIBRARY_FUNCTIONS
 from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.program import Program
@@ -22,6 +22,7 @@ from relex.reference.proof.first_difference import first_difference, in_full, sh
 from relex.reference.proof.float_order import ExtremeOfIntegers
 from relex.reference.proof.identities import identities
 from relex.reference.proof.refinement import Refinement
+from relex.reference.proof.rows import Batch
 from relex.reference.proof.subword import simplifications
 from relex.reference.proof.symbolic_numbers import RUNNING, SymbolicNumbers, Unproved, packed
 from relex.reference.proof.terms import CONSTANT, ELEMENT, Terms
@@ -50,28 +51,51 @@ terms."""
 RESIDUE_STEPS = 10_000_000
 """The number of steps that a function may take on residues."""
 
-DOUBT = 1e-9
+DOUBT = 1e-8
 """The probability of a wrong proof that is small enough: as long as it is larger, proofs by residues are repeated."""
 
 
 @np.errstate(all="ignore")
-def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | None, rewrite: Rewrite | None) -> float:
+def prove(before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | None, rewrite: Rewrite | None) -> Proof:
     """Prove that two functions compute the same for all arguments of the sizes of these. `shapes` are the shapes of the
-    results; `rewrite` maps arguments to those before and after. Return the probability that the proof is wrong: 0 if it
-    is on terms. Raises `NotComparable` with the reason if nothing is proved: `DifferentTerms` if they may not compute
-    the same."""
-    sides = Sides(before, after, arguments, shapes, rewrite)
+    results; `rewrite` maps arguments to those before and after. A proof on terms is certain. Raises `NotComparable`
+    with the reason if nothing is proved: `DifferentTerms` if they may not compute the same."""
+    sides = _sides(before, after, arguments, shapes, rewrite)
     if sum(np.size(x) for x in arguments) + _elements_in(before) <= LARGE:
         try:
             sides.prove_by_terms()
-            return 0.0
+            return Proof(rows=sides.rows)
         except TooManySteps:
             pass
     doubt, seed = 1.0, 0
     while doubt > DOUBT:
         doubt *= min(sides.prove_by_residues(seed), 0.5)
         seed += 1
-    return doubt
+    return Proof(doubt, sides.rows)
+
+
+def _sides(
+    before: Side, after: Side, arguments: Sequence[Any], shapes: Shapes | None, rewrite: Rewrite | None
+) -> Sides:
+    """Return both sides, with fewer rows if these stand for all."""
+    whole = Sides(before, after, arguments, shapes, rewrite)
+    count = min((spec.shape[0] for spec in before.interface.outputs if spec.shape), default=0)
+    if rewrite is not None or before.interface.written or count < 2:
+        return whole
+    old, new = (Batch.of(side.runner.module, side.name, count) for side in (before, after))
+    if old is None or new is None:
+        return whole
+    new.groups.limit(old.groups.size, old.groups.end)
+    if not (start := new.groups.start):
+        return whole
+    return Sides(_limited(before, old, start), _limited(after, new, start), arguments, shapes, None, start)
+
+
+def _limited(side: Side, batch: Batch, start: int) -> Side:
+    """Return a side that computes fewer rows."""
+    runner = Runner(batch.limited(start))
+    runner.symbolic = side.runner.symbolic
+    return replace(side, runner=runner)
 
 
 @dataclass(frozen=True)
@@ -94,6 +118,15 @@ class Sides:
     arguments: Sequence[Any]
     shapes: Shapes | None
     rewrite: Rewrite | None
+    start: int = 0
+    """The first row that is compared, and stands for those before it."""
+
+    @property
+    def rows(self) -> str:
+        """The rows that are compared, as verdicts show them, if not all are."""
+        shapes = (spec.shape for spec in self.before.interface.outputs)
+        count = max((shape[0] for shape in shapes if shape), default=0)
+        return f"{count - self.start} of {count} rows, which stand for all" if self.start else ""
 
     def prove_by_terms(self) -> None:
         """Prove that both sides have equal terms."""
@@ -104,7 +137,7 @@ class Sides:
         new = self._run(self.after, old.terms)
         _expect_same_shapes(old, new)
         try:
-            _compare(old.terms, self.before.interface, old.results, new.results)
+            _compare(old.terms, self.before.interface, old.results, new.results, self.start)
         except RecursionError:
             raise TooManySteps("its terms nest too deeply to be compared") from None
         if len(new.terms) < STEPS:
@@ -138,7 +171,7 @@ class Sides:
         arguments = _symbols(terms, self.before.interface, self.arguments)
         if self.rewrite is not None:
             arguments = self.rewrite(arguments)[0 if side is self.before else 1]
-        return _run(terms, side, arguments, self.shapes)
+        return _run(terms, side, arguments, self.shapes, self.start)
 
     # The function after a pass is that before the next one.
 
@@ -147,7 +180,7 @@ class Sides:
             int(x) if spec.is_index and spec.shape is None else np.shape(x)
             for spec, x in zip(self.before.interface.inputs, self.arguments, strict=True)
         )
-        return seed, self.before.name, *values
+        return seed, self.before.name, self.start, *values
 
     def _known(self, seed: int | None) -> Run | None:
         return self.before.runner.symbolic.pop(self._key(seed), None) if self.rewrite is None else None
@@ -180,7 +213,7 @@ def _symbols(terms: Terms, interface: Interface, arguments: Sequence[Any]) -> li
     ]
 
 
-def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None) -> Run:
+def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | None, start: int) -> Run:
     numbers = SymbolicNumbers(terms)
     program = Program(side.runner.module, numbers=numbers)
     steps = RESIDUE_STEPS if isinstance(terms, Residues) else STEPS
@@ -196,7 +229,8 @@ def _run(terms: Terms, side: Side, arguments: Sequence[Any], shapes: Shapes | No
     finally:
         RUNNING.reset(token)
     dtypes = [spec.dtype for spec in (*side.interface.outputs, *side.interface.written)]
-    results = [(numbers.cells_of(np.asarray(x), d).copy(), d) for x, d in zip(found, dtypes, strict=True)]
+    cells = (numbers.cells_of(np.asarray(x), d) for x, d in zip(found, dtypes, strict=True))
+    results = [((x[start:] if start else x).copy(), d) for x, d in zip(cells, dtypes, strict=True)]
     return Run(terms, results, frozenset(numbers.assumed))
 
 
@@ -220,7 +254,7 @@ def _compare_residues(terms: Residues, interface: Interface, expected: Results, 
             )
 
 
-def _compare(terms: Terms, interface: Interface, expected: Results, found: Results) -> None:
+def _compare(terms: Terms, interface: Interface, expected: Results, found: Results, start: int) -> None:
     refinement = Refinement(terms)
     for name, (before, _), (after, _) in zip(_names(interface), expected, found, strict=True):
         take(before.size)
@@ -228,6 +262,7 @@ def _compare(terms: Terms, interface: Interface, expected: Results, found: Resul
             if refinement.holds(old, new):
                 continue
             place = [int(n) for n in np.unravel_index(index, before.shape)] if before.ndim else []
+            place[:1] = [n + start for n in place[:1]]
             inner = refinement.difference(old, new)
             function = terms.heads[inner.before].name
             # Of several terms in a sum, nobody knows which became which.

@@ -37,6 +37,7 @@ from relex.dialects.errors import RelexError
 from relex.lowering import RelexPipelinePass
 from relex.reference import check_pass
 from relex.reference.equivalence import check
+from relex.reference.equivalence.proving import Proof
 from relex.reference.equivalence.verdicts import Certainty
 from relex.reference.fuzzing.structures import random_program
 from relex.reference.proof.proof import prove
@@ -140,7 +141,7 @@ def limited(seconds: float) -> Generator[None]:
     def stop(*_: object) -> None:
         raise Unproved(f"its program takes more than {seconds:g} seconds")
 
-    def prove_until_then(*args: Any) -> float:
+    def prove_until_then(*args: Any) -> Proof:
         left = end - time.process_time()
         if left <= 0:
             stop()

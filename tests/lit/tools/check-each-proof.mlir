@@ -9,7 +9,7 @@
 // SAMPLES-NOT: SHA-256
 
 // SWAPPED: error: 'func.func' op pass 'swap-subtractions' changes what @main computes
-// SWAPPED: note: for any arguments, result[0, 0] is arith.addf(%x[0, 0], arith.negf({{.*}})) before and arith.addf({{.*}}) after
+// SWAPPED: note: for any arguments, result[1, 0] is arith.addf(%x[1, 0], arith.negf({{.*}})) before and arith.addf({{.*}}) after
 // SWAPPED: note: a smaller program that shows it: {{.*}} --check-each=proof,seed:0,samples:1
 func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = relex.multiply %x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
