@@ -1,6 +1,6 @@
 """Networks whose sizes are all fixed or partly dynamic, with random weights, to compare how long both take to compile.
 
-`Sizes(fixed)` has the sizes of the arguments: numbers, or the names of dynamic sizes.
+`network("detector")` has fixed sizes, `network("detector?")` dynamic ones.
 """
 
 from __future__ import annotations

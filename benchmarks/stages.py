@@ -2,7 +2,8 @@
 
 `python -m benchmarks.stages PROGRAM` prints the row of one as JSON. A program is the path of a file, the name of a
 network of `benchmarks.models` or of the examples, or a graph with a number of operators: `chain:300`, `fan:300`,
-`equal:300` (layers that are alike) or `distinct:300`.
+`equal:300` (layers that are alike) or `distinct:300`. Networks of `benchmarks.dynamic_models` have fixed sizes, or
+dynamic ones if a question mark follows the name: `detector` and `detector?`.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def layers(count: int, is_distinct: bool) -> ModuleOp:
 
 def program(name: str) -> Callable[[], ModuleOp | Path]:
     """Return what makes a program; the time that it takes counts as import."""
-    from benchmarks import compile_time
+    from benchmarks import compile_time, dynamic_models
     from benchmarks.models import MODELS
 
     kind, _, count = name.partition(":")
@@ -132,6 +133,8 @@ def program(name: str) -> Callable[[], ModuleOp | Path]:
         return lambda: compile_time.graph(int(count), kind == "fan")
     if kind in ("equal", "distinct"):
         return lambda: layers(int(count), kind == "distinct")
+    if name.removesuffix("?") in dynamic_models.NETWORKS:
+        return lambda: dynamic_models.network(name)
     if name in compile_time.EXAMPLES:
         return lambda: compile_time.example(compile_time.EXAMPLES[name])
     if name in MODELS:

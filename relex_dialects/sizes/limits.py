@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
@@ -31,16 +32,22 @@ def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requiremen
 
 def _bounds(given: Iterable[Typed]) -> Bounds:
     """Return upper bounds of products of names, given that tensors of these sizes are in memory."""
-    bounds = {**upper_terms(1)}
+    bounds = {**_upper_bound(1)}
     for size in (size for t, sizes in given for size in (bytes_of(t, sizes), *sizes) if never_negative(size)):
-        for names, factor in upper_terms(size).items():
+        for names, factor in _upper_bound(size).items():
             bounds[names] = min(bounds.get(names, Fraction(MAX_SIZE)), MAX_ARGUMENT_SIZE / factor)
     return bounds
 
 
 def _is_bounded(size: Size, bounds: Bounds) -> bool:
-    terms = upper_terms(size)
+    terms = _upper_bound(size)
     return terms.keys() <= bounds.keys() and sum(factor * bounds[names] for names, factor in terms.items()) <= MAX_SIZE
+
+
+@lru_cache(maxsize=4096)
+def _upper_bound(size: Size) -> Bounds:
+    """Return an upper bound of a size; the functions of a program have many sizes in common."""
+    return upper_terms(size)
 
 
 def _steps(sizes: Sequence[Size]) -> Iterator[Size]:
