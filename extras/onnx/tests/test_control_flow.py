@@ -34,7 +34,7 @@ def check(made: onnx.GraphProto, *feeds: dict[str, Any], rtol: float = 1e-4) -> 
         for feed in feeds:
             expected = reference.run(None, feed)
             found: Any = main(*(feed[i.name] for i in made.input))
-            results: Any = found if isinstance(found, tuple) else [found]
+            results = cast(Any, found if isinstance(found, tuple) else [found])
             for x, y in zip(results, expected, strict=True):
                 np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-5)
     return str(program)
