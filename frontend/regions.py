@@ -108,10 +108,13 @@ def _end(
     if len(found) != len(types) or not all(map(_is_like, found, types)):
         refuse(f"expected the regions to give {types_str(types)}, found {types_str(found)}", place)
     with body.region(scope):
-        same = [
-            v if v.type == t else _insert(body, tensor.CastOp(v, t), place) for v, t in zip(values, types, strict=True)
-        ]
+        same = [_as_type(body, value, t, place) for value, t in zip(values, types, strict=True)]
         body.insert(scf.YieldOp(*same), place)
+
+
+def _as_type(body: FunctionBody, value: SSAValue, t: Attribute, place: FileLineColLoc) -> SSAValue:
+    """Return a value of a type that is the same apart from open sizes."""
+    return value if value.type == t or not isa(t, TensorType) else _insert(body, tensor.CastOp(value, t), place)
 
 
 def _is_like(found: Attribute, expected: Attribute) -> bool:
@@ -142,13 +145,13 @@ def _constant(body: FunctionBody, number: int, place: FileLineColLoc) -> SSAValu
 def _number(body: FunctionBody, x: AnyOperand, kind: Attribute | None, what: str, place: FileLineColLoc) -> SSAValue:
     """Return the number in a tensor without dimensions, of this type or any integer."""
     value = body.value(x, place)
-    t = value.type
+    t: Attribute = value.type
     if isa(t, TensorType) and not t.get_shape():
         t = t.element_type
-    if t != kind if kind is not None else not isinstance(t, IntegerType | IndexType):
+    if t != kind if kind is not None else not isa(t, IntegerType | IndexType):
         expected = "integers" if kind is None else str(kind)
         refuse(f"expected {what} that is a tensor of {expected} without dimensions, found {value.type}", place)
-    return value if t == value.type else _insert(body, tensor.ExtractOp(value, [], t), place)
+    return value if t == value.type else _insert(body, tensor.ExtractOp(value, (), t), place)
 
 
 def _index(body: FunctionBody, count: AnyOperand, place: FileLineColLoc) -> SSAValue:

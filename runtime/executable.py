@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature, unknown_function
-from relex.dialects.target.machine import GOES_ON
+from relex.dialects.target.machine import LOOPS_BEGIN
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
 from relex.runtime.callbacks import LibraryCalls, failure
 from relex.runtime.container import as_path, write_file
@@ -80,7 +80,7 @@ class Executable(Mapping[str, "CompiledFunction"]):
         origin: BuildOrigin | None = None,
         check: Check | None = None,
     ):
-        library = LibraryCalls(program.libraries, has_loops=GOES_ON in program.code.imports)
+        library = LibraryCalls(program.libraries, has_loops=LOOPS_BEGIN in program.code.imports)
         code = load(program.code, {**library.symbols, **(symbols or {})})
         program = _with_constants(program, code)
         self._program = program

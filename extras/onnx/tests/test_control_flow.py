@@ -33,8 +33,9 @@ def check(made: onnx.GraphProto, *feeds: dict[str, Any], rtol: float = 1e-4) -> 
     for main in (interpret(program)["main"], build(program)["main"]):
         for feed in feeds:
             expected = reference.run(None, feed)
-            found = main(*(feed[i.name] for i in made.input))
-            for x, y in zip(found if isinstance(found, tuple) else [found], expected, strict=True):
+            found: Any = main(*(feed[i.name] for i in made.input))
+            results = cast(Any, found if isinstance(found, tuple) else [found])
+            for x, y in zip(results, expected, strict=True):
                 np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-5)
     return str(program)
 

@@ -10,6 +10,7 @@ from typing import Any
 from relex.dialects.errors import Diagnostic
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
+from relex.frontend.importing.regions import branch, conditional
 from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.floats import expect_floats
 from relex.frontend.torch.import_table import find_import
@@ -17,6 +18,9 @@ from relex.frontend.torch.library import torch, tree
 from relex.frontend.torch.node import TorchNode
 from relex.frontend.torch.places import diagnostic_at, place_of
 from relex.frontend.torch.tensors import array_of
+
+_WITH_GRAPHS = ("wrap_with_set_grad_enabled", "cond", "while_loop")
+"""What takes graphs among its arguments."""
 
 Value = Any
 """The imported value of a node: a tensor, a number, an expression of sizes, a list of values, None, or `Missing`."""
@@ -59,18 +63,47 @@ class TorchImporter(GraphImporter):
 
     def _import(self, node: Any, values: Mapping[Any, Value]) -> Value:
         function = find_import(target_name(node.target))
-        if function is None and str(node.target) != "wrap_with_set_grad_enabled":
+        if function is None and str(node.target) not in _WITH_GRAPHS:
             refuse("no import for the operator")
         expect_floats(node.target, _value_of(node.args[:1]))
         arguments = [_resolved(argument, values) for argument in _arguments(node)]
         if any(isinstance(value, Missing) for value in tree.tree_leaves(arguments)):
             return Missing()
         if function is None:
-            # The graph is imported in place of the call.
-            _, inner, *inputs = arguments
-            names = [placeholder.name for placeholder in inner.graph.nodes if placeholder.op == "placeholder"]
-            return self.run(inner, dict(zip(names, inputs, strict=True)))
+            return self._call_graphs(str(node.target), arguments)
         return function(TorchNode(node, self.builder), *arguments)
+
+    def _call_graphs(self, target: str, arguments: Sequence[Any]) -> list[Value]:
+        """Import graphs in place of a call that takes them: as they are, as branches, or as a loop."""
+        match target, arguments:
+            case "cond", (condition, then, otherwise, inputs):
+                if not isinstance(condition, Expr):
+                    return self._run_on(then if condition else otherwise, inputs)
+                if isinstance(known := self.builder.tensor(condition), Known):
+                    return self._run_on(then if known.array.item() else otherwise, inputs)
+                then_values, other_values = (partial(self._run_on, graph, inputs) for graph in (then, otherwise))
+                return [*branch(self.builder, known, then_values, other_values)]
+            case "while_loop", (condition, body, first, others):
+                if not all(isinstance(value, Expr) for value in first):
+                    refuse("a loop that carries numbers; tensors without dimensions hold them")
+
+                def holds(state: Sequence[Any]) -> Any:
+                    return self._run_on(condition, [*state, *others])[0]
+
+                def trip(i: Any, running: Any, state: Sequence[Any]) -> tuple[list[Any], Any]:
+                    following = self._run_on(body, [*state, *others])
+                    return following, holds(following)
+
+                return [*conditional(self.builder, None, holds(first), trip, first)]
+            case _, (_, inner, *inputs):
+                return self._run_on(inner, inputs)
+            case _:
+                refuse("no import for the operator")
+
+    def _run_on(self, module: Any, inputs: Sequence[Value]) -> list[Value]:
+        """Import a graph with these inputs."""
+        names = [placeholder.name for placeholder in module.graph.nodes if placeholder.op == "placeholder"]
+        return self.run(module, dict(zip(names, inputs, strict=True)))
 
     def check(self, graph: Any) -> None:
         """Refuse what operators do not take, in a graph that torch has not yet expressed by others."""

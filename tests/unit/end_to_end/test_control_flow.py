@@ -67,6 +67,13 @@ def test_trip_counts():
     np.testing.assert_array_equal(build(COUNTED)["main"](x, 10**6, 1)[:2], [0, 1000001])
 
 
+def test_loop_that_llvm_removes():
+    program = COUNTED.replace("%y = ", "%none = arith.subi %n, %n : index\n  %y = ").replace(
+        "to %n step", "to %none step"
+    )
+    np.testing.assert_array_equal(build(program)["main"](np.ones(2, np.float32), 4, 1), [1, 1])
+
+
 @pytest.mark.parametrize("step", [0, -1])
 def test_step_below_one(step: int):
     for main in either(COUNTED):

@@ -64,10 +64,13 @@ def test_counted_loop():
 
 def test_loop_while():
     def emit(bb: BlockBuilder) -> Any:
-        step = const(np.float32(1))
-        return bb.while_(
-            lambda s, n: op.less(op.max(s), 100.0), lambda s, n: [s + s, n + step], x, const(np.float32(0))
-        )
+        def is_small(s: Any, n: Any) -> Any:
+            return op.less(op.max(s), 100.0)
+
+        def doubled_and_counted(s: Any, n: Any) -> Any:
+            return [s + s, n + 1.0]
+
+        return bb.while_(is_small, doubled_and_counted, x, const(np.float32(0)))
 
     for main in compiled(emit, x):
         powers, trips = main(np.array([1, 3], np.float32))
