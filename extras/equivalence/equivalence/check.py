@@ -33,6 +33,7 @@ from relex.reference.equivalence.directed import find_directed
 from relex.reference.equivalence.execution import CallOutcome, Runner, TooLong
 from relex.reference.equivalence.interface import NotComparable, find_function, function_names, interface_of
 from relex.reference.equivalence.proving import DifferentTerms, Proof, Side, prove
+from relex.reference.equivalence.references import LastRun
 from relex.reference.equivalence.samples import Sample
 from relex.reference.equivalence.time_limit import SECONDS, TimeLimit
 from relex.reference.equivalence.unchanged import is_unchanged
