@@ -1,8 +1,8 @@
 """Integer expressions in normal form: indices of loops, blocks and buffers, and dynamic sizes.
 
 An `Index` is a number or an `IndexExpr`: a constant plus atoms with factors; `relex.dialects.index.atoms` says what
-these are. Expressions are simplified on construction, so that `n + m == m + n`, `(n // 2 + 1) // 3 == (n + 2) // 6`, and
-`(4 * i + j) // 4 == i` if `j` is in 0..3.
+these are. Expressions are simplified on construction, so that `n + m == m + n`, `(n // 2 + 1) // 3 == (n + 2) // 6`,
+and `(4 * i + j) // 4 == i` if `j` is in 0..3.
 
 Named sizes are never negative. Two expressions that are not `==` may still have the same value. The runtime evaluates
 sizes, too, so that xDSL is imported only for expressions that contain values of a program.
