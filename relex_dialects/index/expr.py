@@ -1,8 +1,8 @@
 """Integer expressions in normal form: indices of loops, blocks and buffers, and dynamic sizes.
 
 An `Index` is a number or an `IndexExpr`: a constant plus atoms with factors; `relex.dialects.index.atoms` says what
-these are. Expressions are simplified on construction, so that `n + m == m + n`, and `(4 * i + j) // 4 == i` if `j` is
-in 0..3.
+these are. Expressions are simplified on construction, so that `n + m == m + n`, `(n // 2 + 1) // 3 == (n + 2) // 6`,
+and `(4 * i + j) // 4 == i` if `j` is in 0..3.
 
 Named sizes are never negative. Two expressions that are not `==` may still have the same value. The runtime evaluates
 sizes, too, so that xDSL is imported only for expressions that contain values of a program.
@@ -145,21 +145,25 @@ def divide_factors(index: Index, divisor: int) -> Index:
 def _sum(constant: int, terms: dict[Atom, int]) -> Index:
     """Return the `combination`, with `d * (x // d) + x % d` folded to `x`."""
     for atom in [atom for atom in terms if isinstance(atom, Remainder)]:
-        factor, quotient = terms[atom], _quotient_beside(atom)
-        if factor and terms.get(quotient, 0) == factor * atom.divisor:
+        factor, quotient = terms[atom], atom_of(_quotient(atom.dividend, atom.divisor))
+        if factor and quotient is not None and terms.get(quotient, 0) == factor * atom.divisor:
             left = {other: f for other, f in terms.items() if other not in (atom, quotient)}
             return combination(constant, left) + atom.dividend * factor
     return combination(constant, terms)
 
 
-def _quotient_beside(remainder: Remainder) -> Quotient:
-    """Return the quotient of the division that gives a remainder. For `x // a % b` it is `x // (a * b)`."""
-    dividend, divisor = remainder.dividend, remainder.divisor
+MAX_DIVISOR = 2**31
+"""The largest divisor that several in turn are joined to, so that what is added to a size before stays small."""
+
+
+def _quotient(dividend: IndexExpr, divisor: int) -> Index:
+    """Return a quotient from which no whole multiples can be split off: of `x // a + c` by `b`, it is that of
+    `x + a * c` by `a * b`."""
     match [*dividend.terms.items()]:
-        case [(Quotient() as inner, 1)] if dividend.constant == 0:
-            return Quotient(inner.dividend, inner.divisor * divisor)
+        case [(Quotient() as inner, 1)] if (joined := inner.divisor * divisor) <= MAX_DIVISOR:
+            return (inner.dividend + inner.divisor * dividend.constant) // joined
         case _:
-            return Quotient(dividend, divisor)
+            return IndexExpr.of(Quotient(dividend, divisor))
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ class _Division:
     def quotient(self) -> Index:
         if isinstance(self.large, int):
             return self.large // self.divisor
-        return 0 if _is_within(self.large, self.divisor) else IndexExpr.of(Quotient(self.large, self.divisor))
+        return 0 if _is_within(self.large, self.divisor) else _quotient(self.large, self.divisor)
 
     @property
     def remainder(self) -> Index:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import i1
@@ -86,5 +87,6 @@ def _places(size: Size, pair: tuple[Size, Size], mode: str) -> Operand:
 def _known_places(size: int, before: int, after: int, mode: str) -> Array:
     if size == 0:
         refuse("padding with elements of a dimension without elements", "mode")
-    places: Array = np.pad(np.arange(size), (max(before, 0), max(after, 0)), mode=mode)  # pyright: ignore
+    widths, kind = (max(before, 0), max(after, 0)), cast(Any, mode)
+    places: Array = np.pad(np.arange(size), widths, mode=kind)
     return places[max(-before, 0) : len(places) + min(after, 0)]

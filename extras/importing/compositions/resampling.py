@@ -8,7 +8,7 @@ from functools import partial, reduce
 from math import ceil, floor
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64
+from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array
@@ -46,6 +46,8 @@ class ResamplingSettings:
     outside: float = 0.0
     region: Sequence[float] = ()
     """The part of the data that becomes the result: where it starts along each dimension, and where it ends."""
+    multiplies: bool = False
+    """Positions are multiplied by the factor from new sizes to old ones, as in PyTorch, and not divided."""
 
     def position(self, i: int, scale: float, old: int, new: int, region: Sequence[float]) -> float:
         """Return the position in the data of a position of the result, whose width need not be a whole number."""
@@ -69,6 +71,18 @@ class ResamplingSettings:
                 return 0.5 * (start + end) * (old - 1)
             case other:
                 refuse(f"the transformation {other}", "coordinate_transformation_mode")
+
+    def rounded(self, position: Operand) -> Operand:
+        """Return the nearest elements of positions."""
+        match self.nearest:
+            case "floor":
+                return op.floor(position)
+            case "ceil":
+                return op.ceil(position)
+            case "round_prefer_ceil":
+                return op.floor(op.add(position, 0.5))
+            case _:
+                return op.ceil(op.subtract(position, 0.5))
 
     def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
         """Return the elements of the data that contribute at a position, and their weights."""
@@ -114,7 +128,7 @@ def resized(
     x: Operand,
     axes: Sequence[int],
     sizes: Sequence[Size],
-    scales: Sequence[float],
+    scales: Sequence[float | None],
     settings: ResamplingSettings,
 ) -> Operand:
     """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor. Integers are
@@ -141,7 +155,7 @@ def _resized(
     x: Operand,
     axes: Sequence[int],
     sizes: Sequence[Size],
-    scales: Sequence[float],
+    scales: Sequence[float | None],
     settings: ResamplingSettings,
 ) -> Operand:
     """Resize, by the element type's own arithmetic."""
@@ -153,7 +167,7 @@ def _resized(
         old = shape[axis]
         if new == old and scale == 1 and not region:
             continue
-        if isinstance(old, IndexExpr) or isinstance(new, IndexExpr):
+        if scale is None or isinstance(old, IndexExpr) or isinstance(new, IndexExpr):
             x = _multiplied(site, x, axis, new, scale, settings)
             continue
         edges = (region[i], region[i + len(axes)]) if region else (0.0, 1.0)
@@ -169,34 +183,32 @@ def _resized(
 
 
 def scaled(size: Size, factor: float) -> Size:
-    """Return a size times a factor, rounded down, which of a dynamic size must be a whole number."""
+    """Return a size times a factor, rounded down, which of a dynamic size must be a simple fraction: others are rounded
+    before."""
     if not isinstance(size, IndexExpr):
         return floor(size * factor)
-    if factor != int(factor):
-        refuse(f"the dynamic size {size} times {factor:g}, which is no whole number; fix the size with `shapes=`")
-    return size * int(factor)
+    times, divisor = float(factor).as_integer_ratio()
+    if divisor > MOST_FACTOR:
+        refuse(f"the dynamic size {size} times {factor:g}, which is rounded; fix the size with `shapes=`")
+    return size * times // divisor
 
 
-def scale_between(old: Size, new: Size) -> float:
-    """Return the factor from one size to another, which of dynamic sizes must be a whole number."""
+def scale_between(old: Size, new: Size) -> float | None:
+    """Return the factor from one size to another, None if it depends on the run."""
     if isinstance(old, int) and isinstance(new, int):
         return new / old
-    for factor in range(1, MOST_FACTOR + 1):
-        if old * factor == new:
-            return factor
-    refuse(f"expected a whole multiple of the dynamic size {old}, found {new}; fix the size with `shapes=`")
+    return next((factor for factor in range(1, MOST_FACTOR + 1) if old * factor == new), None)
 
 
 def _multiplied(
-    site: ImportedNode, x: Operand, axis: int, new: Size, scale: float, settings: ResamplingSettings
+    site: ImportedNode, x: Operand, axis: int, new: Size, scale: float | None, settings: ResamplingSettings
 ) -> Operand:
-    """Resize a dimension of dynamic size by a whole factor: the same few neighbors count for each element."""
-    shape, factor = site.shape(x), int(scale)
-    if factor != scale or shape[axis] * factor != new or settings.transformation not in PERIODIC or settings.exclude:
-        refuse(
-            f"the dynamic size {shape[axis]} resized to {new} by {settings.transformation}, which is only supported by "
-            f"{', '.join(PERIODIC)} and a whole factor; fix the size with `shapes=`"
-        )
+    """Resize a dimension of dynamic size. By a whole factor, the same few neighbors count for each element."""
+    shape = site.shape(x)
+    is_whole = scale is not None and scale == int(scale) and shape[axis] * int(scale) == new
+    if scale is None or not is_whole or settings.transformation not in PERIODIC or settings.exclude:
+        return _between_places(site, x, axis, new, scale, settings)
+    factor = int(scale)
     taps = [settings.taps(settings.position(i, scale, 1, factor, ()), scale) for i in range(factor)]
     weights: dict[int, Array] = {}
     for i, tap in enumerate(taps):
@@ -216,6 +228,53 @@ def _multiplied(
             part = site.broadcast_to(part, (*shape[: axis + 1], factor, *shape[axis + 1 :]))
         result = part if result is None else op.add(result, part)
     return site.reshape(x if result is None else result, (*shape[:axis], new, *shape[axis + 1 :]))
+
+
+def _between_places(
+    site: ImportedNode, x: Operand, axis: int, new: Size, scale: float | None, settings: ResamplingSettings
+) -> Operand:
+    """Resize a dimension by a factor that depends on the run: positions are computed there, with floats of 32 bits as
+    frameworks do."""
+    if settings.mode == "cubic" or settings.exclude or settings.antialias:
+        refuse(
+            f"the dynamic size {site.shape(x)[axis]} resized to {new} by the mode {settings.mode}, with weights that "
+            "follow from the size; fix the size with `shapes=`"
+        )
+    position = site.tensor(_position(site, site.shape(x)[axis], new, scale, settings))
+    if settings.mode == "nearest":
+        places = settings.rounded(position)
+        return op.take(x, op.astype(places, i64), axis)
+    first = op.floor(position)
+    share = op.astype(op.subtract(position, first), site.element_type(x))
+    share = op.expand_dims(share, [d for d in range(site.rank(x)) if d != axis]) if site.rank(x) > 1 else share
+    low, high = (op.take(x, op.astype(place, i64), axis) for place in (first, op.add(first, 1.0)))
+    return op.add(op.multiply(low, op.subtract(1.0, share)), op.multiply(high, share))
+
+
+def _position(site: ImportedNode, old: Size, new: Size, scale: float | None, settings: ResamplingSettings) -> Operand:
+    """Return the positions in the data of all positions of the result."""
+    i, before, after = (op.astype(x, f32) for x in (numbers_below(new), Known(old), Known(new)))
+
+    def moved(place: Operand) -> Operand:
+        if settings.multiplies:
+            return op.multiply(
+                place, op.divide(before, after) if scale is None else Known(np.array(1 / scale, np.float32))
+            )
+        return op.divide(place, op.divide(after, before) if scale is None else Known(np.array(scale, np.float32)))
+
+    centre = op.subtract(moved(op.add(i, 0.5)), 0.5)
+    match settings.transformation:
+        case "asymmetric":
+            return moved(i)
+        case "half_pixel":
+            return centre
+        case "pytorch_half_pixel":
+            return op.where(op.greater(after, 1.0), centre, 0.0)
+        case "align_corners":
+            way = op.maximum(op.subtract(after, 1.0), 1.0)
+            return op.multiply(i, op.divide(op.subtract(before, 1.0), way))
+        case other:
+            refuse(f"the dynamic size {old} resized to {new} by {other}; fix the size with `shapes=`")
 
 
 def _shifted(x: Operand, axis: int, places: int) -> Operand:

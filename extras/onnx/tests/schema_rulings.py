@@ -235,12 +235,11 @@ REFUSALS: tuple[tuple[str, str], ...] = (
     # What has to be known before the program runs.
     ("expected .*known at import", ""),
     ("(.* )?(a dynamic (dimension|size)|(of|by|without) dynamic (length|sizes?))", ""),
-    ("division of sizes by dynamic sizes|a range by steps", "Attention"),
     ("expected square matrices of a size that is known", "Det"),
     (r"at run time: main\(\) expected .* <= .*", ""),
     ("(at run time: |'relex.assert' op failed: )'Squeeze' node 'node': expected n1 not to be 1", "Squeeze"),
     ("expected a shape that .* elements fit|a size of -1 that is .* divided by", "LinearAttention Reshape"),
-    ("the dynamic size .* times .*, which is no whole number", "Resize Upsample"),
+    ("the dynamic size .* times .*, which is rounded", "Resize Upsample"),
     ("'FeatureVectorizer' node attribute 'inputdimensions': expected the widths of the inputs", "FeatureVectorizer"),
     ("expected operands of a type to compute with", "TensorScatter"),
     ("expected windows of . elements at most", "LRN"),

@@ -7,9 +7,10 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 import pytest
-from models import model, node, value
+from models import FLOAT, model, node, value
 from onnx import ModelProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.errors import CompileError
 from relex.frontend.onnx import from_onnx
@@ -180,3 +181,42 @@ def test_booleans_are_only_moved() -> None:
     check(by_scales(x, [2.0], mode="nearest"), x, np.repeat(x, 2))
     with pytest.raises(CompileError, match="elements of type i1 resized by the mode linear"):
         from_onnx(by_scales(x, [2.0], mode="linear"))
+
+
+OPEN = [
+    {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+    {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "ceil"},
+    {"mode": "nearest"},
+    {"mode": "nearest", "nearest_mode": "round_prefer_ceil"},
+    {"mode": "linear"},
+    {"mode": "linear", "coordinate_transformation_mode": "asymmetric"},
+    {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"},
+    {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+]
+
+
+@pytest.mark.parametrize("given", OPEN, ids=lambda given: "-".join(given.values()))
+def test_between_dynamic_sizes(given: dict[str, str]) -> None:
+    """The size of one image becomes that of another, as in U-Nets: a factor that depends on the run."""
+    nodes = [
+        helper.make_node("Shape", ["y"], ["sizes"]),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["z"], **given),
+    ]
+    inputs = [value("x", FLOAT, ["n", 2, "a", "b"]), value("y", FLOAT, ["n", 2, "c", "d"])]
+    graph = helper.make_graph(nodes, "resized", inputs, [helper.make_tensor_value_info("z", FLOAT, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    pairs = [((7, 6), (9, 13)), ((5, 3), (10, 6)), ((20, 31), (7, 1)), ((1, 4), (5, 4))]
+    feeds = [
+        {"x": np.random.default_rng(0).normal(size=(1, 2, *old)).astype(np.float32), "y": np.zeros((1, 2, *new), "f4")}
+        for old, new in pairs
+    ]
+    expect_as_onnx_runtime(model, *feeds, rtol=1e-5, atol=1e-5)
+
+
+def test_a_dynamic_size_by_a_fraction() -> None:
+    nodes = [helper.make_node("Resize", ["x", "", "scales"], ["y"], coordinate_transformation_mode="asymmetric")]
+    scales = numpy_helper.from_array(np.array([1, 1, 1.5], np.float32), "scales")
+    result = helper.make_tensor_value_info("y", FLOAT, None)
+    graph = helper.make_graph(nodes, "resized", [value("x", FLOAT, ["n", 2, "a"])], [result], [scales])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    expect_as_onnx_runtime(model, *({"x": np.arange(2.0 * n, dtype=np.float32).reshape(1, 2, n)} for n in (4, 5, 1)))

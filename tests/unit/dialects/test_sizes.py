@@ -70,6 +70,9 @@ def test_texts_of_sizes_that_nest_deeply() -> None:
     for _ in range(250):
         size = (size + m) // 2
     assert str(size) == "(" * 250 + "m + n) // 2" + " + m) // 2" * 249
+    for _ in range(250):
+        size = size // 2  # Numbers stay within 64 bits.
+    assert f" // {2**31}) // {2**31}" in str(size)
 
 
 def test_what_is_known_of_extremes_and_quotients() -> None:
@@ -101,6 +104,10 @@ def test_one_form() -> None:
     assert (n - 3) // 2 + 1 == (n - 1) // 2
     assert (2 * n + 1) // 4 == n // 2
     assert (n // 4) * 4 + n % 4 == n
+    assert (n // 2 + 1) // 3 == (n + 2) // 6 != (n // 2) // 3
+    assert ((((n + 1) // 2 + 1) // 2 + 1) // 2) == (n + 7) // 8
+    assert ((n - 1) // 2 * 6 + 3) // 6 == (n - 1) // 2
+    assert (n // 2 + 1) // 3 * 3 + (n // 2 + 1) % 3 == n // 2 + 1
     assert (3 * n) // 2 == n + n // 2
     assert str((n - 3) // 2 * 4 + n * m - 1) == "m * n + 4 * ((n + 1) // 2) - 9"
     assert str(3 * (n * m % 4)) == "3 * ((m * n) % 4)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
 from relex.frontend import op
@@ -125,3 +125,29 @@ def quantized_gemm(node: OnnxNode, *inputs: Tensor) -> Operand:
     scale = op.multiply(one_number(node, scale_a), placed(node, scale_b, COLUMNS))
     y = op.multiply(op.astype(total, f32), op.multiply(scale, node.number("alpha", 1.0)))
     return y if scale_y is None else _quantized(node, y, scale_y, zero_y, a.element_type)
+
+
+@imports("MatMulIntegerToFloat", domain=MICROSOFT)
+def matmul_of_integers(node: OnnxNode, *inputs: Tensor) -> Operand:
+    """A product of quantized matrices, as floats."""
+    a, b, scale_a, scale_b, zero_a, zero_b, bias = _complete(inputs, 7)
+    total = op.matmul(centred(node, a, zero_a), centred(node, b, zero_b, COLUMNS))
+    return _scaled(node, total, scale_a, scale_b, bias)
+
+
+@imports("DynamicQuantizeMatMul", domain=MICROSOFT)
+def matmul_quantized_by_its_range(node: OnnxNode, *inputs: Tensor) -> Operand:
+    """A product of floats and a quantized matrix: the floats are quantized by the range of all of them."""
+    x, b, scale_b, zero_b, bias = _complete(inputs, 5)
+    low, high = op.minimum(op.min(x), 0.0), op.maximum(op.max(x), 0.0)
+    width = op.subtract(high, low)
+    scale = op.where(op.equal(width, 0.0), 1.0, op.divide(width, 255.0))
+    zero = op.round(op.clip(op.divide(op.negative(low), scale), 0.0, 255.0))
+    steps = op.clip(op.add(op.round(op.divide(x, scale)), zero), 0.0, 255.0)
+    total = op.matmul(op.astype(op.subtract(steps, zero), i32), centred(node, b, zero_b, COLUMNS))
+    return _scaled(node, total, scale, scale_b, bias)
+
+
+def _scaled(node: OnnxNode, total: Operand, scale_a: Operand, scale_b: Tensor, bias: Tensor | None) -> Operand:
+    y = op.multiply(op.astype(total, f32), op.multiply(one_number(node, scale_a), placed(node, scale_b, COLUMNS)))
+    return y if bias is None else op.add(y, bias)

@@ -33,20 +33,21 @@ def resize(
     shape = node.shape(x)
     axes = [axis % len(shape) for axis in node.integers("axes") or range(len(shape))]
     old = [shape[axis] for axis in axes]
+    factors: list[float | None]
     if sizes is not None and node.known(sizes, "sizes").size:
         wanted: list[Size] = node.known(sizes, "sizes").tolist()
         policy = node.text("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
             lengths = node.static_shape(x)
-            factors = [new / lengths[axis] for new, axis in zip(node.known_integers(sizes, "sizes"), axes, strict=True)]
-            factor = min(factors) if policy == "not_larger" else max(factors)
-            factors = [factor] * len(factors)
+            ratios = [new / lengths[axis] for new, axis in zip(node.known_integers(sizes, "sizes"), axes, strict=True)]
+            factor = min(ratios) if policy == "not_larger" else max(ratios)
+            factors = [factor] * len(ratios)
             wanted = [floor(factor * lengths[axis] + 0.5) for axis in axes]
         else:
             factors = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
     else:
-        factors = [float(scale) for scale in node.known(scales, "scales")]
-        wanted = [_scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
+        given = [float(scale) for scale in node.known(scales, "scales")]
+        factors, wanted = [*given], [_scaled(size, factor) for size, factor in zip(old, given, strict=True)]
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     region = [float(edge) for edge in node.known(roi, "a region")] if mode == "tf_crop_and_resize" else []
     settings = ResamplingSettings(

@@ -26,12 +26,12 @@ def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callab
         factors = _factors(options)
         old = node.shape(x)[-rank:]
         wanted = sizes or [scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
-        scales = factors
+        scales: list[float | None] = [*factors]
         if aligned or not factors:
             scales = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
         if mode != "nearest" and not node.is_float(x):
             refuse(f"elements of type {x.element_type} resized by the mode {mode}; convert them to floats first")
-        settings = ResamplingSettings(mode, "align_corners" if aligned else transformation, nearest)
+        settings = ResamplingSettings(mode, "align_corners" if aligned else transformation, nearest, multiplies=True)
         return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings)
 
     return imported

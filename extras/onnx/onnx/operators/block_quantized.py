@@ -1,0 +1,103 @@
+"""Weights of a few bits with a scale for each block of them, `com.microsoft`, as language models are quantized."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import i32, i64
+
+from relex.dialects.dtypes import SUB_BYTE
+from relex.dialects.sizes import Size
+from relex.frontend import op
+from relex.frontend.compositions.indexing import expect_in_range, from_front
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
+
+
+def _unpacked(node: OnnxNode, x: Operand, bits: int) -> Operand:
+    """Return the numbers in bytes, along the last dimension: those of the lowest bits come first."""
+    wide = op.astype(x, i32)
+    if bits == 8:
+        return wide
+    *rest, size = node.shape(x)
+    shifts = node.constant(np.arange(0, 8, bits, dtype=np.int32))
+    numbers = op.bitwise_and(op.right_shift(op.expand_dims(wide, -1), shifts), 2**bits - 1)
+    return node.reshape(numbers, [*rest, size * (8 // bits)])
+
+
+def _first(node: OnnxNode, x: Operand, axis: int, size: Size) -> Operand:
+    """Return the first numbers along a dimension: bytes may have more of them."""
+    found = node.shape(x)[axis]
+    return x if found == size else op.strided_slice(x, [axis], [0], [node.closed(size, "blocks of dynamic number: {}")])
+
+
+def _zeros(node: OnnxNode, zeros: Tensor | None, bits: int, default: int, shape: Sequence[Size]) -> Operand:
+    """Return what is subtracted from the numbers of each block, in bytes or as floats."""
+    if zeros is None:
+        return node.constant(np.array(default, np.int32))
+    if node.is_float(zeros):
+        return node.reshape(zeros, shape)
+    if zeros.element_type in SUB_BYTE:
+        return op.astype(zeros, i32)
+    count = node.closed(shape[-1], "blocks of dynamic number: {}")
+    rows = node.reshape(zeros, [*shape[:-1], -(-count * bits // 8)])
+    return _first(node, _unpacked(node, rows, bits), -1, count)
+
+
+def _floats(node: OnnxNode, x: Operand, zeros: Operand, scales: Operand) -> Operand:
+    kind = node.element_type(scales)
+    if node.is_float(zeros):
+        return op.multiply(op.subtract(op.astype(x, kind), zeros), scales)
+    return op.multiply(op.astype(op.subtract(x, zeros), kind), scales)
+
+
+@imports("MatMulNBits", domain=MICROSOFT)
+def matmul_of_few_bits(
+    node: OnnxNode,
+    x: Tensor,
+    weights: Tensor,
+    scales: Tensor,
+    zeros: Tensor | None = None,
+    order: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> Operand:
+    """A dense layer whose weights have a scale for each block of a row."""
+    if order is not None:
+        refuse("weights in another order, `g_idx`; order them and export the model again")
+    bits, block = node.integer("bits", 4), node.integer("block_size")
+    rows, width = node.integer("N"), node.integer("K")
+    blocks = -(-width // block)
+    numbers = _unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)
+    offsets = _zeros(node, zeros, bits, 2 ** (bits - 1), [rows, blocks])
+    offsets = op.expand_dims(offsets, 2) if node.rank(offsets) else offsets
+    floats = _floats(node, numbers, offsets, op.expand_dims(node.reshape(scales, [rows, blocks]), 2))
+    matrix = _first(node, node.reshape(floats, [rows, blocks * block]), 1, width)
+    y = op.matmul(x, op.permute_dims(op.astype(matrix, x.element_type), [1, 0]))
+    return y if bias is None else op.add(y, bias)
+
+
+@imports("GatherBlockQuantized", domain=MICROSOFT)
+def gather_of_few_bits(
+    node: OnnxNode, x: Tensor, indices: Tensor, scales: Tensor, zeros: Tensor | None = None
+) -> Operand:
+    """The parts of a tensor at positions along a dimension, with a scale for each block along another."""
+    along, axis = (name % node.rank(x) for name in (node.integer("gather_axis"), node.integer("quantize_axis", 1)))
+    bits, block = node.integer("bits", 4), node.integer("block_size", 128)
+    if along == axis:
+        refuse("blocks along the dimension that is gathered; quantize along another one", "quantize_axis")
+    is_packed = x.element_type not in SUB_BYTE
+    if is_packed and bits < 8 and axis != node.rank(x) - 1:
+        refuse("bytes of several numbers that are not along the last dimension", "quantize_axis")
+    expect_in_range(node, indices, node.shape(x)[along], from_end=True)
+    places = op.astype(from_front(node, indices, node.shape(x)[along]), i64)
+    numbers = _unpacked(node, x, bits) if is_packed else op.astype(x, i32)
+    default = 2 ** (bits - 1) if is_packed else 0
+    offsets = _zeros(node, zeros, bits, default, node.shape(scales))
+    size = node.closed(node.shape(numbers)[axis], "blocks along a dynamic dimension: {}")
+    of_block = node.constant(np.arange(size, dtype=np.int64) // block)
+
+    def spread(parameter: Operand) -> Operand:
+        return op.take(op.take(parameter, of_block, axis), places, along) if node.rank(parameter) else parameter
+
+    return _floats(node, op.take(numbers, places, along), spread(offsets), spread(scales))

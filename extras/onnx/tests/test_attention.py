@@ -1,0 +1,132 @@
+"""Attention and rotary positions in the forms of ONNX Runtime, against it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from contrib import RNG, expect_same, normal, one_node
+
+from relex.dialects.errors import CompileError
+from relex.frontend.onnx import from_onnx
+
+B, S, H, N = 2, 5, 8, 2
+"""Texts, places, width, heads."""
+
+
+def integers(high: int, *shape: int) -> Any:
+    return RNG.integers(0, high, shape).astype(np.int32)
+
+
+def of(*numbers: Any) -> Any:
+    return np.array(numbers, np.int32)
+
+
+MASKS: list[Any] = [None, of(3, 5), of(3, 5, 1, 0), of([1, 1, 1, 0, 0], [1, 1, 0, 1, 1]), integers(2, B, S, S)]
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=["none", "lengths", "ends-and-starts", "keys", "pairs"])
+@pytest.mark.parametrize("given", [{}, {"unidirectional": 1}, {"scale": 0.3, "mask_filter_value": -2.0}])
+def test_attention_of_a_text_to_itself(mask: Any, given: dict[str, Any]) -> None:
+    inputs = [normal(B, S, H), normal(H, 3 * H), normal(3 * H), mask]
+    inputs = inputs if mask is not None else inputs[:-1]
+    # Whether a mask has one number for each text, or two, is only known of sizes that are.
+    is_open = mask is None or mask.ndim > 1
+    expect_same("Attention", inputs, num_heads=N, constants=(1, 2), is_open=is_open, **given)
+
+
+def test_parts_of_attention() -> None:
+    """What is seen before, a bias, and values of another width."""
+    x, weights, bias, past = normal(B, S, H), normal(H, 3 * H), normal(3 * H), normal(2, B, N, 3, H // N)
+    expect_same("Attention", [x, weights, bias, None, past], "y", "present", num_heads=N, unidirectional=1)
+    expect_same("Attention", [x, weights, bias, None, None, normal(B, N, S, S)], num_heads=N)
+    expect_same("Attention", [x, normal(H, 28), normal(28)], num_heads=N, qkv_hidden_sizes=[8, 8, 12])
+    x[0, 1, 2] = np.nan
+    expect_same("Attention", [x, weights, bias], num_heads=N)
+
+
+@pytest.mark.parametrize("scale", [0.01, [0.01, 0.02, 0.005] * H])
+def test_attention_by_integers(scale: Any) -> None:
+    x, weights = integers(256, B, S, H).astype(np.uint8), (integers(255, H, 3 * H) - 127).astype(np.int8)
+    numbers = [np.float32(0.02), np.array(scale, np.float32), of(3, 5), np.uint8(120)]
+    zero = np.zeros(np.shape(scale), np.int8)
+    inputs = [x, weights, normal(3 * H), *numbers, zero]
+    expect_same("QAttention", inputs, num_heads=N, constants=(1, 2, 3, 4, 6, 7))
+
+
+@pytest.mark.parametrize("mask", [None, of(3, 7), integers(2, B, 7)], ids=["none", "lengths", "keys"])
+@pytest.mark.parametrize("more", [None, normal(1, N, S, 7)], ids=["plain", "biased"])
+def test_attention_of_several_heads(mask: Any, more: Any) -> None:
+    q, k, v = normal(B, S, H), normal(B, 7, H), normal(B, 7, 12)
+    inputs = [q, k, v, normal(28), mask, more]
+    while inputs[-1] is None:
+        inputs.pop()
+    expect_same("MultiHeadAttention", inputs, num_heads=N, scale=0.2, constants=(3,))
+
+
+def test_heads_with_a_cache() -> None:
+    q, k, v, past = normal(B, S, H), normal(B, S, H), normal(B, S, H), [normal(B, N, 3, 4), normal(B, N, 3, 4)]
+    expect_same("MultiHeadAttention", [q, k, v, None, None, None, *past], "y", "keys", "values", num_heads=N)
+    expect_same("MultiHeadAttention", [q, k, v], num_heads=N, unidirectional=1)
+
+
+def test_what_attention_lacks() -> None:
+    model, _ = one_node("MultiHeadAttention", [normal(B, S, N, 3, 4)], num_heads=N)
+    with pytest.raises(CompileError, match="in one tensor; give them apart"):
+        from_onnx(model)
+    model, _ = one_node("Attention", [normal(B, S, H), normal(H, 3 * H)], num_heads=N, do_rotary=1)
+    with pytest.raises(CompileError, match=r"'do_rotary': .* export the model without it"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+@pytest.mark.parametrize(
+    ("shape", "given"),
+    [((B, S, 8), {}), ((B, N, S, 4), {}), ((B, S, 16), {"num_heads": 2, "rotary_embedding_dim": 4})],
+)
+@pytest.mark.parametrize("places", [np.array([2]), np.arange(10).reshape(2, 5)], ids=["from", "each"])
+def test_rotary_positions(shape: Any, given: dict[str, int], interleaved: int, places: Any) -> None:
+    expect_same(
+        "RotaryEmbedding", [normal(*shape), places, normal(16, 2), normal(16, 2)], interleaved=interleaved, **given
+    )
+
+
+HEADS: dict[str, Any] = {"num_heads": 4, "kv_num_heads": 2}
+TABLES = [normal(16, 8), normal(16, 8)]
+
+
+def grouped(places: int, past: int | None, last: Any, total: int, tables: bool = False) -> list[Any]:
+    cache = [None, None] if past is None else [normal(B, 2, past, 16), normal(B, 2, past, 16)]
+    new = [normal(B, places, 64), normal(B, places, 32), normal(B, places, 32)]
+    return [*new, *cache, last, np.array(total, np.int32), *(TABLES if tables else [])]
+
+
+@pytest.mark.parametrize("given", [{}, {"scale": 0.3}, {"local_window_size": 2}, {"softcap": 5.0}])
+@pytest.mark.parametrize("last", [of(4, 4), of(2, 4)], ids=["equal", "padded"])
+def test_groups_of_heads(given: dict[str, Any], last: Any) -> None:
+    inputs = grouped(5, None, last, 5)
+    expect_same("GroupQueryAttention", inputs, "y", "keys", "values", constants=(6,), **HEADS, **given)
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+@pytest.mark.parametrize(
+    ("places", "past", "last", "total"),
+    [
+        (1, 6, of(6, 6), 7),
+        (1, 6, of(4, 6), 7),
+        (1, 9, of(4, 5), 6),
+        (5, 9, of(4, 4), 5),
+        (5, 0, of(4, 4), 5),
+    ],
+    ids=["next", "padded", "room", "first", "empty"],
+)
+def test_groups_with_a_cache(places: int, past: int, last: Any, total: int, interleaved: int) -> None:
+    given = {"do_rotary": 1, "rotary_interleaved": interleaved, **HEADS}
+    inputs = grouped(places, past, last, total, tables=True)
+    expect_same("GroupQueryAttention", inputs, "y", "keys", "values", constants=(6, 7, 8), **given)
+
+
+def test_groups_in_one_tensor() -> None:
+    inputs = [normal(B, 5, 128), None, None, None, None, of(4, 4), np.array(5, np.int32), *TABLES]
+    expect_same("GroupQueryAttention", inputs, "y", "keys", "values", constants=(6,), do_rotary=1, **HEADS)
