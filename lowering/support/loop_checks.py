@@ -17,6 +17,8 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
+from relex.dialects.errors import fail
+from relex.dialects.symbols import symbol_of
 from relex.dialects.target.machine import GOES_ON, STOPPED
 from relex.dialects.walks import walk
 from relex.passes.graph.simplify_regions import is_on_tensors
@@ -36,6 +38,8 @@ def check_loops(module: ModuleOp) -> None:
         check = builder.insert(cf.AssertOp(goes_on.results[0], StringAttr(STOPPED)))
         goes_on.location = check.location = loop.location
     if loops:
+        if (other := next((op for op in module.ops if symbol_of(op) == GOES_ON), None)) is not None:
+            fail(other, f"expected no function named '{GOES_ON}' beside loops, which call another one of that name")
         module.body.block.add_op(_yes())
 
 

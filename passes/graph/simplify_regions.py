@@ -12,7 +12,7 @@ from xdsl.transforms.canonicalization_patterns.scf import IfPropagateConstantCon
 from relex.dialects.sizes.modules import is_static
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.canonicalization.regions import (
+from relex.passes.graph.canonicalization.control_flow import (
     ChooseKnownCase,
     DropUnusedResults,
     EnterOnce,

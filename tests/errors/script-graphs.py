@@ -348,7 +348,7 @@ def main(x: R.Tensor(("n", 4), "float32")):
 
 @R.function
 def main(x: R.Tensor((4,), "float32")):
-# expected-error@+1:5 {{'for i in range(4):' is not supported in a graph function; expected an assignment, 'with R.dataflow():' or 'return'}}
+# expected-error@+1:5 {{'for i in range(4):' is not supported in a graph function; expected an assignment, 'with R.dataflow():', 'if', 'while' or 'return'}}
     for i in range(4):
         x = R.nn.relu(x)
     return x
