@@ -157,8 +157,8 @@ MAX_DIVISOR = 2**31
 
 
 def _quotient(dividend: IndexExpr, divisor: int) -> Index:
-    """Return a quotient from which no whole multiples can be split off: of `x // a + c` by `b`, it is that of
-    `x + a * c` by `a * b`."""
+    """Return a quotient from which no whole multiples can be split off: of `x // a + c` by `b`, it is the quotient
+    of `x + a * c` by `a * b`."""
     match [*dividend.terms.items()]:
         case [(Quotient() as inner, 1)] if (joined := inner.divisor * divisor) <= MAX_DIVISOR:
             return (inner.dividend + inner.divisor * dividend.constant) // joined

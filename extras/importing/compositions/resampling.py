@@ -257,10 +257,8 @@ def _position(site: ImportedNode, old: Size, new: Size, scale: float | None, set
 
     def moved(place: Operand) -> Operand:
         if settings.multiplies:
-            return op.multiply(
-                place, op.divide(before, after) if scale is None else Known(np.array(1 / scale, np.float32))
-            )
-        return op.divide(place, op.divide(after, before) if scale is None else Known(np.array(scale, np.float32)))
+            return op.multiply(place, op.divide(before, after) if scale is None else 1 / scale)
+        return op.divide(place, op.divide(after, before) if scale is None else scale)
 
     centre = op.subtract(moved(op.add(i, 0.5)), 0.5)
     match settings.transformation:

@@ -54,7 +54,7 @@ def expect_same(operator: str, inputs: Sequence[Any], *outputs: str, rtol: float
     """Compare the results of a node."""
     model, feed = one_node(operator, inputs, outputs or ("y",), **given)
     runtime: Any = pytest.importorskip("onnxruntime")
-    for result in model.graph.output:  # Their types are those of the results.
+    for result in model.graph.output:  # ONNX Runtime says of which types they are.
         result.ClearField("type")
     options = runtime.SessionOptions()
     options.log_severity_level = 4

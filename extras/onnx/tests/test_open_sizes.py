@@ -174,7 +174,7 @@ def test_sizes_are_fixed_by_their_names_in_the_model_and_in_messages(name: str) 
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_many_pieces(axis: int) -> None:
-    """Taken apart, and put together in the opposite order; and their sum."""
+    """Split, and joined in the opposite order; and their sum."""
     n = 270
     parts = [f"p{i}" for i in range(n)]
     nodes = [

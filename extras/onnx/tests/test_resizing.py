@@ -197,7 +197,7 @@ OPEN = [
 
 @pytest.mark.parametrize("given", OPEN, ids=lambda given: "-".join(given.values()))
 def test_between_dynamic_sizes(given: dict[str, str]) -> None:
-    """The size of one image becomes that of another, as in U-Nets: a factor that depends on the run."""
+    """One image becomes as large as another one, as in U-Nets: a factor that depends on the run."""
     nodes = [
         helper.make_node("Shape", ["y"], ["sizes"]),
         helper.make_node("Resize", ["x", "", "", "sizes"], ["z"], **given),

@@ -242,7 +242,7 @@ def group_query_attention(
     q, k, v = (in_heads(node, x, n) for x, n in zip(parts, (heads, groups, groups), strict=True))
     queries = node.shape(query)[1]
     counts = op.add(op.reshape(op.astype(last_places, i64), [-1, 1]), 1)
-    # At first, texts may be shorter than the longest one; later, new places come after those of each text.
+    # At first, texts may be shorter than the longest one; later, new places come after the places of each text.
     before = op.maximum(op.subtract(counts, Known(queries)), 0)
     if node.flag("do_rotary"):
         if cos is None or sin is None:

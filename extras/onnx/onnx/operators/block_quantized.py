@@ -16,7 +16,7 @@ from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 
 
 def _unpacked(node: OnnxNode, x: Operand, bits: int) -> Operand:
-    """Return the numbers in bytes, along the last dimension: those of the lowest bits come first."""
+    """Return the numbers in bytes, along the last dimension: the lowest bits come first."""
     wide = op.astype(x, i32)
     if bits == 8:
         return wide

@@ -131,7 +131,7 @@ def _read(node: OnnxNode, kind: str, targets: int, aggregation: str) -> Forest:
     def children(name: str) -> Array:
         return places.of(trees, np.where(leaves, ids, _integers(node, name)), name)
 
-    names = f"{kind}_treeids", f"{kind}_nodeids"
+    of_voter = f"{kind}_nodeids"
     return Forest(
         modes,
         _integers(node, "nodes_featureids"),
@@ -143,7 +143,7 @@ def _read(node: OnnxNode, kind: str, targets: int, aggregation: str) -> Forest:
         _votes(
             aggregation,
             (len(modes), targets),
-            places.of(*(_integers(node, name) for name in names), names[1]),
+            places.of(_integers(node, f"{kind}_treeids"), _integers(node, of_voter), of_voter),
             _integers(node, f"{kind}_ids"),
             _numbers(node, f"{kind}_weights"),
         ),

@@ -122,6 +122,29 @@ def cumulative(node: TorchNode, x: Tensor, axis: int, dtype: Any = None) -> Oper
     return getattr(op, node.name)(node.typed(x), axis) if node.rank(x) else node.typed(x)
 
 
+@imports("aten.histc")
+def histogram(node: TorchNode, x: Tensor, bins: int = 100, low: float = 0, high: float = 0) -> Operand:
+    """How many elements are in each of equal parts between two numbers, which are the extremes of the elements if they
+    are equal. The last part includes its end; NaN is in none."""
+    y = node.tensor(node.reshape(node.typed(x), [count(node.shape(x))]))
+    first, last = (op.reshape(node.like(edge, y), []) for edge in (low, high))
+    if low == high:
+        first, last = (op.min(y), op.max(y)) if node.shape(y) != (0,) else (first, last)
+        is_finite = op.logical_and(op.isfinite(first), op.isfinite(last))
+        node.expect(is_finite, "expected elements that are finite, to divide their range")
+        is_single = op.equal(first, last)
+        first, last = op.where(is_single, first - 1.0, first), op.where(is_single, last + 1.0, last)
+    inside = op.logical_and(op.greater_equal(y, first), op.less_equal(y, last))
+    share = op.divide(op.subtract(y, first), op.subtract(last, first))
+    place = op.minimum(op.astype(op.multiply(share, float(bins)), i64), bins - 1)
+    # What is in no part is counted in one more, which is left out.
+    counted = op.where(inside, place, bins)
+    totals = op.scatter_elements(
+        node.full([bins + 1], 0, node.result_type), counted, node.full(node.shape(y), 1, node.result_type), 0, "add"
+    )
+    return op.strided_slice(totals, [0], [0], [bins])
+
+
 @imports("aten.sort", "aten.sort.stable")
 def sort(node: TorchNode, x: Tensor, *options: Any) -> list[Operand]:
     """The elements along a dimension in order, and their positions."""
