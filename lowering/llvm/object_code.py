@@ -13,7 +13,7 @@ from relex.dialects.target.code_generators import optimize, parsed_ir
 from relex.dialects.target.features import check_target, module_target, used_features
 from relex.dialects.target.llvm_binding import llvm
 from relex.dialects.target.machine import ObjectCode, Target
-from relex.lowering.llvm.code_generator.compile_ir import CompileJob, Emitted, emit
+from relex.lowering.llvm.code_generator.compile_ir import CompileJob, Emitted, emit, options_for
 from relex.lowering.llvm.translate import translate
 
 DEFAULT_LEVEL = 1
@@ -44,7 +44,8 @@ def compile_module(
 def compile_to_assembly(module: ModuleOp, *, opt_level: int = DEFAULT_LEVEL, embed_constants: bool = True) -> str:
     """Compile like `compile_module`, but return the assembly as text."""
     with _compiled(module, opt_level, embed_constants) as compiled:
-        return compiled.machine.emit_assembly(compiled.module)
+        with options_for(compiled.module):
+            return compiled.machine.emit_assembly(compiled.module)
 
 
 @dataclass(frozen=True)

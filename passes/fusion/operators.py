@@ -7,7 +7,7 @@ from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.passes.analysis.op_patterns import stated_pattern
 
 
-class Operators:
+class OperatorPatterns:
     """The patterns and loops of operators, found once for each class, types and properties. With `strict`, sums keep
     their order."""
 

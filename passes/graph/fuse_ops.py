@@ -21,7 +21,7 @@ from relex.passes.analysis.op_patterns import stated_pattern
 from relex.passes.analysis.transposed_terms import moves_terms_apart
 from relex.passes.driver.base import RelexPass
 from relex.passes.fusion.grouping import Node, find_groups
-from relex.passes.fusion.operators import Operators
+from relex.passes.fusion.operators import OperatorPatterns
 from relex.passes.fusion.primitive import Primitive, can_move, is_size, meaning
 
 _Step = CallTirOp | Operator
@@ -80,7 +80,7 @@ class FuseOpsPass(RelexPass):
     strict: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fusion = _Fusion(op, self.max_size, Operators(self.strict))
+        fusion = _Fusion(op, self.max_size, OperatorPatterns(self.strict))
         for function in list(op.ops):
             if isinstance(function, FuncOp) and PRIMITIVE_ATTR not in function.attributes:
                 fusion.run(function)
@@ -90,7 +90,7 @@ class FuseOpsPass(RelexPass):
 class _Fusion:
     """The groups of one module."""
 
-    def __init__(self, module: ModuleOp, max_size: int, operators: Operators):
+    def __init__(self, module: ModuleOp, max_size: int, operators: OperatorPatterns):
         self._module = module
         self._max_size = max_size
         self._operators = operators

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
@@ -76,9 +77,6 @@ class CompileJob:
         )
 
 
-_EMITTING = Lock()
-
-
 @dataclass(frozen=True)
 class Emitted:
     """An object file, the functions that it exports, and those that it calls."""
@@ -88,10 +86,29 @@ class Emitted:
     imports: tuple[str, ...]
 
 
+_VARIABLE_STRIDE = re.compile(r"= mul (?:\w+ )*i64 %[^,]+, %")
+
+_OPTIONS = Lock()
+
+
+@contextmanager
+def options_for(module: llvm.ModuleRef) -> Generator[None]:
+    """Let LLVM not look for cheaper addresses in loops ("loop strength reduction") while it emits code of a module whose
+    strides are only known at run time. There, that takes two thirds of the time, and makes no loop faster: addresses are
+    computed outside of loops as far as possible, see `relex.lowering.llvm.addresses`."""
+    if not _VARIABLE_STRIDE.search(str(module)):
+        yield
+        return
+    with _OPTIONS:  # The whole process has one set of options.
+        llvm.set_option("relex", "--disable-lsr=true")
+        try:
+            yield
+        finally:
+            llvm.set_option("relex", "--disable-lsr=false")
+
+
 def emit(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> Emitted:
-    """Emit the object file of an optimized module. LLVM does not look for cheaper addresses in loops ("loop strength
-    reduction"): where strides are known only at run time, that takes two thirds of the time, and makes no loop faster,
-    since addresses are computed outside of loops as far as possible: see `relex.lowering.llvm.addresses`."""
+    """Emit the object file of an optimized module."""
     functions: list[str] = []
     imports: list[str] = []
     for function in module.functions:
@@ -99,13 +116,8 @@ def emit(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> Emitted:
             functions.append(function.name)
         elif function.is_declaration and not function.name.startswith("llvm."):
             imports.append(function.name)
-    with _EMITTING:  # The whole process has one set of options.
-        llvm.set_option("relex", "--disable-lsr=true")
-        try:
-            code = machine.emit_object(module)
-        finally:
-            llvm.set_option("relex", "--disable-lsr=false")
-    return Emitted(code, tuple(functions), tuple(imports))
+    with options_for(module):
+        return Emitted(machine.emit_object(module), tuple(functions), tuple(imports))
 
 
 def compile_source(source: CompileJob) -> Emitted:
