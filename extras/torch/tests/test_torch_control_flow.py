@@ -16,7 +16,13 @@ torch: Any = pytest.importorskip("torch")
 
 class Branch(torch.nn.Module):
     def forward(self, x: Any) -> Any:
-        return torch.cond(x.sum() > 0, lambda x: (x.sin() + 1, -x), lambda x: (x * 2, x.abs()), (x,))
+        def then(x: Any) -> Any:
+            return x.sin() + 1, -x
+
+        def otherwise(x: Any) -> Any:
+            return x * 2, x.abs()
+
+        return torch.cond(x.sum() > 0, then, otherwise, (x,))
 
 
 class Loop(torch.nn.Module):

@@ -51,7 +51,7 @@ def test_convolutions(batch: Any, limit: float):
         last = bb.for_(3, layer, bb.emit(op.permute_dims(x, [0, 2, 3, 1])))
         bb.emit_func_output([bb.if_(op.less(op.sum(last), most), moved, layered), last])
     image = np.random.default_rng(0).standard_normal((1 if batch == 1 else 2, 16, 12, 12)).astype(np.float32)
-    check(bb, image, np.float32(limit).reshape(()))
+    check(bb, image, np.array(limit, np.float32))
 
 
 @pytest.mark.parametrize("limit", [-1e9, 1e9])
@@ -75,7 +75,7 @@ def test_attention(rows: Any, limit: float):
         last = bb.for_(4, layer, x)
         queried = bb.emit(op.dense(x, query))
         bb.emit_func_output([bb.if_(op.less(op.sum(last), most), keyed, valued), last, queried])
-    check(bb, np.random.default_rng(0).standard_normal((5, 32)).astype(np.float32), np.float32(limit).reshape(()))
+    check(bb, np.random.default_rng(0).standard_normal((5, 32)).astype(np.float32), np.array(limit, np.float32))
 
 
 def test_parallel_kernels_in_loops_of_several_threads():
