@@ -113,7 +113,7 @@ def _end(
 
 
 def _as_type(body: FunctionBody, value: SSAValue, t: Attribute, place: FileLineColLoc) -> SSAValue:
-    """Return a value of a type that is the same apart from dynamic sizes."""
+    """Return a value of a type that is the same, apart from sizes that are only known at run time."""
     return value if value.type == t or not isa(t, TensorType) else _insert(body, tensor.CastOp(value, t), place)
 
 

@@ -16,13 +16,13 @@ torch: Any = pytest.importorskip("torch")
 
 class Branch(torch.nn.Module):
     def forward(self, x: Any) -> Any:
-        def yes(x: Any) -> Any:
+        def then(x: Any) -> Any:
             return x.sin() + 1, -x
 
-        def no(x: Any) -> Any:
+        def otherwise(x: Any) -> Any:
             return x * 2, x.abs()
 
-        return torch.cond(x.sum() > 0, yes, no, (x,))
+        return torch.cond(x.sum() > 0, then, otherwise, (x,))
 
 
 class Loop(torch.nn.Module):
