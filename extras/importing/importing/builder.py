@@ -22,6 +22,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, count, larger, name_of_size, never_negative
 from relex.dialects.sizes.attributes import state_requirements
+from relex.dialects.sizes.implied import always_holds
 from relex.frontend import op
 from relex.frontend.graph_expressions import AnyOperand, Call, Constant, Expr, Operand
 from relex.frontend.importing.conditions import at_least, requirements_of
@@ -146,7 +147,7 @@ class Builder(OpenSizes):
         for requirement in requirements_of(condition):
             if requirement.holds is False:
                 refuse(message or f"expected {requirement}")
-            if requirement not in self._requirements:
+            if requirement not in self._requirements and not always_holds(requirement):
                 self._requirements.append(requirement)
 
     def require_exact(self, known: Known) -> None:

@@ -239,7 +239,7 @@ REFUSALS: tuple[tuple[str, str], ...] = (
     (r"at run time: main\(\) expected .* <= .*", ""),
     ("(at run time: |'relex.assert' op failed: )'Squeeze' node 'node': expected n1 not to be 1", "Squeeze"),
     ("expected a shape that .* elements fit|a size of -1 that is .* divided by", "LinearAttention Reshape"),
-    ("the dynamic size .* times .*, which is rounded", "Resize Upsample"),
+    ("the dynamic size .* (times .*, which is rounded|resized to)", "Resize Upsample"),
     ("'FeatureVectorizer' node attribute 'inputdimensions': expected the widths of the inputs", "FeatureVectorizer"),
     ("expected operands of a type to compute with", "TensorScatter"),
     ("expected windows of . elements at most", "LRN"),

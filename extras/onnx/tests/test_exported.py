@@ -137,13 +137,21 @@ def test_resize_to_an_open_size() -> None:
 
 
 @pytest.mark.parametrize(
+    ("factor", "mode"), [(1.5, "asymmetric"), (2.0, "align_corners"), (0.5, "half_pixel"), (2.5, "pytorch_half_pixel")]
+)
+def test_resize_of_an_open_size_linearly(factor: float, mode: str) -> None:
+    resized = resize(["n", 2, "height", 4], [1, 1, factor, 1], mode="linear", coordinate_transformation_mode=mode)
+    check(resized, images(1, 2, 6, 4))
+
+
+@pytest.mark.parametrize(
     ("factor", "mode", "expected"),
     [
-        (1.5, {}, "the dynamic size height times 1.5, which is no whole number; fix the size with `shapes=`"),
+        (1.3, {}, "the dynamic size height times 1.3, which is rounded; fix the size with `shapes=`"),
         (
             2.0,
-            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
-            "the dynamic size height resized to 2 \\* height by align_corners, which is only supported by asymmetric",
+            {"mode": "cubic", "coordinate_transformation_mode": "align_corners"},
+            r"the dynamic size height resized to 2 \* height by the mode cubic, with weights that follow from the size",
         ),
     ],
 )

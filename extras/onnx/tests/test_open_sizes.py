@@ -186,3 +186,17 @@ def test_many_pieces(axis: int) -> None:
     model = computed(nodes, [n, "b"] if axis == 0 else ["b", n])
     model.opset_import[0].version = 18
     expect_same(model, (n, 2) if axis == 0 else (2, n), (n, 1) if axis == 0 else (1, n))
+
+
+def test_pads_to_the_larger_of_two_sizes() -> None:
+    """Their widths are never negative, which need not be checked at the call."""
+    nodes = [
+        node("Shape", "x", "s"),
+        node("Max", "s five", "size"),
+        node("Sub", "size s", "total"),
+        node("Div", "total two", "before"),
+        node("Sub", "total before", "after"),
+        node("Concat", "before after", "pads", axis=0),
+        node("Pad", "x pads", "y"),
+    ]
+    expect_same(computed(nodes, ["a"], five=np.array([5]), two=np.array([2])), (3,), (5,), (8,))
