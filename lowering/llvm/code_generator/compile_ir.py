@@ -95,8 +95,9 @@ _OPTIONS = Lock()
 def options_for(module: llvm.ModuleRef) -> Generator[None]:
     """Let LLVM not look for cheaper addresses in loops ("loop strength reduction") while it emits code of a module
     whose strides are only known at run time. There, that takes two thirds of the time, and makes no loop faster:
-    addresses are computed outside of loops as far as possible, see `relex.lowering.llvm.addresses`."""
-    if not _VARIABLE_STRIDE.search(str(module)):
+    addresses are computed outside of loops as far as possible, see `relex.lowering.llvm.addresses`. On other processors
+    than x86, whose loads may also advance their address, it stays on."""
+    if not module.triple.startswith("x86") or not _VARIABLE_STRIDE.search(str(module)):
         yield
         return
     with _OPTIONS:  # The whole process has one set of options.

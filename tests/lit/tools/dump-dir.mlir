@@ -1,30 +1,31 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/22_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/23_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
 // CHECK-NEXT: 02_set-target.mlir
 // CHECK-NEXT: 03_fold-constants.mlir
 // CHECK-NEXT: 04_simplify-ops.mlir
-// CHECK-NEXT: 05_cancel-transposes.mlir
-// CHECK-NEXT: 06_trim-windows.mlir
-// CHECK-NEXT: 07_pack-bytes.mlir
-// CHECK-NEXT: 08_fold-batch-norm.mlir
-// CHECK-NEXT: 09_split-windows.mlir
-// CHECK-NEXT: 10_block-channels.mlir
-// CHECK-NEXT: 11_join-rows.mlir
-// CHECK-NEXT: 12_infer-sizes.mlir
-// CHECK-NEXT: 13_localize-sizes.mlir
-// CHECK-NEXT: 14_remove-unused.mlir
-// CHECK-NEXT: 15_fuse-attention.mlir
-// CHECK-NEXT: 16_annotate-fast-math.mlir
-// CHECK-NEXT: 17_annotate-noalias.mlir
-// CHECK-NEXT: 18_apply-schedule.mlir
-// CHECK-NEXT: 19_fold-init-blocks.mlir
-// CHECK-NEXT: 20_interchange-loops.mlir
-// CHECK-NEXT: 21_annotate-op-pattern.mlir
-// CHECK-NEXT: 22_legalize-ops.mlir
+// CHECK-NEXT: 05_simplify-regions.mlir
+// CHECK-NEXT: 06_cancel-transposes.mlir
+// CHECK-NEXT: 07_trim-windows.mlir
+// CHECK-NEXT: 08_pack-bytes.mlir
+// CHECK-NEXT: 09_fold-batch-norm.mlir
+// CHECK-NEXT: 10_split-windows.mlir
+// CHECK-NEXT: 11_block-channels.mlir
+// CHECK-NEXT: 12_join-rows.mlir
+// CHECK-NEXT: 13_infer-sizes.mlir
+// CHECK-NEXT: 14_localize-sizes.mlir
+// CHECK-NEXT: 15_remove-unused.mlir
+// CHECK-NEXT: 16_fuse-attention.mlir
+// CHECK-NEXT: 17_annotate-fast-math.mlir
+// CHECK-NEXT: 18_annotate-noalias.mlir
+// CHECK-NEXT: 19_apply-schedule.mlir
+// CHECK-NEXT: 20_fold-init-blocks.mlir
+// CHECK-NEXT: 21_interchange-loops.mlir
+// CHECK-NEXT: 22_annotate-op-pattern.mlir
+// CHECK-NEXT: 23_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.
