@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,14 @@ func.func @main(%x: tensor<{size}xf32>) -> tensor<{size}xf32> {{
   func.return %y : tensor<{size}xf32>
 }}
 """
+
+
+@pytest.fixture(autouse=True)
+def listening() -> Iterator[None]:
+    """Let Ctrl-C raise `KeyboardInterrupt`, also where the shell has started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupt(after: float) -> None:
