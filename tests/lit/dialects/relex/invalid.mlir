@@ -626,8 +626,8 @@ func.func @dataflow_nested(%c: i1, %m: memref<f32>) {
   %one = arith.constant 1.0 : f32
   relex.dataflow {
     scf.if %c {
-//  ^ error: 'scf.if' op expected to be pure inside 'relex.dataflow', but it writes memory
       memref.store %one, %m[] : memref<f32>
+//    ^ error: 'memref.store' op expected to be pure inside 'relex.dataflow', but it writes memory
     }
     relex.output
   }
