@@ -236,6 +236,7 @@ REFUSALS: tuple[tuple[str, str], ...] = (
     ("expected .*known at import", ""),
     ("(.* )?(a dynamic (dimension|size)|(of|by|without) dynamic (length|sizes?))", ""),
     ("expected square matrices of a size that is known", "Det"),
+    ("a loop that ends at run time and changes what it carries", "GRU LSTM RNN"),
     (r"at run time: main\(\) expected .* <= .*", ""),
     ("(at run time: |'relex.assert' op failed: )'Squeeze' node 'node': expected n1 not to be 1", "Squeeze"),
     ("expected a shape that .* elements fit|a size of -1 that is .* divided by", "LinearAttention Reshape"),
