@@ -54,8 +54,8 @@ def test_each_import_is_drawn() -> None:
     assert imported
     names = {(operator.domain, operator.name) for operator in operators()}
     missing = {(domain, name) for domain, name, _ in IMPORTS} - names
-    # Operators of ONNX Runtime have no schema in the package onnx, also one that it writes as if it were the standard's;
-    # Scatter and Upsample are deprecated.
+    # Operators of ONNX Runtime have no schema in the package onnx, also one that it writes as if it were the
+    # standard's; Scatter and Upsample are deprecated.
     without = {"Scatter", "SimplifiedLayerNormalization", "Upsample"}
     assert {name for domain, name in missing if domain != "com.microsoft"} <= without
 
