@@ -139,7 +139,7 @@ class Steps:
     def unguard(self, block: Block) -> None:
         """
         Remove the guard of a block whose additional iterations stay in bounds, and write separate elements.  No
-        other block writes the additional elements, so they had no defined contents.
+        other block writes the additional elements, or none has before, so they had no defined contents.
         """
 
     def unroll(self, loop: Loop) -> None:
