@@ -94,7 +94,9 @@ class _Fusion:
         self._module = module
         self._max_size = max_size
         self._operators = operators
-        self._names = Names.of_symbols(module)
+        from relex.lowering.llvm.reserved import RESERVED
+
+        self._names = Names.of_symbols(module, RESERVED)
         self._functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp | PrimFuncOp)}
         self._patterns: dict[str, OpPattern] = {}
         self._known: dict[object, str] = {}

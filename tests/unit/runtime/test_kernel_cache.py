@@ -65,8 +65,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("RELEX_VERIFY", raising=False)
     monkeypatch.delenv("RELEX_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    # Other tests of this process may have added operators: what these change is not known.
+    # Other tests of this process may have added operators, or put entries back: what these change is not known.
     monkeypatch.setattr(compilation, "entered_by_others", lambda: False)
+    monkeypatch.setattr(LEGALIZATIONS, "entered_by", dict.fromkeys(LEGALIZATIONS, "relex"))
     MEMORY.clear()
     yield tmp_path / "relex"
     MEMORY.clear()

@@ -1,4 +1,4 @@
-// RUN: relex-opt %s -p convert-func-to-llvm,convert-arith-to-llvm,finalize-memref-to-llvm,reconcile-unrealized-casts | filecheck %s
+// RUN: relex-opt %s -p convert-func-to-llvm,convert-arith-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm,reconcile-unrealized-casts | filecheck %s
 // RUN: relex-opt %s -p finalize-memref-to-llvm | filecheck %s --check-prefix=ALONE
 
 // Who runs the program may provide the memory.
