@@ -107,8 +107,10 @@ def is_found(entry: str) -> bool:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from relex.frontend.torch import operators
     from relex.frontend.torch.import_table import IMPORTS
 
+    assert operators  # Its modules make the entries of the table.
     entry, rule, mistaken = MISTAKES[name]
     wrong, find = partial(mistaken, IMPORTS[rule]), IMPORTS.get
 
