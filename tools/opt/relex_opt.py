@@ -55,7 +55,6 @@ from relex.tools.shell.diagnostics import (
     stage,
     write_bytes,
 )
-from relex.tools.shell.version import versions
 
 if TYPE_CHECKING:
     from relex.tools.opt.check_options import CheckOptions
@@ -86,6 +85,8 @@ class _Versions(str):
     """The output of `--version`, which is made when it is asked for."""
 
     def format(self, *_: object, **named: object) -> str:
+        from relex.tools.shell.version import versions
+
         return versions()
 
 

@@ -13,7 +13,6 @@ from xdsl.utils.arg_spec import ArgSpec
 from relex.dialects.readers import known_suffixes
 from relex.tools.options.pipelines import parse_pass_flag, parse_pass_pipeline, parse_passes
 from relex.tools.shell.diagnostics import ToolError
-from relex.tools.shell.version import VersionAction
 
 DEFAULT_ELIDE = 16
 
@@ -234,6 +233,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that the tools other than `relex-opt` share, and make the parser raise `ToolError`."""
+    from relex.tools.shell.version import VersionAction  # relex-opt has xDSL's option.
+
     parser.add_argument("--version", action=VersionAction)
     add_options(parser, DEBUG)
     raise_tool_errors(parser)

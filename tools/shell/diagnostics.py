@@ -28,7 +28,6 @@ from relex.dialects.errors import (
     diagnose,
 )
 from relex.dialects.readers import BINARY_READERS, known_suffixes, split_path
-from relex.tools.shell.colors import style_for
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -222,6 +221,8 @@ def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
 
 def print_diagnostic(diagnostic: Diagnostic | CompileError) -> None:
     """Print an error, a warning or a note on stderr, in color on terminals."""
+    from relex.tools.shell.colors import style_for  # Most runs print none.
+
     print(diagnostic.text(style_for(sys.stderr)), file=sys.stderr)
 
 
