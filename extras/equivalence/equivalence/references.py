@@ -55,6 +55,10 @@ class LastRun:
     """True if it is proved to compute the same as `earlier`, whose outcomes then stand for its own."""
     earlier: LastRun | None = None
     """The same function before the last pass that changed it; its arguments are the same."""
+    _bounds: dict[tuple[int, Numerics], tuple[Sequence[Any], list[Array]]] = field(
+        default_factory=dict[tuple[int, Numerics], "tuple[Sequence[Any], list[Array]]"], init=False, repr=False
+    )
+    """What was said last about arguments, which are kept so that their identity stays theirs."""
 
     @property
     def module(self) -> ModuleOp:
@@ -207,7 +211,11 @@ class LastRun:
         if not any(map(np.any, unknown)):
             return spreads
         *between, first = earlier
-        last_resort = bounds(first)
+        # Each pass asks the first program about the same samples.
+        key = id(arguments), numerics
+        if key not in first._bounds:
+            first._bounds[key] = arguments, bounds(first)
+        _, last_resort = first._bounds[key]
         unknown = [mask & np.isfinite(spread) for mask, spread in zip(unknown, last_resort, strict=True)]
         for program in between:
             if not any(map(np.any, unknown)):
