@@ -7,14 +7,13 @@ label and to blocks by name.
 
 from xdsl.ir import Dialect
 
-from relex.dialects.schedule import block_primitives as blocks
-from relex.dialects.schedule import loop_primitives as loops
+from relex.dialects.schedule import block_primitives, loop_primitives
 from relex.dialects.schedule.block_primitives import BufferRole, BufferRoleAttr
 from relex.dialects.schedule.sequence import NamingOp, PrimitiveOp, SequenceOp
 
 PRIMITIVES = [
     op
-    for module in (loops, blocks)
+    for module in (loop_primitives, block_primitives)
     for op in vars(module).values()
     if isinstance(op, type) and issubclass(op, PrimitiveOp) and "name" in vars(op)
 ]

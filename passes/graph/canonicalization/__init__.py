@@ -10,11 +10,10 @@ whose results depend on NaN and infinities. Other packages add theirs with the s
 """
 
 # Importing the module of each family fills the table.
-from relex.passes.graph.canonicalization import algebraic_identities as arithmetic
-from relex.passes.graph.canonicalization import dataflow, shape
+from relex.passes.graph.canonicalization import algebraic_identities, dataflow, shape
 from relex.passes.graph.canonicalization.canonicalization_table import SIMPLIFICATIONS, Simplification, simplifies
 
-__all__ = ["SIMPLIFICATIONS", "Simplification", "arithmetic", "dataflow", "shape", "simplifies"]
+__all__ = ["SIMPLIFICATIONS", "Simplification", "algebraic_identities", "dataflow", "shape", "simplifies"]
 
 
 def __dir__() -> list[str]:

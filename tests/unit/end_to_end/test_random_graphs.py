@@ -37,7 +37,7 @@ from relex.dialects.relex import (
     WhereOp,
 )
 from relex.dialects.relex.operator import tensor_type
-from relex.reference.fuzzing import graph_functions as graphs
+from relex.reference.fuzzing import graph_functions
 from relex.runtime import build
 
 SHAPES = st.lists(st.sampled_from([0, 1, 1, 2, 3, 3, 7]), max_size=3).map(tuple)
@@ -116,7 +116,7 @@ class Graph:
 
     def __init__(self, inputs: Sequence[Array]):
         self.inputs = list(inputs)
-        self._graph = graphs.Graph([tensor_of(x) for x in inputs])
+        self._graph = graph_functions.Graph([tensor_of(x) for x in inputs])
         self.values: list[tuple[SSAValue, Array]] = list(zip(self._graph.values, inputs, strict=True))
 
     def add_constant(self, array: Array) -> None:

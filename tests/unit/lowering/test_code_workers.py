@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from relex.dialects.target.machine import Target
-from relex.lowering.llvm.code_generator import workers as code_workers
+from relex.lowering.llvm.code_generator import workers
 from relex.lowering.llvm.code_generator.compile_ir import CompileJob, compile_source
 from relex.lowering.llvm.code_generator.workers import compile_sources
 
@@ -32,21 +32,21 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
         here.append(source)
         return compile_source(source)
 
-    monkeypatch.setattr(code_workers, "compile_source", see)
-    monkeypatch.setattr(code_workers, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(code_workers, "usable_processors", lambda: 3)
+    monkeypatch.setattr(workers, "compile_source", see)
+    monkeypatch.setattr(workers, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(workers, "usable_processors", lambda: 3)
     return here
 
 
 def test_other_processes_compile_the_same():
-    work = code_workers._Work(SOURCES)  # pyright: ignore[reportPrivateUsage]
+    work = workers._Work(SOURCES)  # pyright: ignore[reportPrivateUsage]
     work.serve()
     assert [work.found[i] for i in range(len(SOURCES))] == [compile_source(source) for source in SOURCES]
     assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
 
 
 def test_little_work_stays_here(monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]):
-    monkeypatch.setattr(code_workers, "MIN_SECONDS", 2.0)
+    monkeypatch.setattr(workers, "MIN_SECONDS", 2.0)
     compile_sources(SOURCES)
     assert len(here) == len(SOURCES)
 
@@ -68,7 +68,7 @@ def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.M
     executable.write_text(FAILURES[failure])
     executable.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(executable))
-    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
+    monkeypatch.setattr(workers, "PATIENCE", 0.5)
     assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
 
 
@@ -79,7 +79,7 @@ def test_a_process_that_hangs_with_much_to_read(
     executable.write_text(FAILURES["hangs"])
     executable.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(executable))
-    monkeypatch.setattr(code_workers, "PATIENCE", 0.5)
+    monkeypatch.setattr(workers, "PATIENCE", 0.5)
     long = [CompileJob(f"{source.text};{' ' * 2**17}", source.target, 1) for source in SOURCES]
     assert compile_sources(long) == [compile_source(source) for source in SOURCES]
 

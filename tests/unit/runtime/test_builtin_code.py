@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from relex.runtime import builtin_code as own_code
+from relex.runtime import builtin_code
 from relex.runtime.builtin_code import SUFFIX, machine_code
 from relex.runtime.linking import link_ir
 
@@ -27,13 +27,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What LLVM has compiled."""
     found: list[str] = []
-    inner: Callable[[str], bytes] = own_code.compiled
+    inner: Callable[[str], bytes] = builtin_code.compiled
 
     def count(text: str) -> bytes:
         found.append(text)
         return inner(text)
 
-    monkeypatch.setattr(own_code, "compiled", count)
+    monkeypatch.setattr(builtin_code, "compiled", count)
     return found
 
 
@@ -52,7 +52,7 @@ def test_it_is_linked(compiled: list[str]) -> None:
 
 def test_effort_makes_it_different(compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     machine_code(ONE)
-    monkeypatch.setattr(own_code, "LEVEL", 0)
+    monkeypatch.setattr(builtin_code, "LEVEL", 0)
     machine_code(ONE)
     assert compiled == [ONE, ONE]
 

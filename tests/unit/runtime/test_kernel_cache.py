@@ -22,8 +22,9 @@ from xdsl.passes import ModulePass
 
 from relex.dialects import RelexError, parse_module
 from relex.dialects.relex import Operator, ReluOp
-from relex.dialects.target.machine import ObjectCode
+from relex.dialects.target.machine import ObjectCode, Target
 from relex.dialects.target.processors import Processor
+from relex.dialects.target.short_targets import short_target
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering import legalize_ops
@@ -34,7 +35,7 @@ from relex.lowering.te import Tensor
 from relex.passes import BindParamsPass
 from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
-from relex.passes.rewriting import memoize as remembered
+from relex.passes.rewriting import memoize
 from relex.runtime import build, cache_key, compilation, compile_cache, kernel_cache, load
 from relex.runtime.builtin_code import SUFFIX
 from relex.runtime.kernel_cache import ENTRY_SIZE, MEMORY, Kernel, Kernels, Text
@@ -62,6 +63,7 @@ def layers(widths: Sequence[int], seed: int = 0) -> ModuleOp:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of the cache, which is on and empty."""
+    short_target(Target.host())  # Its features are asked for once in a process, and kept in a file.
     monkeypatch.delenv("RELEX_VERIFY", raising=False)
     monkeypatch.delenv("RELEX_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -94,9 +96,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
 
 def files(folder: Path) -> list[str]:
-    """The files of a cache, but for relex's own code and what LLVM knows of targets, which a process needs once."""
-    once = SUFFIX, ".features"
-    return sorted(path.name for path in folder.iterdir() if path.suffix not in once) if folder.exists() else []
+    """The files of a cache, but for relex's own code, which the first call of a process needs."""
+    return sorted(path.name for path in folder.iterdir() if path.suffix != SUFFIX) if folder.exists() else []
 
 
 def test_a_kernel_is_compiled_once(folder: Path, compiled: Callable[[], int], tmp_path: Path):
@@ -151,13 +152,13 @@ def test_a_loop_function_is_scheduled_once(monkeypatch: pytest.MonkeyPatch):
 def test_texts_that_nobody_would_ask_for_are_not_made(monkeypatch: pytest.MonkeyPatch):
     """The code of functions with known sizes is found before they are scheduled; the code of others is not."""
     made: list[str] = []
-    original = remembered.function_text
+    original = memoize.function_text
 
     def see(function: PrimFuncOp) -> str:
         made.append(function.sym_name.data)
         return original(function)
 
-    monkeypatch.setattr(remembered, "function_text", see)
+    monkeypatch.setattr(memoize, "function_text", see)
     build(layers([24, 16]))
     assert not made
     build(PROGRAMS["sizes that are known at run time"]())

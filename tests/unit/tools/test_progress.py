@@ -17,13 +17,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import make_context, parse_module
 from relex.passes import placed
-from relex.passes.driver import progress_line as line
+from relex.passes.driver import progress_line
 from relex.passes.driver.activity import doing, parts, watched_by, watchers
 from relex.passes.driver.base import RelexPass, apply_pass
 from relex.passes.driver.progress_line import showing_progress
 from relex.runtime import build
 from relex.tools.options.instrumentation import Timing
-from relex.tools.shell import progress_bar as progress
+from relex.tools.shell import progress_bar
 from relex.tools.shell.progress_bar import with_progress
 
 
@@ -39,7 +39,7 @@ def test_only_terminals_show_it() -> None:
 
 
 def test_it_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PAUSE", 0)
+    monkeypatch.setattr(progress_bar, "PAUSE", 0)
     file = Terminal()
     assert list(with_progress("ab", file)) == ["a", "b"]
     assert file.getvalue().startswith("\r[..............................] 0/2, starting")
@@ -89,9 +89,9 @@ class Pty:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pty]:
-    monkeypatch.setattr(line, "DELAY", 0.01)
-    monkeypatch.setattr(line, "PAUSE", 0.01)
-    for variable in ("CI", "TERM", line.VARIABLE):
+    monkeypatch.setattr(progress_line, "DELAY", 0.01)
+    monkeypatch.setattr(progress_line, "PAUSE", 0.01)
+    for variable in ("CI", "TERM", progress_line.VARIABLE):
         monkeypatch.delenv(variable, raising=False)
     with closing(Pty()) as terminal:
         yield terminal
@@ -143,7 +143,7 @@ def test_kernels_are_counted_while_llvm_compiles_them() -> None:
     assert [found for found in seen if found[0] == "LLVM"] == [("LLVM", 0, 2), ("LLVM", 1, 2)]
 
 
-@pytest.mark.parametrize(("variable", "value"), [(line.VARIABLE, "0"), ("CI", "true"), ("TERM", "dumb")])
+@pytest.mark.parametrize(("variable", "value"), [(progress_line.VARIABLE, "0"), ("CI", "true"), ("TERM", "dumb")])
 def test_where_nobody_looks_nothing_is_shown(
     terminal: Pty, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
