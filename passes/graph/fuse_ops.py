@@ -16,7 +16,7 @@ from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, Operator
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
-from relex.dialects.tir.op_pattern import widest
+from relex.dialects.tir.op_pattern import set_op_pattern, widest
 from relex.passes.analysis.op_patterns import stated_pattern
 from relex.passes.analysis.transposed_terms import moves_terms_apart
 from relex.passes.driver.base import RelexPass
@@ -216,6 +216,9 @@ class _Fusion:
                     primitive.add(op)
         outputs = [v for op in ops for v in op.results if any(use.operation not in ops for use in v.uses)]
         function = primitive.finish(outputs)
+        if len(ops) == 1:
+            # Loops of one operator have its pattern, also where a schedule hides it from those who look at loops again.
+            set_op_pattern(function, self._pattern(ops[0]))
         key = meaning(function)
         if key not in self._known:
             name = "_".join(["fused", *names] if len(names) > 1 else names)

@@ -246,7 +246,7 @@ def test_scheduled_by_hand() -> None:
     """What somebody has scheduled stays as it is."""
     scheduled = loops(program("dense"))
     again = RelexPipelinePass("loops")(scheduled)
-    assert str(again).replace(', tir.op_pattern = "opaque"', "") == str(scheduled)
+    assert str(again) == str(scheduled)
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([2, 4, 8, 16]), st.sampled_from([16, 32]))
