@@ -43,7 +43,6 @@ from relex.tools.options.model_inputs import model_options
 from relex.tools.options.pipelines import find_pass, instantiate, parse_passes, pipeline_text
 from relex.tools.options.plugins import Plugins
 from relex.tools.options.tracing_options import Observing
-from relex.tools.options.universe import get_all_targets
 from relex.tools.shell.completion import add_completion
 from relex.tools.shell.diagnostics import (
     Source,
@@ -55,6 +54,7 @@ from relex.tools.shell.diagnostics import (
     stage,
     write_bytes,
 )
+from relex.tools.universe import get_all_targets
 
 if TYPE_CHECKING:
     from relex.tools.opt.check_options import CheckOptions

@@ -1,1 +1,1 @@
-"""What several tools read from their command lines: pass pipelines, plugins, sizes of models, what to trace."""
+"""What several tools read from their command lines: pass pipelines, plugins, sizes of models, and what to show."""

@@ -14,8 +14,8 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError
 from relex.dialects.readers import known_suffixes
 from relex.dialects.upstream.versions import IS_0_74, xdsl_frontends
-from relex.tools.options import universe
-from relex.tools.options.universe import RELEX_UNIVERSE, get_all_frontends, make_universe
+from relex.tools import universe
+from relex.tools.universe import RELEX_UNIVERSE, get_all_frontends, make_universe
 
 SCRIPTS = Path(__file__).parents[3] / "extras" / "script" / "tests" / "script"
 FRONTENDS = pytest.mark.skipif(IS_0_74, reason="xDSL 0.74 has no frontends")

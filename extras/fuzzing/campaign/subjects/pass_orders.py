@@ -12,7 +12,7 @@ from relex.reference.fuzzing.structures import random_program
 from relex.tools.campaign.comparing import difference_after, skip_unused_sizes
 from relex.tools.campaign.subject import Case, Subject
 from relex.tools.options.pipelines import find_pass, instantiate, parse_passes
-from relex.tools.options.universe import make_universe
+from relex.tools.universe import make_universe
 
 PASSES = (
     "canonicalize",

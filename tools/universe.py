@@ -44,7 +44,7 @@ def get_all_frontends() -> dict[str, Callable[[], type]]:
 
 
 def _frontend(suffix: str) -> type:
-    from relex.tools.options.frontends import frontend
+    from relex.tools.frontends import frontend
 
     return frontend(suffix)
 
