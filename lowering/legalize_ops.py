@@ -16,6 +16,7 @@ from relex.dialects.names import Names
 from relex.dialects.relex import CallDpsPackedOp, CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, with_names
+from relex.dialects.reserved import RESERVED
 from relex.dialects.sizes import Requirement, gathering
 from relex.dialects.sizes.requirements import Solver
 from relex.dialects.table import find
@@ -23,7 +24,6 @@ from relex.dialects.tir import PrimFuncOp
 from relex.dialects.walks import walk
 from relex.lowering.legalizations import LEGALIZATIONS, Legalization, apply_legalization
 from relex.lowering.legalizations.overrides import Override, read_overrides
-from relex.lowering.llvm.reserved import RESERVED
 from relex.lowering.support.size_values import SizesOfResults
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
 from relex.passes.driver.base import RelexPass

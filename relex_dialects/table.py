@@ -45,12 +45,24 @@ class Table(ChainMap[KeyT, EntryT]):
         self.name = name
         self.entered_by: dict[KeyT, str] = {}
         """The module that made each entry: the entry itself may consist of another module's functions."""
+        self._made: dict[KeyT, list[tuple[EntryT, str]]] = {}
+        """All entries that each key has had, with the modules that made them."""
         TABLES.append(self)
 
     def __setitem__(self, key: KeyT, value: EntryT) -> None:
         self.expect_keys(key)
-        self.entered_by[key] = _caller()
+        # An entry that is put back, as after a test, is still one of the module that made it.
+        made = self._made.setdefault(key, [])
+        module = next((module for entry, module in made if entry is value), None)
+        if module is None:
+            module = _caller()
+            made.append((value, module))
+        self.entered_by[key] = module
         super().__setitem__(key, value)
+
+    def __delitem__(self, key: KeyT) -> None:
+        super().__delitem__(key)
+        self.entered_by.pop(key, None)
 
     def rule(self, *keys: KeyT) -> Callable[[EntryT], EntryT]:
         """Return a decorator that adds an entry for all of these keys. Raises `DuplicateError` if one has an entry

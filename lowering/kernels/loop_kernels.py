@@ -26,12 +26,14 @@ from relex.dialects.relex.sliding_windows import SlidingWindows
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import is_private, symbols_called, symbols_used
+from relex.dialects.table import is_own
 from relex.dialects.target.features import module_target
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of, set_body
+from relex.lowering.legalizations.legalization_table import lowered_by
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
 from relex.lowering.memory.needs import MemoryNeeds
@@ -183,7 +185,7 @@ class LoopKernels:
         """Return a digest of what determines the code of a function: itself, the target, and which of its inputs are
         constants, and finite, in all calls."""
         described = fingerprint([function], {function.sym_name.data: ""})
-        may_pad = isinstance(function, PrimFuncOp) or any(isinstance(op, SlidingWindows) for op in function.walk())
+        may_pad = isinstance(function, PrimFuncOp) or any(map(_may_pad, function.body.block.ops))
         finite = [i for i in constants if may_pad and all(is_finite(constant_of(call.arguments[i])) for call in calls)]
         given = "\n".join((*self.facts, str(module_target(module)), described, str(constants), str(finite)))
         return sha256(given.encode()).hexdigest()[:32]
@@ -304,6 +306,11 @@ def _is_of_operators(group: FuncOp) -> bool:
         and all(isinstance(value.owner, Operator) for value in last.operands)
         and not any(map(has_unknown, types))
     )
+
+
+def _may_pad(step: Operation) -> bool:
+    """Return whether the loops of an operator may add up products of padding. Loops that other packages make may do anything."""
+    return isinstance(step, SlidingWindows) or (isinstance(step, Operator) and not is_own(lowered_by(step)))
 
 
 def _without_body(group: FuncOp) -> PrimFuncOp:

@@ -22,6 +22,12 @@ LEGALIZATIONS = Table[type[Operation], Legalization]("legalizations")
 """The table, by operator class."""
 
 
+def lowered_by(op: Operator) -> str:
+    """Return the package that made the entry by which an operator is lowered; "" if it has none."""
+    modules = (LEGALIZATIONS.entered_by.get(kind, "") for kind in type(op).__mro__ if kind in LEGALIZATIONS)
+    return next(modules, "").partition(".")[0]
+
+
 def result_shape(op: Operator, *operands: Tensor) -> Sizes:
     """Return the shape of an operator's result for these operands, by its type rule."""
     return op.infer([SizedType(t.type, t.shape) for t in operands], op.properties).get_shape()

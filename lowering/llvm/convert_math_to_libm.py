@@ -8,10 +8,10 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float16Type, f32
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects.reserved import MATH
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.elementwise import resize_float, scalar_rule
 from relex.lowering.llvm.helpers import call_library
-from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.types import LLVM_TYPES
 
 MATH_TO_LIBM = ConversionTable("convert-math-to-libm")

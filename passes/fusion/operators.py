@@ -49,9 +49,9 @@ def _key(op: Operator) -> object:
 
 
 def _is_lowered_as_stated(op: Operator) -> bool:
-    """Return whether the package of an operator's class has made the entry by which it is lowered, too."""
-    from relex.lowering.legalizations import LEGALIZATIONS
+    """Return whether the package that states the pattern of an operator, in its class or a base class, has made the
+    entry by which it is lowered, too."""
+    from relex.lowering.legalizations.legalization_table import lowered_by
 
-    modules = (LEGALIZATIONS.entered_by.get(kind) for kind in type(op).__mro__ if kind in LEGALIZATIONS)
-    module = next(modules, None) or ""
-    return module.partition(".")[0] == type(op).__module__.partition(".")[0]
+    stating = next(kind for kind in type(op).__mro__ if not {"pattern", "PATTERN"}.isdisjoint(vars(kind)))
+    return stating.__module__.partition(".")[0] == lowered_by(op)

@@ -14,6 +14,7 @@ from xdsl.traits import is_side_effect_free
 
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.reserved import RESERVED
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import set_op_pattern, widest
@@ -94,8 +95,6 @@ class _Fusion:
         self._module = module
         self._max_size = max_size
         self._operators = operators
-        from relex.lowering.llvm.reserved import RESERVED
-
         self._names = Names.of_symbols(module, RESERVED)
         self._functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp | PrimFuncOp)}
         self._patterns: dict[str, OpPattern] = {}

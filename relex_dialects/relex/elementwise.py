@@ -56,7 +56,7 @@ class Elementwise(Operator, ABC):
 
     @property
     def pattern(self) -> OpPattern:
-        return repeating(self.operands, self.result)
+        return self.PATTERN or repeating(self.operands, self.result)
 
 
 class UnaryElementwise(Elementwise, ABC):

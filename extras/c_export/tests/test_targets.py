@@ -29,9 +29,9 @@ from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.relex import FloorModOp, PowerOp
+from relex.dialects.reserved import MATH, MEMORY, functions_of
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
-from relex.lowering.llvm.reserved import MATH, MEMORY, functions_of
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.runtime import build, build_object
 

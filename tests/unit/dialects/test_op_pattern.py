@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
+import numpy as np
 import pytest
 from operator_cases import CASES
 from programs import Array, MakeOperator, operator_program
 from test_dynamic_operators import opened
 from test_dynamic_operators import program as dynamic_program
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import test
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition
 
 from relex.dialects import parse_module
-from relex.dialects.relex import Operator
+from relex.dialects.relex import Operator, ReluOp, UnaryElementwise, UnaryFunction
+from relex.dialects.relex.elementwise import Element, Functions
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.table import find
-from relex.dialects.tir import OpPattern
+from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import get_op_pattern, widest
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.legalize_ops import loops_of
+from relex.lowering.te import Tensor, compute
 from relex.passes.analysis.op_patterns import pattern_of_function
+from relex.passes.fusion.operators import OperatorPatterns
 from relex.reference.fuzzing.graph_functions import random_graph
 
 NARROW = """
@@ -79,6 +86,80 @@ def test_types_matter(text: str) -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_random_graphs(seed: int) -> None:
     expect_patterns_of_loops(random_graph(Random(seed)))
+
+
+@irdl_op_definition
+class CubeOp(UnaryFunction):
+    """An operator of others that has a formula: relex makes its loops."""
+
+    name = "others.cube"
+
+    def formula(self, f: Functions, x: Element) -> Element:
+        return x * x * x
+
+
+@irdl_op_definition
+class RisingOp(UnaryElementwise):
+    """An operator of others that has a pattern only because its class derives from one of relex."""
+
+    name = "others.rising"
+
+    def evaluate(self, x: Array) -> Array:
+        return np.maximum.accumulate(x, axis=-1)
+
+
+@irdl_op_definition
+class OddOp(UnaryElementwise, pattern=OpPattern.OPAQUE):
+    """An operator of others that states its own pattern, whatever its loops."""
+
+    name = "others.odd"
+
+    def evaluate(self, x: Array) -> Array:
+        return x
+
+
+def mirrored(op: Operator, x: Tensor) -> Tensor:
+    return compute(x.shape, lambda i: x[3 - i], name="mirrored")
+
+
+@pytest.fixture
+def others() -> Iterator[None]:
+    LEGALIZATIONS.add(mirrored, RisingOp, OddOp)
+    yield
+    del LEGALIZATIONS[RisingOp], LEGALIZATIONS[OddOp]
+
+
+@pytest.mark.usefixtures("others")
+@pytest.mark.parametrize(
+    ("kind", "pattern", "is_looked_at"),
+    [
+        (CubeOp, OpPattern.ELEMENTWISE, False),
+        (RisingOp, OpPattern.INJECTIVE, True),
+        (OddOp, OpPattern.OPAQUE, False),
+    ],
+)
+def test_patterns_count_if_who_states_them_makes_the_loops(
+    kind: type[UnaryElementwise], pattern: OpPattern, is_looked_at: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[Operator] = []
+    patterns, loops = OperatorPatterns(strict=False), OperatorPatterns.loops
+
+    def look(self: OperatorPatterns, op: Operator) -> PrimFuncOp | None:
+        looked_at.append(op)
+        return loops(self, op)
+
+    monkeypatch.setattr(OperatorPatterns, "loops", look)
+    op = kind(test.TestOp(result_types=[TensorType(f32, [4])]))
+    assert (patterns.pattern(op), bool(looked_at)) == (pattern, is_looked_at)
+
+
+def test_patterns_do_not_count_for_loops_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = ReluOp(test.TestOp(result_types=[TensorType(f32, [4])]))
+    assert OperatorPatterns(strict=False).pattern(op) is OpPattern.ELEMENTWISE
+    with monkeypatch.context() as patch:
+        patch.setitem(LEGALIZATIONS, ReluOp, mirrored)
+        assert OperatorPatterns(strict=False).pattern(op) is OpPattern.INJECTIVE
+    assert OperatorPatterns(strict=False).pattern(op) is OpPattern.ELEMENTWISE
 
 
 def test_the_hardest_step_counts() -> None:

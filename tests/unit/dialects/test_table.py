@@ -77,6 +77,17 @@ def test_tables_made_of_tables() -> None:
     assert (first[Base], second[Base], whole[Base]) == ("of the first", "of the second", "of the whole")
 
 
+def test_an_entry_that_is_put_back_is_whose_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table[type, object]("test")
+    table.add(first := object(), Base)
+    with monkeypatch.context() as patch:
+        patch.setitem(table, Base, object())
+        patch.setitem(table, Other, object())
+        assert {name.partition(".")[0] for name in table.entered_by.values()} == {"_pytest"}
+    assert table[Base] is first
+    assert table.entered_by == {Base: __name__}
+
+
 def identity(op: Operator, x: Tensor) -> Tensor:
     return x
 

@@ -16,13 +16,13 @@ from xdsl.utils.target import Target as OutputTarget
 
 from relex.dialects import make_context, parse_module
 from relex.dialects.errors import CompileError, RelexError, UnknownNameError
+from relex.dialects.reserved import MATH
 from relex.dialects.target.features import as_target, check_target, default_target, used_features
 from relex.dialects.target.machine import EXTERNAL_CONSTANT_BYTES
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.object_code import compile_module, compile_to_assembly
-from relex.lowering.llvm.reserved import MATH
 from relex.lowering.llvm.targets import LlvmTarget
 from relex.lowering.llvm.translate import translate
 from relex.lowering.relex_pipeline import RelexPipelinePass

@@ -6,33 +6,43 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from effort import count_calls
-from programs import Array
+from operator_cases import CASES
+from programs import Array, MakeOperator, operator_program
 from test_compile_cache import shifted
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import irdl_op_definition
 from xdsl.passes import ModulePass
 
 from relex.dialects import RelexError, parse_module
-from relex.dialects.relex import Operator, ReluOp
+from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.relex import ConstantOp, Conv2dOp, Operator, ReluOp
+from relex.dialects.relex.sliding_windows import SlidingWindows
+from relex.dialects.relex.types import SizedType
 from relex.dialects.target.machine import ObjectCode, Target
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.short_targets import short_target
-from relex.dialects.tir import PrimFuncOp
+from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
-from relex.lowering import legalize_ops
+from relex.lowering import LegalizeOpsPass, legalize_ops
 from relex.lowering.kernels.loop_kernels import LoopFunction
 from relex.lowering.kernels.marks import CompiledAs
 from relex.lowering.legalizations import LEGALIZATIONS
-from relex.lowering.te import Tensor
+from relex.lowering.te import Axis, PrimExpr, Tensor, compute, if_then_else, reduce_axis
+from relex.lowering.te import sum as summed
 from relex.passes import BindParamsPass
+from relex.passes.analysis.padding import pads
 from relex.passes.cpu import cost
 from relex.passes.loops import schedule_cpu
 from relex.passes.rewriting import memoize
@@ -67,9 +77,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("RELEX_VERIFY", raising=False)
     monkeypatch.delenv("RELEX_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    # Other tests of this process may have added operators, or put entries back: what these change is not known.
+    # Other tests of this process may have added operators.
     monkeypatch.setattr(compilation, "entered_by_others", lambda: False)
-    monkeypatch.setattr(LEGALIZATIONS, "entered_by", dict.fromkeys(LEGALIZATIONS, "relex"))
     MEMORY.clear()
     yield tmp_path / "relex"
     MEMORY.clear()
@@ -377,21 +386,81 @@ def test_other_constants_and_names_are_the_same_kernels(compiled: Callable[[], i
     assert compiled() == 0
 
 
-def test_kernels_for_finite_constants_serve_no_others():
+def images_of(kind: Callable[[SSAValue, SSAValue], Operator], weights: Array) -> ModuleOp:
+    """A convolution with constant weights."""
+    types = [TensorType(f32, shape) for shape in ([1, 8, 16, 16], weights.shape)]
+    block = Block(arg_types=types)
+    y = kind(*block.args)
+    block.args[1].name_hint = "w"
+    block.add_ops([y, ReturnOp(y)])
+    function = FuncOp("main", (types, y.result_types), Region(block))
+    return BindParamsPass("main", {"w": weights})(ModuleOp([function]))
+
+
+@irdl_op_definition
+class OthersConv2dOp(Operator):
+    """A convolution whose class does not tell."""
+
+    name = "others.conv2d"
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        (n, _, *image), (channels, *_) = (operand.get_shape() for operand in operands)
+        return SizedType(operands[0].element_type, (n, channels, *image))
+
+    def evaluate(self, x: Array, w: Array) -> Array:
+        raise NotImplementedError
+
+
+def others_conv2d(op: Operator, x: Tensor, w: Tensor) -> Tensor:
+    n, channels, height, width = x.shape
+    c, i, j = reduce_axis(channels), reduce_axis(3), reduce_axis(3)
+
+    def padded(b: Axis, c: Axis, y: Axis, z: Axis) -> PrimExpr:
+        is_inside = (y >= 1) & (y < height + 1) & (z >= 1) & (z < width + 1)
+        return if_then_else(is_inside, x[b, c, y - 1, z - 1], 0)
+
+    pad = compute((n, channels, height + 2, width + 2), padded, name="pad")
+    return compute(
+        (n, w.shape[0], height, width),
+        lambda b, o, y, z: summed(pad[b, c, y + i, z + j] * w[o, c, i, j], axis=(c, i, j)),
+        name="conv2d",
+    )
+
+
+@pytest.fixture
+def others() -> Iterator[None]:
+    LEGALIZATIONS.add(others_conv2d, OthersConv2dOp)
+    yield
+    del LEGALIZATIONS[OthersConv2dOp]
+
+
+@pytest.mark.usefixtures("others")
+@pytest.mark.parametrize("kind", [partial(Conv2dOp, padding=[1, 1]), OthersConv2dOp])
+def test_kernels_for_finite_constants_serve_no_others(
+    kind: Callable[[SSAValue, SSAValue], Operator], compiled: Callable[[], int]
+):
     """Products of an infinity with padding are NaN; products of finite numbers with it need not be computed."""
-    text = """
-    func.func @main(%x: tensor<1x8x16x16xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<1x16x16x16xf32> {
-      %y = relex.conv2d %x, %w padding = [1, 1]
-          : (tensor<1x8x16x16xf32>, tensor<16x8x3x3xf32>) -> tensor<1x16x16x16xf32>
-      func.return %y : tensor<1x16x16x16xf32>
-    }
-    """
     weights = np.ones((16, 8, 3, 3), np.float32)
-    build(BindParamsPass("main", {"w": weights})(parse_module(text)))
+    for _ in range(2):
+        build(images_of(kind, weights))
+    assert compiled() == 1
     weights[3, 2, 0, 0] = np.inf
-    program = BindParamsPass("main", {"w": weights})(parse_module(text))
-    found = build(program)["main"](np.ones((1, 8, 16, 16), np.float32))
+    found = build(images_of(kind, weights))["main"](np.ones((1, 8, 16, 16), np.float32))
     assert np.isnan(found).sum() == 31  # The first row and the first column.
+    assert compiled() == 1
+
+
+@pytest.mark.parametrize(("make", "operands"), CASES)
+def test_of_own_operators_only_windows_pad(make: MakeOperator, operands: list[Array]):
+    """Others have no sums of products of padding, which kernels for finite constants leave out."""
+    module = parse_module(operator_program(make, operands))
+    (op,) = (op for op in module.walk() if isinstance(op, Operator) and not isinstance(op, ConstantOp))
+    blocks = [op for op in LegalizeOpsPass()(module).walk() if isinstance(op, BlockOp)]
+    assert isinstance(op, SlidingWindows) or len(blocks) == 1 or not any(map(pads, blocks))
 
 
 def test_a_layer_that_changes_costs_that_layer(compiled: Callable[[], int]):
