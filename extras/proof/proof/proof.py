@@ -83,7 +83,7 @@ def _sides(
     if rewrite is not None or before.interface.written or count < 2:
         return whole
     old, new = (Batch.of(side.runner.module, side.name, count) for side in (before, after))
-    if old is None or new is None:
+    if old is None or new is None or old.arguments != new.arguments:
         return whole
     new.groups.limit(old.groups.size, old.groups.end)
     if not (start := new.groups.start):

@@ -13,19 +13,22 @@ are shifted. So what holds for the last group, for all values of its elements, h
 This is right if a loop over rows does the same in each iteration, on other rows, and nothing else:
 
 * Its variable is used only for indices: for the first index of accesses to buffers with rows, which is `step * i` plus
-  a number of 0 or more, less than `step`. All other indices, conditions and numbers do not depend on it.
+  a number of 0 or more, less than `step`, with one `step` for all of them. That number, all other indices, conditions
+  and other numbers do not depend on it.
 * In its body, rows are accessed only that way. It contains no other loop over rows.
 * What it writes besides rows is allocated in its body, so that no iteration leaves anything to the next one.
-* An init in its body runs for each of its iterations: the loop around the steps of the reduction is inside, or the
-  block writes rows, so that its variables tell them apart.
+* An init in its body runs for each of its iterations: the loop around the steps of the reduction is inside, or a
+  spatial variable of the block tells them apart.
 
 All other accesses to rows are accesses to the rest. In a graph, rows are arguments, or results of functions of which
-this is true, and only such functions use them. A function of another form is proved for all rows, such as one with
-operators, or with conditions on rows.
+this is true, and only such functions use them. Before and after a pass, the same arguments have rows: otherwise one
+side could read a row of the last group for all groups. A function of another form is proved for all rows, such as one
+with operators, or with conditions on rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import lcm
 from typing import TypeAlias
@@ -38,11 +41,19 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 
-from relex.dialects.index.expr import IndexExpr, atoms_in, span_of, terms_of
+from relex.dialects.index.expr import Index, IndexExpr, atoms_in, span_of, terms_of, values_in
 from relex.dialects.relex import CallOp, CallTirOp, DataflowOp, OutputOp
 from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
-from relex.dialects.tir.accesses import Access, accesses, innermost_block, is_access, is_pure
+from relex.dialects.tir.accesses import (
+    Access,
+    accesses,
+    in_loops,
+    innermost_block,
+    is_access,
+    is_pure,
+    variables_in,
+)
 from relex.dialects.tir.indices import reduction_loop
 from relex.dialects.walks import ancestors, reachable, walk
 from relex.reference.equivalence.interface import find_function
@@ -79,6 +90,8 @@ class Batch:
     def __init__(self, module: ModuleOp, name: str, rows: int):
         self._module, self._name, self._rows = module, name, rows
         self.groups = Groups(end=rows)
+        self.arguments = frozenset[int]()
+        """The arguments of the function that have rows."""
         self._functions: dict[Operation, frozenset[int]] = {}
         """The functions, with the arguments that have rows."""
         self._open: set[Operation] = set()
@@ -95,7 +108,7 @@ class Batch:
         try:
             if function is None:
                 return None
-            batch._function(function)
+            batch.arguments = batch._function(function)
             batch._expect_no_other_calls()
         except _NotAlike:
             return None
@@ -219,6 +232,8 @@ class _LoopsOverRows:
         """Find the loops over rows, and all buffers that these access by row."""
         count = (-1, -1)
         while count != (count := (len(self._having), len(self.steps))):
+            for buffer in self._having:
+                _expect_rows(buffer, self._rows)
             for access in self._accesses:
                 if access.buffer in self._having:
                     self.steps |= self._loop_of(access)
@@ -229,21 +244,14 @@ class _LoopsOverRows:
         """Return the loop over the rows that an access accesses, with the number of rows of an iteration; nothing if it
         accesses others, which then are part of the rest."""
         first, *others = access.element
-        found: dict[ForOp, int] = {}
-        for loop in _loops_around(access.op):
-            factor = terms_of(first).get(loop.variable, 0)
-            if not isinstance(loop.extent, int) or loop.extent < 2 or factor < 1:
-                continue
-            rest = first - IndexExpr.of(loop.variable) * factor
-            is_step = span_of(rest).low >= 0 and span_of(rest).high < factor
-            if is_step and not any(loop.variable in atoms_in(i) for i in (rest, *others)):
-                found[loop] = factor
-        return found
+        return {
+            loop: step
+            for loop in _loops_around(access.op)
+            if (step := _step_in(first, loop)) and not any(loop.variable in atoms_in(i) for i in others)
+        }
 
     def _check(self) -> None:
         """Expect loops over rows to do the same on other rows, and nothing else."""
-        for buffer in self._having:
-            _expect_rows(buffer, self._rows)
         for op in walk(self._function):
             known = isinstance(op, PrimFuncOp | ForOp | BlockOp | InitOp | AllocBufferOp | scf.IfOp | scf.YieldOp)
             if not known and not is_access(op) and not is_pure(op):
@@ -252,9 +260,9 @@ class _LoopsOverRows:
         if not all(isinstance(b.owner, AllocBufferOp) or b in self._function.args for b in buffers):
             raise _NotAlike
         for access in self._accesses:
-            around = [loop for loop in _loops_around(access.op) if loop in self.steps]
+            around = {loop: self.steps[loop] for loop in _loops_around(access.op) if loop in self.steps}
             if access.buffer in self._having:
-                if around != [*self._loop_of(access)]:
+                if around != self._loop_of(access):
                     raise _NotAlike
                 if not around:
                     self._groups.limit(1, int(max(span_of(access.element[0]).low, 0)))
@@ -266,7 +274,7 @@ class _LoopsOverRows:
         for loop in self.steps:
             self._check_uses(loop)
             for block in (op for op in walk(loop) if isinstance(op, BlockOp) and op.init is not None):
-                self._check_init(block, loop)
+                _expect_init_in(loop, block)
 
     def _check_uses(self, loop: ForOp) -> None:
         """Expect what depends on a variable to be indices of accesses, in blocks by the variables of these."""
@@ -289,21 +297,39 @@ class _LoopsOverRows:
                     access = Access.of(op)
                     if use.index != len(op.operands) - len(access.indices) or access.buffer not in self._having:
                         raise _NotAlike
-                elif is_pure(op) and not op.regions and all(isinstance(r.type, IndexType) for r in op.results):
+                elif _computes_indices(op):
                     pending += op.results
                 else:
                     raise _NotAlike
 
-    def _check_init(self, block: BlockOp, loop: ForOp) -> None:
-        """Expect an init to run in each iteration: also if the steps of its reduction are around the loop."""
-        outermost = reduction_loop(block)
-        if outermost is None or loop.is_ancestor(outermost):
-            return
-        if not any(access.is_write and access.buffer in self._having for access in accesses(block)):
-            raise _NotAlike
+
+def _step_in(index: Index, loop: ForOp) -> int:
+    """Return `step` if an index is `step * i` plus a number of 0 or more, less than `step`, which does not depend on the
+    variable `i` of a loop; 0 if it is anything else."""
+    step = terms_of(index).get(loop.variable, 0)
+    if not isinstance(loop.extent, int) or loop.extent < 2 or step < 1:
+        return 0
+    rest = index - IndexExpr.of(loop.variable) * step
+    span = span_of(rest)
+    is_step = span.low >= 0 and span.high < step
+    return step if is_step and not any(loop.variable in variables_in(v, loop) for v in values_in(rest)) else 0
 
 
-def _is_inside(buffer: SSAValue, loops: list[ForOp]) -> bool:
+def _computes_indices(op: Operation) -> bool:
+    """Return whether an op computes indices and nothing else; a `scf.yield` does not, and computes nothing."""
+    return bool(op.results) and not op.regions and is_pure(op) and all(isinstance(r.type, IndexType) for r in op.results)
+
+
+def _expect_init_in(loop: ForOp, block: BlockOp) -> None:
+    """Expect an init to run in each iteration of a loop: also if the steps of its reduction are around it."""
+    outermost = reduction_loop(block)
+    if outermost is None or loop.is_ancestor(outermost):
+        return
+    if not any(_step_in(i, loop) for i in in_loops(v.binding for v in block.iter_vars if v.kind is IterKind.SPATIAL)):
+        raise _NotAlike
+
+
+def _is_inside(buffer: SSAValue, loops: Iterable[ForOp]) -> bool:
     """Return whether a buffer is allocated inside all of some loops."""
     return all(loop.is_ancestor(buffer.owner) for loop in loops)
 

@@ -25,6 +25,7 @@ from relex.reference.proof.rows import Batch, Groups
 TILED = """
 tir.prim_func @main(%x: memref<12x5xf32>, %w: memref<12x5xf32>) outs(%y: memref<12x12xf32>) attributes {tir.noalias} {
   %zero = arith.constant 0.0 : f32
+  %true = arith.constant true
   %c3 = arith.constant 3 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -93,6 +94,13 @@ WRONG = {
                             "%f = arith.sitofp %z : i32 to f32\n%p = arith.mulf %u, %f"),
     "a sum over rows": ("%vk: reduce<5> = %k)", "%vk: reduce<5> = %k, %vl: reduce<4> = %t)"),
     "a block without its row": ("y (%vt: spatial<4> = %t, ", "y (", "%m = arith.muli %vt", "%m = arith.muli %t"),
+    "tiles of two sizes": ("%u = memref.load %x[%vi, %vk]",
+                           "%o = arith.addi %vt, %vt : index\n%u = memref.load %x[%o, %vk]"),
+    "a choice of columns": ("%v = memref.load %w[%vj, %vk]", "%o = scf.if %true -> (index) {\nscf.yield %vi : index\n"
+                            "} else {\nscf.yield %c0 : index\n}\n%v = memref.load %w[%o, %vk]"),
+    "a choice of rows": ("%u = memref.load %x[%vi, %vk]", "%o = arith.select %true, %vt, %c0 : index\n"
+                         "%b = arith.maxsi %o, %c0 : index\n%e = arith.minsi %b, %c1 : index\n"
+                         "%q = arith.addi %m, %e : index\n%u = memref.load %x[%q, %vk]"),
     "a call": (LOOPS, "  tir.call @other(%x, %y) : memref<12x5xf32>, memref<12x12xf32>\n" + LOOPS),
 }  # fmt: skip
 OTHER = "tir.prim_func private @other(%x: memref<12x5xf32>) outs(%y: memref<12x12xf32>) {\n}\n"
@@ -166,6 +174,52 @@ def test_init_inside_steps():
     assert Batch.of(parse_module(INIT.replace("BLOCK", "%vi: spatial<12> = %i, ")), "main", 12) is not None
     without = parse_module(INIT.replace("BLOCK", "").replace("%vi", "%i"), verify=False)
     assert Batch.of(without, "main", 12) is None
+
+
+MOVED = """
+tir.prim_func @main(%x: memref<12x5xf32>) outs(%y: memref<12xf32>) {
+  %zero = arith.constant 0.0 : f32
+  tir.for %k, %i in (5, 12) {
+    %m = arith.addi %i, %k : index
+    tir.block @y (%vm: spatial<16> = %m, %vk: reduce<5> = %k) {
+      tir.init {
+        %q = arith.subi %vm, %vk : index
+        memref.store %zero, %y[%q] : memref<12xf32>
+      }
+      %q = arith.subi %vm, %vk : index
+      %s = memref.load %y[%q] : memref<12xf32>
+      %u = memref.load %x[%q, %vk] : memref<12x5xf32>
+      %n = arith.addf %s, %u : f32
+      memref.store %n, %y[%q] : memref<12xf32>
+    }
+  }
+}
+"""
+
+
+def test_init_of_rows_that_move():
+    """Where the steps of a reduction move rows along a spatial variable, the init runs again for the last row only."""
+    assert Batch.of(parse_module(MOVED, verify=False), "main", 12) is None
+
+
+SINGLE = """
+tir.prim_func @main(%x: memref<12xf32>) outs(%y: memref<12xf32>, %z: memref<f32>) {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i in (12) {
+    tir.block @y (%vi: spatial<12> = %i) {
+      %u = memref.load %x[%vi] : memref<12xf32>
+      memref.store %u, %y[%vi] : memref<12xf32>
+    }
+  }
+  tir.block @z () {
+    memref.store %zero, %z[] : memref<f32>
+  }
+}
+"""
+
+
+def test_result_without_rows():
+    assert Batch.of(parse_module(SINGLE), "main", 12) is None
 
 
 GRAPH = """
@@ -313,3 +367,24 @@ def test_a_last_row_that_is_lost():
     lost = parse_module(LAST.replace("constant 12", "constant 11"))
     with pytest.raises(NotEquivalentError, match=r"result\[11\]|y\[11\]"):
         check_equivalent(parse_module(LAST), lost, proof=True)
+
+
+READS = """
+tir.prim_func @main(%x: memref<12xf32>) outs(%y: memref<12xf32>) {
+  %last = arith.constant 11 : index
+  tir.for %i in (12) {
+    tir.block @y (%vi: spatial<12> = %i) {
+      %u = memref.load %x[ROW] : memref<12xf32>
+      memref.store %u, %y[%vi] : memref<12xf32>
+    }
+  }
+}
+"""
+
+
+def test_last_row_read_for_all():
+    """One side has rows of `%x`, the other reads one element of it: they agree for the last row only."""
+    own, last = (parse_module(READS.replace("ROW", row)) for row in ("%vi", "%last"))
+    for before, after in ((own, last), (last, own)):
+        with pytest.raises(NotEquivalentError):
+            check_equivalent(before, after, proof=True)
