@@ -176,6 +176,23 @@ def test_other_handlers_decide():
     assert pressed == [signal.SIGINT, signal.SIGINT]
 
 
+def test_handler_that_a_library_function_sets_stays():
+    def ignore(x: Any, out: Any) -> None:
+        out[...] = x
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    call = 'relex.call_dps_packed "env.control_flow"(%s) : ('
+    program = COUNTED.replace("relex.add %s, %x : (tensor<?xf32>, ", call).replace("?", "8")
+    register_func("env.control_flow", ignore)
+    try:
+        main = build(program)["main"]
+    finally:
+        remove_func("env.control_flow")
+    main(np.ones(8, np.float32), 2, 1)
+    # Where Python's handler had come back to ignore it, this would raise an error.
+    signal.raise_signal(signal.SIGINT)
+
+
 def test_exception_of_library_function_ends_loop():
     calls: list[int] = []
 
