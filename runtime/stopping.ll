@@ -5,7 +5,7 @@
 @reasons = global [2 x i16] zeroinitializer, align 4
 
 @main_thread = global i64 0                                       ; The thread that handles signals.
-@previous = global ptr null                                       ; The handler in whose place `@interrupted` is.
+@previous = global ptr null                                       ; The handler in whose place `@interrupted` is or was.
 @asked = global ptr null                                          ; Says whether this thread's run holds no exception.
 @type = global ptr null                                           ; What the handler has raised.
 @value = global ptr null
@@ -74,6 +74,7 @@ define void @interrupted(i32 %signal) {
 ; Calls of programs with loops that the main thread is in, one in another: Python handles signals there.
 @depth = global i64 0
 
+declare ptr @PyOS_getsig(i32)
 declare ptr @PyOS_setsig(i32, ptr)
 
 define i1 @is_main() {
@@ -96,15 +97,16 @@ enter:
 
 listen:
   store atomic i16 0, ptr @reasons monotonic, align 4
-  %old = call ptr @PyOS_setsig(i32 2, ptr @interrupted)            ; 2: SIGINT
-  store ptr %old, ptr @previous
+  %old = call ptr @PyOS_getsig(i32 2)                              ; 2: SIGINT
   %address = ptrtoint ptr %old to i64
   %has_handler = icmp ugt i64 %address, 1                          ; 0: SIG_DFL, 1: SIG_IGN
-  br i1 %has_handler, label %done, label %restore
+  %is_other = icmp ne ptr %old, @interrupted
+  %replaces = and i1 %has_handler, %is_other
+  br i1 %replaces, label %replace, label %done
 
-restore:
-  %ours = call ptr @PyOS_setsig(i32 2, ptr %old)
-  store ptr null, ptr @previous
+replace:
+  store ptr %old, ptr @previous                                    ; Before `@interrupted` needs it.
+  %replaced = call ptr @PyOS_setsig(i32 2, ptr @interrupted)
   br label %done
 
 done:
@@ -120,14 +122,16 @@ leave:
   %outer = sub i64 %depth, 1
   store i64 %outer, ptr @depth
   %is_last = icmp eq i64 %outer, 0
-  %old = load ptr, ptr @previous
-  %has_handler = icmp ne ptr %old, null
-  %restores = and i1 %is_last, %has_handler
-  br i1 %restores, label %restore, label %done
+  br i1 %is_last, label %look, label %done
+
+look:
+  %current = call ptr @PyOS_getsig(i32 2)
+  %is_ours = icmp eq ptr %current, @interrupted                    ; Else a library function has set another one.
+  br i1 %is_ours, label %restore, label %done
 
 restore:
+  %old = load ptr, ptr @previous
   %ours = call ptr @PyOS_setsig(i32 2, ptr %old)
-  store ptr null, ptr @previous
   store atomic i16 0, ptr @reasons monotonic, align 4
   br label %done
 

@@ -78,7 +78,8 @@ def _pair(loop: scf.ForOp | scf.WhileOp, number: int) -> _Pair | None:
     _, first_inside, second_inside = places[-1]
     assert end is not None
     exchanged = tuple(end.operands[number : number + 2]) == (second_inside, first_inside)
-    if not exchanged or (isinstance(loop, scf.ForOp) and second.uses):
+    once = all([*end.operands].count(value) == 1 for value in (first_inside, second_inside))
+    if not exchanged or not once or (isinstance(loop, scf.ForOp) and second.uses):
         return None
     return _Pair(number, places, gives_first)
 
@@ -86,6 +87,8 @@ def _pair(loop: scf.ForOp | scf.WhileOp, number: int) -> _Pair | None:
 def _are_own(buffers: Sequence[SSAValue], loop: Operation) -> bool:
     """Return whether only a loop uses two buffers, apart from what comes before it for the first one."""
     block = loop.parent
+    if any([*loop.operands].count(buffer) != 1 for buffer in buffers):
+        return False
     for buffer in buffers:
         if not isinstance(buffer.owner, memref.AllocOp) or buffer.owner.parent is not block or block is None:
             return False
@@ -100,7 +103,7 @@ def _are_own(buffers: Sequence[SSAValue], loop: Operation) -> bool:
                 or not at.is_before_in_block(loop)
             ):
                 return False
-    return buffers[0] is not buffers[1]
+    return True
 
 
 def _edit(pair: _Pair, variant_of: FindVariant) -> Callable[[], None] | None:
@@ -126,7 +129,9 @@ def _edit(pair: _Pair, variant_of: FindVariant) -> Callable[[], None] | None:
     if max(read) > min(written) or not isinstance(writer, CallLoopsOp):
         return None
     arguments = [*writer.arguments]
-    if arguments.count(first) != 1 or arguments.count(second) != 1:
+    # The call may take a view of either besides, which the same loops read or write.
+    is_once = read.count(min(written)) == written.count(min(written)) == 1
+    if not is_once or first not in arguments or second not in arguments:
         return None
     callee = resolve(writer, writer.callee, PrimFuncOp)
     source, target = arguments.index(first), arguments.index(second)

@@ -18,6 +18,7 @@ from xdsl.transforms.loop_invariant_code_motion import can_be_hoisted
 from xdsl.utils.hints import isa
 
 from relex.dialects.relex.tensor_ops import array_of
+from relex.dialects.sizes.attributes import has_unknown
 
 
 class ExtractOfConstant(RewritePattern):
@@ -78,7 +79,14 @@ class MoveInvariantsOut(RewritePattern):
 def _may_move(op: Operation) -> bool:
     if not is_side_effect_free(op) or not is_speculatable(op):
         return False
-    return not any(isinstance(inner, tensor.ExtractOp) and inner.indices for inner in op.walk())
+    return not any(map(_may_end, op.walk()))
+
+
+def _may_end(op: Operation) -> bool:
+    """Return whether an op checks, when it runs, that what it accesses is inside of a tensor."""
+    if isinstance(op, tensor.InsertSliceOp):
+        return bool(op.offsets or op.sizes) or has_unknown(op.dest.type)
+    return isinstance(op, tensor.ExtractOp) and bool(op.indices)
 
 
 class ForwardInvariants(RewritePattern):

@@ -386,3 +386,59 @@ func.func @not_in_place(%x: memref<8xf32>, %out: memref<8xf32>) {
   memref.dealloc %h : memref<8xf32>
   func.return
 }
+
+// A trip that reads a view of what it replaces, and a loop that carries what a trip has read, keep both places.
+tir.prim_func private @both(%X: memref<8xf32>, %V: memref<2x4xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %c7 = arith.constant 7 : index
+  %c4 = arith.constant 4 : index
+  tir.for %i in (8) {
+    tir.block @Y (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      %r = arith.subi %c7, %vi : index
+      %a = arith.divui %r, %c4 : index
+      %b = arith.remui %r, %c4 : index
+      %z = memref.load %V[%a, %b] : memref<2x4xf32>
+      %y = arith.addf %x, %z : f32
+      memref.store %y, %Y[%vi] : memref<8xf32>
+    }
+  }
+}
+
+// CHECK-LABEL: func.func @view_in_loop
+// CHECK:         scf.for %i = {{.*}} iter_args(%s = %a, %t = %b)
+// CHECK:           tir.call @both(%s, %v, %t)
+func.func @view_in_loop(%x: memref<8xf32>, %n: index, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+  memref.copy %x, %a : memref<8xf32> to memref<8xf32>
+  %b = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %a, %t = %b) -> (memref<8xf32>, memref<8xf32>) {
+    %v = memref.expand_shape %s [[0, 1]] output_shape [2, 4] : memref<8xf32> into memref<2x4xf32>
+    tir.call @both(%s, %v, %t) : memref<8xf32>, memref<2x4xf32>, memref<8xf32>
+    scf.yield %t, %s : memref<8xf32>, memref<8xf32>
+  }
+  memref.copy %r#0, %out : memref<8xf32> to memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @carried_twice
+// CHECK:         scf.for %i = {{.*}} iter_args(%s = %a, %t = %b, %old = %a)
+// CHECK:           tir.call @relu(%s, %t)
+func.func @carried_twice(%x: memref<8xf32>, %n: index, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+  memref.copy %x, %a : memref<8xf32> to memref<8xf32>
+  %b = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+  %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %a, %t = %b, %old = %a) -> (memref<8xf32>, memref<8xf32>, memref<8xf32>) {
+    tir.call @relu(%s, %t) : memref<8xf32>, memref<8xf32>
+    scf.yield %t, %s, %s : memref<8xf32>, memref<8xf32>, memref<8xf32>
+  }
+  memref.copy %r#2, %out : memref<8xf32> to memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  func.return
+}

@@ -176,6 +176,23 @@ def test_other_handlers_decide():
     assert pressed == [signal.SIGINT, signal.SIGINT]
 
 
+def test_handler_that_a_library_function_sets_stays():
+    def ignore(x: Any, out: Any) -> None:
+        out[...] = x
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    call = 'relex.call_dps_packed "env.control_flow"(%s) : ('
+    program = COUNTED.replace("relex.add %s, %x : (tensor<?xf32>, ", call).replace("?", "8")
+    register_func("env.control_flow", ignore)
+    try:
+        main = build(program)["main"]
+    finally:
+        remove_func("env.control_flow")
+    main(np.ones(8, np.float32), 2, 1)
+    # Where Python's handler had come back to ignore it, this would raise an error.
+    signal.raise_signal(signal.SIGINT)
+
+
 def test_exception_of_library_function_ends_loop():
     calls: list[int] = []
 
@@ -343,6 +360,16 @@ def test_part_is_written_in_place():
     before, _, loop = core.partition("scf.for")
     assert before.count("memref.copy") == 1
     assert loop.partition("memref.copy")[0].count("memref.subview") == 1
+
+
+def test_part_that_no_trip_writes_is_not_checked():
+    program = INSERTING.replace("%n: index", "%n: index, %at: index").replace("into %s[%i, 0, 0]", "into %x[%at, 0, 0]")
+    x = np.zeros((2, 3, 4), np.float32)
+    for main in either(program):
+        np.testing.assert_array_equal(main(x, 0, 9), x)
+        np.testing.assert_array_equal(main(x, 2, 1)[:, 0, 0], [0, 1])
+        with pytest.raises(AssertionFailedError, match="expected a part that fits"):
+            main(x, 1, 9)
 
 
 def test_part_of_a_tensor_that_is_read_later():
