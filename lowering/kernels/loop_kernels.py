@@ -309,7 +309,7 @@ def _is_of_operators(group: FuncOp) -> bool:
 
 
 def _may_pad(step: Operation) -> bool:
-    """Return whether the loops of an operator may add up products of padding. Loops that other packages make may do anything."""
+    """Return whether the loops of an operator may add up products of padding. Loops of other packages may."""
     return isinstance(step, SlidingWindows) or (isinstance(step, Operator) and not is_own(lowered_by(step)))
 
 

@@ -304,8 +304,8 @@ class _LoopsOverRows:
 
 
 def _step_in(index: Index, loop: ForOp) -> int:
-    """Return `step` if an index is `step * i` plus a number of 0 or more, less than `step`, which does not depend on the
-    variable `i` of a loop; 0 if it is anything else."""
+    """Return `step` if an index is `step * i` plus a number of 0 or more, less than `step`, which does not depend on
+    the variable `i` of a loop; 0 if it is anything else."""
     step = terms_of(index).get(loop.variable, 0)
     if not isinstance(loop.extent, int) or loop.extent < 2 or step < 1:
         return 0
@@ -317,7 +317,9 @@ def _step_in(index: Index, loop: ForOp) -> int:
 
 def _computes_indices(op: Operation) -> bool:
     """Return whether an op computes indices and nothing else; a `scf.yield` does not, and computes nothing."""
-    return bool(op.results) and not op.regions and is_pure(op) and all(isinstance(r.type, IndexType) for r in op.results)
+    return (
+        bool(op.results) and not op.regions and is_pure(op) and all(isinstance(r.type, IndexType) for r in op.results)
+    )
 
 
 def _expect_init_in(loop: ForOp, block: BlockOp) -> None:
