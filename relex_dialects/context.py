@@ -63,6 +63,22 @@ def make_context() -> Context:
     return ctx
 
 
+def similar_op(ctx: Context, name: str) -> str | None:
+    """Return the name of the registered op that a misspelled name resembles; None if no op is likely to be meant."""
+    from relex.dialects.spelling import similar_name
+
+    dialect, dot, rest = name.partition(".")
+    if dialect not in ctx.registered_dialect_names:
+        dialect = similar_name(dialect, ctx.registered_dialect_names)
+    if dialect is None or not dot:
+        return None
+    if all(loaded.name != dialect for loaded in ctx.loaded_dialects):
+        ctx.load_registered_dialect(dialect)
+    prefix = f"{dialect}."
+    found = similar_name(rest, [op.name.removeprefix(prefix) for op in ctx.loaded_ops if op.name.startswith(prefix)])
+    return None if found is None else prefix + found
+
+
 def register_dialect_of_others(ctx: Context, name: str) -> None:
     """Register a dialect that a text mentions and the context lacks, if an installed package provides it.
 

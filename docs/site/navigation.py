@@ -31,6 +31,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/targets.md",
         "docs/threads.md",
         "docs/command-line.md",
+        "docs/from-mlir-opt.md",
         "docs/notebooks.md",
         "docs/limits.md",
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NoReturn, TypeVar
 
 from xdsl.passes import ModulePass
@@ -176,8 +175,9 @@ def _explain(pending: Sequence[PlacedPass], known: set[str]) -> NoReturn:
     for new in pending:
         for name in filter(None, (new.place.after, new.place.before)):
             if name not in known and name not in waiting:
-                similar = get_close_matches(name, {*known, *waiting}, n=1)
-                hint = f"did you mean '{similar[0]}'?" if similar else "--dump-pass-pipeline prints them"
+                from relex.dialects.spelling import advice
+
+                hint = advice(name, {*known, *waiting}, "--dump-pass-pipeline prints them")
                 reason = f"no pass '{name}' takes part in the compilation; {hint}"
                 raise UnknownNameError(f"pass '{new.p.name}' belongs {new.place}, but {reason}")
     places = ", ".join(f"'{new.p.name}' {new.place}" for new in pending)

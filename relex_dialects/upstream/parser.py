@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from relex.dialects.context import register_dialect_of_others
+from relex.dialects.context import register_dialect_of_others, similar_op
 from relex.dialects.element_types import MAX_SIZE
 from relex.dialects.errors import Diagnostic, one_line
 from relex.dialects.function_arguments import argument_attrs, arguments, keep_argument_names
@@ -215,7 +215,9 @@ class RelexParser(Parser):
                 return missing
             # xDSL points after the name.
             start = self._parser_state.lexer.input.content.rfind(name, 0, self._current_token.span.start)
-            self.raise_error(e.msg, start, start + len(name))
+            similar = similar_op(self.ctx, name)
+            hint = "" if similar is None else f"; did you mean '{similar}'?"
+            self.raise_error(f"{e.msg}{hint}", start, start + len(name))
 
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None

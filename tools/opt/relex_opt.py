@@ -135,7 +135,7 @@ class RelexOptMain(xDSLOptMain):
         add_completion(arg_parser, lambda: names, self.available_passes)
         arg_parser.format_help = partial(self._help, arg_parser.format_help)
         # xDSL parses this list next. Only now are all passes registered, and with them the pass flags.
-        self._arguments[:] = normalize(self._arguments, self.available_passes)
+        self._arguments[:] = normalize(self._arguments, arg_parser, self.available_passes)
 
     def _help(self, format_help: Callable[[], str]) -> str:
         from relex.tools.opt.pass_help import passes_by_package
@@ -201,6 +201,9 @@ class RelexOptMain(xDSLOptMain):
 
     def run(self) -> None:
         # What most uses of the tool do not need is imported where it is used.
+        if self.args.show_dialects:
+            print(f"Available Dialects: {', '.join(sorted(self.ctx.registered_dialect_names))}")
+            return
         if self.args.list_passes:
             from relex.tools.opt.pass_help import list_passes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -47,9 +47,6 @@ _ALONE = {
 """Options with an optional value, and the form without one: argparse would take the next argument, even the file, as
 the value."""
 
-_MLIR_PREFIX = re.compile(r"^--?mlir-(?=print-|timing|pass-pipeline-crash-reproducer)")
-_MLIR_STATISTICS = re.compile(r"^--?mlir-pass-statistics(?==|$)")
-_MLIR_ELIDE = re.compile(r"^--?mlir-elide-elementsattrs-if-larger(?==|$)")
 _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)?)", re.DOTALL)
 
 
@@ -143,6 +140,7 @@ def _count(text: str) -> int:
 _PASSES: Options = {
     "--pass-pipeline": value("TEXT", "passes as in MLIR: 'builtin.module(cse,b{x=1})'"),
     "--pass-flag": {"action": "append", "default": [], "dest": "pass_flags", "help": argparse.SUPPRESS},
+    "--show-dialects": flag("print the names of all dialects and exit"),
     "--list-passes": flag("print the names of all passes and exit"),
     "--help-pass": value("NAME", "print what a pass does and its options, and exit"),
     "--new-pass": value("NAME", "write a package with a new pass and its tests, and exit"),
@@ -240,10 +238,11 @@ def add_common_arguments(parser: argparse.ArgumentParser) -> None:
     raise_tool_errors(parser)
 
 
-def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
-    """Rewrite arguments for argparse: mlir-opt's spellings, and a flag for each of `passes`."""
+def normalize(args: Sequence[str], parser: argparse.ArgumentParser, passes: Collection[str] = ()) -> list[str]:
+    """Rewrite arguments for a parser: mlir-opt's spellings, and a flag for each of `passes`."""
+    names = {*passes, *(option.removeprefix("--") for option in _options_of(parser))}
     found: list[str] = []
-    rest = list(map(_mlir_to_relex, args))
+    rest = [ours for arg in args if (ours := _in_our_spelling(arg, names)) is not None]
     while rest:
         arg = rest.pop(0)
         if arg in _ALONE and rest and _is_value(rest[0]):
@@ -253,13 +252,29 @@ def normalize(args: Sequence[str], passes: Container[str]) -> list[str]:
     return found
 
 
+def parse(args: Sequence[str], parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Parse the arguments of a tool whose options are not passes."""
+    return parser.parse_args(normalize(args, parser))
+
+
+def _in_our_spelling(arg: str, names: Container[str]) -> str | None:
+    """Return an argument as argparse needs it, with two dashes; None for one that has no effect."""
+    option = _LONG_OPTION.fullmatch(arg)
+    if option is None:
+        return arg
+    if option["name"] in names:
+        return f"--{option['text']}"
+    from relex.tools.options.mlir_opt import translated  # Most uses of the tools do not need it.
+
+    ours = translated(option["text"])
+    if ours is None:
+        return None
+    return arg if ours == option["text"] else f"--{ours}"
+
+
 def _is_value(arg: str) -> bool:
     """Return whether an argument after an option with an optional value is that value, and not the input file."""
     return not arg.startswith("-") and not Path(arg).suffix and "/" not in arg and not Path(arg).exists()
-
-
-def _mlir_to_relex(arg: str) -> str:
-    return _MLIR_STATISTICS.sub("--statistics", _MLIR_ELIDE.sub("--elide", _MLIR_PREFIX.sub("--", arg)))
 
 
 def _normalize(arg: str, passes: Container[str]) -> str:
@@ -293,18 +308,18 @@ def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ())
     options that the parser itself does not know."""
 
     def fail(message: str) -> NoReturn:
-        from difflib import get_close_matches
+        from relex.dialects.spelling import advice
 
-        unknown = message.removeprefix("unrecognized arguments: ").split()[0]
-        actions = [a for a in parser._actions if a.help is not argparse.SUPPRESS]  # pyright: ignore[reportPrivateUsage]
-        options = [option for action in actions for option in action.option_strings]
-        known = [*options, *(f"--{name}" for name in more)]
-        similar = get_close_matches(unknown.partition("=")[0], known, n=1)
-        if unknown.startswith("-") and similar:
-            raise ToolError(f"{message}; did you mean '{similar[0]}'?")
-        raise ToolError(f"{message}; --help shows all options")
+        unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
+        known = [*_options_of(parser), *(f"--{name}" for name in more)] if unknown.startswith("-") else []
+        raise ToolError(f"{message}; {advice(unknown, known, '--help shows all options')}")
 
     parser.error = fail
+
+
+def _options_of(parser: argparse.ArgumentParser) -> list[str]:
+    actions = [a for a in parser._actions if a.help is not argparse.SUPPRESS]  # pyright: ignore[reportPrivateUsage]
+    return [option for action in actions for option in action.option_strings]
 
 
 def parse_numbers(option: str, text: str, names: Sequence[str]) -> dict[str, int]:

@@ -12,14 +12,14 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, ParameterListType, ParameterType, parse_pipeline
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import RelexError
-from relex.tools.shell.diagnostics import ToolError
+from relex.dialects.errors import Diagnostic, RelexError
+from relex.tools.shell.diagnostics import ToolError, print_diagnostic
 
 ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
 PassFactory = Callable[[], type[ModulePass]]
 
 ANCHORS = ("builtin.module", "any")
-"""Anchors that may enclose a pipeline: every pass runs on the whole module."""
+"""Anchors of what runs on a module, as all passes do."""
 
 
 class _Reader:
@@ -33,16 +33,15 @@ class _Reader:
     def __init__(self, text: str):
         self._text = text
         self._pos = 0
+        self.anchors: dict[str, None] = {}
+        """Other ops that the pipeline has passes for."""
 
     def pipeline(self, *, bare: bool) -> list[ArgSpec]:
         """Parse all passes of the text. The enclosing anchor is optional only if `bare`."""
         start = self._pos
         anchor = self._match(self._NAME)
         if anchor is not None and self._accept("("):
-            if anchor[0] not in ANCHORS:
-                self._fail_at(start, _anchor_advice(anchor[0]))
-            passes = self._passes(end=")")
-            self._expect(")")
+            passes = self._nested(anchor[0], start)
         elif bare:
             self._pos = start
             passes = self._passes(end="")
@@ -74,13 +73,24 @@ class _Reader:
             name = self._match(self._NAME)
             if name is None:
                 self._fail("expected the name of a pass")
-            if self._rest().startswith("("):
-                self._fail_at(start, _anchor_advice(name[0]))
+            if self._accept("("):
+                passes += self._nested(name[0], start)
+                continue
             options: dict[str, ParameterListType] = {}
             if self._accept("{"):
                 options = self.options(end="}")
                 self._expect("}")
             passes.append(ArgSpec(name[0], options))
+        return passes
+
+    def _nested(self, anchor: str, start: int) -> list[ArgSpec]:
+        """Parse the passes on an op, whose name at `start` and the parenthesis after it were read."""
+        if anchor not in ANCHORS:
+            if "." not in anchor:
+                self._fail_at(start, f"expected an op such as 'func.func' before '(', found '{anchor}'")
+            self.anchors[anchor] = None
+        passes = self._passes(end=")")
+        self._expect(")")
         return passes
 
     def _values(self) -> ParameterListType:
@@ -133,10 +143,6 @@ class _Reader:
         raise ToolError(f"wrong pass pipeline: {message}\n{line}\n{' ' * (pos - start)}^")
 
 
-def _anchor_advice(anchor: str) -> str:
-    return f"expected passes on 'builtin.module', found '{anchor}(...)'; every pass works on the whole module"
-
-
 class _Bare(str):
     """Unquoted text: what it means depends on the type of the option."""
 
@@ -166,12 +172,22 @@ def _text(value: ParameterType) -> ParameterType:
 def parse_passes(text: str) -> list[ArgSpec]:
     """Parse the argument of `-p`: a list, or a pipeline in MLIR's form."""
     # xDSL's syntax for a pipeline run by mlir-opt: `mlir-opt["..."]`.
-    return list(parse_pipeline(text)) if "[" in text else _Reader(text).pipeline(bare=True)
+    return list(parse_pipeline(text)) if "[" in text else _read_pipeline(text, bare=True)
 
 
 def parse_pass_pipeline(text: str) -> list[ArgSpec]:
     """Parse the argument of `--pass-pipeline`, in MLIR's form: `builtin.module(...)` around all passes."""
-    return _Reader(text).pipeline(bare=False)
+    return _read_pipeline(text, bare=False)
+
+
+def _read_pipeline(text: str, *, bare: bool) -> list[ArgSpec]:
+    reader = _Reader(text)
+    passes = reader.pipeline(bare=bare)
+    if reader.anchors:
+        named = ", ".join(f"'{anchor}(...)'" for anchor in reader.anchors)
+        message = f"every pass runs on the whole module, also in {named}"
+        print_diagnostic(Diagnostic(message, "relex-opt", severity="remark"))
+    return passes
 
 
 def parse_pass_flag(text: str) -> ArgSpec:
@@ -181,12 +197,12 @@ def parse_pass_flag(text: str) -> ArgSpec:
 
 
 def find_pass(name: str, passes: Mapping[str, PassFactory]) -> type[ModulePass]:
-    """Return the pass with a name. Raises `ToolError`, which suggests a similar name if there is one."""
+    """Return the pass with a name. Raises `ToolError`, which says what does the same, or suggests a similar name."""
     if name not in passes:
-        from difflib import get_close_matches
+        from relex.dialects.spelling import advice
+        from relex.tools.options.mlir_opt import OTHERWISE
 
-        similar = get_close_matches(name, passes, n=1)
-        hint = f"did you mean '{similar[0]}'?" if similar else "--list-passes shows all of them"
+        hint = OTHERWISE.get(name) or advice(name, passes, "--list-passes shows all of them")
         raise ToolError(f"unknown pass '{name}'; {hint}")
     return passes[name]()
 

@@ -13,7 +13,7 @@ from relex.dialects.readers import is_metadata
 from relex.extras import imported, parts
 from relex.passes.driver.activity import doing
 from relex.passes.driver.progress_line import showing_progress
-from relex.tools.options.arguments import normalize
+from relex.tools.options.arguments import parse
 from relex.tools.options.instrumentation import Timing, timed
 from relex.tools.options.model_inputs import model_options
 from relex.tools.options.plugins import Plugins, import_file
@@ -283,6 +283,4 @@ def main(args: Sequence[str] | None = None, started: float | None = None) -> int
     """Run the tool on its arguments (the process's arguments by default) and return the exit code. `started` is when
     the process began to import the tool, on the clock `perf_counter`, if it did."""
     args = sys.argv[1:] if args is None else args
-    return run_tool(
-        "relex-run", lambda: run(make_parser().parse_args(normalize(args, ())), started), debug="--debug" in args
-    )
+    return run_tool("relex-run", lambda: run(parse(args, make_parser()), started), debug="--debug" in args)

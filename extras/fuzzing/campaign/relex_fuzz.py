@@ -9,7 +9,7 @@ from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
-from relex.tools.options.arguments import add_common_arguments, normalize
+from relex.tools.options.arguments import add_common_arguments, parse
 from relex.tools.shell.completion import add_completion
 from relex.tools.shell.diagnostics import ToolError, run_tool
 from relex.tools.shell.progress_bar import cells
@@ -79,6 +79,8 @@ def campaign(args: argparse.Namespace) -> None:
     state = State.load(folder) if args.resume else new_state(args)
     if args.programs is not None and args.programs < 1:
         raise ToolError(f"expected --programs to be 1 or more, found {args.programs}")
+    if args.minutes is not None and not args.minutes > 0:
+        raise ToolError(f"expected --minutes to be more than 0, found {args.minutes:g}")
     minutes = 5.0 if args.minutes is None and args.programs is None else args.minutes
     begin, before = monotonic(), state.seconds
     until = begin + minutes * 60 if minutes is not None else float("inf")
@@ -139,7 +141,7 @@ def show_progress(text: str) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
-    return run_tool("relex-fuzz", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)
+    return run_tool("relex-fuzz", lambda: run(parse(args, make_parser())), debug="--debug" in args)
 
 
 if __name__ == "__main__":

@@ -256,6 +256,8 @@ def test_a_process_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (["--subjects=level"], "expected --subjects from levels, loops, "),
         (["--seed=-1"], "expected --seed to be 0 or more, found -1"),
         (["--programs=0"], "expected --programs to be 1 or more, found 0"),
+        (["--minutes=0"], "expected --minutes to be more than 0, found 0"),
+        (["--minutes=nan"], "expected --minutes to be more than 0, found nan"),
         (["--resume"], "to have a campaign to resume"),
         (["--replay={file}"], "to have a line '// subject: NAME OPTIONS'"),
         (["--replay=missing.mlir"], "cannot read 'missing.mlir'"),

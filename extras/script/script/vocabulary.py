@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import TypeGuard
 
+from relex.dialects.spelling import advice
 from relex.frontend.script.source import ScriptError
 
 _TVM = re.compile(r"relex\.frontend(\.tvm)+(?=\.|$)")
@@ -104,6 +104,5 @@ def dotted(node: ast.AST) -> tuple[str, ...] | None:
 
 def unknown(node: ast.AST, name: str, known: Iterable[str], hint: str = "") -> ScriptError:
     """Return the error for a name that relex's vocabulary lacks."""
-    similar = get_close_matches(name, known, n=1)
-    advice = f"; did you mean '{similar[0]}'?" if similar else f"; {hint}" if hint else ""
-    return ScriptError(node, f"'{name}' is not supported{advice}")
+    advised = advice(name, known, hint)
+    return ScriptError(node, f"'{name}' is not supported{advised and '; '}{advised}")

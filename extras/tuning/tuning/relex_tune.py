@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from time import monotonic
 
 from relex.dialects.errors import CompileError
-from relex.tools.options.arguments import MODELS, add_common_arguments, add_options, normalize
+from relex.tools.options.arguments import MODELS, add_common_arguments, add_options, parse
 from relex.tools.options.model_inputs import model_options
 from relex.tools.shell.completion import add_completion
 from relex.tools.shell.diagnostics import ToolError, parse_source, read_source, run_tool
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
-    return run_tool("relex-tune", lambda: run(make_parser().parse_args(normalize(args, ()))), debug="--debug" in args)
+    return run_tool("relex-tune", lambda: run(parse(args, make_parser())), debug="--debug" in args)
 
 
 if __name__ == "__main__":

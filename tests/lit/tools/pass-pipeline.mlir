@@ -19,10 +19,13 @@
 
 // RUN: not relex-opt %s --pass-pipeline='canonicalize' 2>&1 | filecheck %s --check-prefix=ANCHOR
 // ANCHOR: relex-opt: error: wrong pass pipeline: expected an anchor around all passes, as in 'builtin.module(...)'; -p takes a list
-// RUN: not relex-opt %s --pass-pipeline='builtin.module(cse,func.func(canonicalize))' 2>&1 | filecheck %s --check-prefix=FUNC
-// FUNC: relex-opt: error: wrong pass pipeline: expected passes on 'builtin.module', found 'func.func(...)'; every pass works on the whole module
-// FUNC-NEXT: builtin.module(cse,func.func(canonicalize))
-// FUNC-NEXT: {{^                   }}^
+// RUN: relex-opt %s --pass-pipeline='builtin.module(cse,func.func(canonicalize))' 2>&1 | filecheck %s --check-prefix=FUNC
+// FUNC: relex-opt: remark: every pass runs on the whole module, also in 'func.func(...)'
+// FUNC-NOT: arith.constant
+// RUN: not relex-opt %s --pass-pipeline='builtin.module(cse,dce(canonicalize))' 2>&1 | filecheck %s --check-prefix=NESTED
+// NESTED: relex-opt: error: wrong pass pipeline: expected an op such as 'func.func' before '(', found 'dce'
+// NESTED-NEXT: builtin.module(cse,dce(canonicalize))
+// NESTED-NEXT: {{^                   }}^
 // RUN: not relex-opt %s --pass-pipeline='builtin.module(cse' 2>&1 | filecheck %s --check-prefix=END
 // END: expected ',' or ')', found the end
 // RUN: not relex-opt %s -p cse --cse 2>&1 | filecheck %s --check-prefix=BOTH

@@ -1,0 +1,159 @@
+"""What users of mlir-opt type works, or is answered."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from relex.tools.opt.relex_opt import RELEX_PASSES, RelexOptMain, main
+from relex.tools.options.mlir_opt import OTHERWISE
+from relex.tools.options.pipelines import parse_passes
+
+PAGE = (Path(__file__).parents[3] / "docs" / "from-mlir-opt.md").read_text()
+PROGRAM = """\
+func.func @f(%x: i32) -> i32 {
+  %c = arith.constant 0 : i32
+  %y = arith.addi %x, %c : i32
+  func.return %y : i32
+}
+"""
+
+HABITS = {
+    "-canonicalize": "",
+    "--canonicalize -cse": "",
+    "-pass-pipeline=builtin.module(func.func(canonicalize,cse),dce)": "remark: every pass runs on the whole module, "
+    "also in 'func.func(...)'",
+    "-p builtin.module(func.func(any(canonicalize)),llvm.func(cse))": "remark: every pass runs on the whole module, "
+    "also in 'func.func(...)', 'llvm.func(...)'",
+    "--verify-each -canonicalize": "",
+    "--verify-each=1 -canonicalize": "",
+    "--verify-each=false -canonicalize": "",
+    "-mlir-disable-threading -canonicalize": "",
+    "--mlir-print-ir-after-all --mlir-print-ir-module-scope -canonicalize": "IR Dump After Canonicalize",
+    "--mlir-print-ir-before=cse --mlir-print-local-scope -canonicalize -cse": "IR Dump Before",
+    "-mlir-timing --mlir-timing-display=list -canonicalize": "Execution time report",
+    "--mlir-pass-statistics -canonicalize": "statistics",
+    "--canonicalize --dump-pass-pipeline": "builtin.module(canonicalize)",
+    "-split-input-file -canonicalize": "",
+    "-verify-diagnostics -canonicalize": "",
+    "--allow-unregistered-dialect --canonicalize": "",
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "a.mlir"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+@pytest.mark.parametrize("args", HABITS)
+def test_habits_work(args: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert main([file, *shlex.split(args)]) == 0
+    out, err = capsys.readouterr()
+    assert "arith.constant" not in out
+    assert "func.func @f" in out
+    assert HABITS[args] in err
+    assert bool(err) == bool(HABITS[args])
+
+
+@pytest.mark.parametrize("args", ["--help-hidden", "--help-list", "-help"])
+def test_help(args: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert main([args, file]) == 0
+    assert capsys.readouterr().out.startswith("usage: relex-opt")
+
+
+def test_show_dialects(capsys: pytest.CaptureFixture[str]):
+    assert main(["-show-dialects"]) == 0
+    title, names = capsys.readouterr().out.split(": ")
+    assert title == "Available Dialects"
+    assert {"func", "relex", "tir"} < set(names.strip().split(", "))
+
+
+def test_a_folder_of_programs(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([file, "-cse", f"--mlir-print-ir-tree-dir={tmp_path / 'tree'}"]) == 0
+    assert [path.name for path in sorted((tmp_path / "tree").iterdir())] == ["00_input.mlir", "01_cse.mlir"]
+
+
+def test_broken_programs_are_not_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "a.mlir"
+    path.write_text("func.func @f() -> i32 {\n  func.return\n}\n")
+    assert [main([str(path), flag]) for flag in ("--verify-each=1", "--verify-each=0")] == [1, 0]
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_is_done_otherwise(name: str, file: str, capsys: pytest.CaptureFixture[str]):
+    ways = [[f"-{name}"], [f"--{name}=x"], ["-p", name], ["--pass-pipeline", f"builtin.module(func.func({name}))"]]
+    for args in ways:
+        assert main([file, *args]) == 1
+        assert OTHERWISE[name] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_the_answers_name_exists(name: str):
+    tool = RelexOptMain([])
+    for quoted in re.findall(r"'([a-z0-9-]+)'", OTHERWISE[name]):
+        assert quoted in tool.available_passes
+    for option in re.findall(r"(--[a-z-]+)", OTHERWISE[name]):
+        getattr(tool.args, option.removeprefix("--").replace("-", "_"))
+
+
+def test_the_page_has_the_answers():
+    rows = dict(re.findall(r"^\| `--([a-z0-9-]+)` \| (.*) \|$", PAGE.partition("## Done otherwise")[2], re.MULTILINE))
+    assert {name: text.replace("`", "'") for name, text in rows.items()} == {
+        name: re.sub(r"(?<!')(--[a-z-]+)", r"'\1'", text) for name, text in OTHERWISE.items()
+    }
+
+
+def test_the_page_shows_what_is_printed():
+    command, shown = re.findall(r"^```(?:sh|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=environment)
+    assert result.stderr == shown
+
+
+@pytest.mark.skipif(shutil.which("mlir-opt-22") is None, reason="mlir-opt-22 is not installed")
+def test_what_is_done_otherwise_is_known_to_mlir_opt():
+    known = subprocess.run(["mlir-opt-22", "--help-hidden"], capture_output=True, text=True, check=True).stdout
+    # Builds with assertions have --debug-only.
+    assert {name for name in OTHERWISE if not re.search(rf"--{name}\b", known)} <= {"debug-only"}
+
+
+class InlinePass(ModulePass):
+    """A pass with a name of MLIR."""
+
+    name = "inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None: ...
+
+
+def test_own_passes_come_before_the_answers(monkeypatch: pytest.MonkeyPatch, file: str):
+    monkeypatch.setitem(RELEX_PASSES, "inline", lambda: InlinePass)
+    assert main([file, "--inline"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("--show-dialcts", "did you mean '--show-dialects'?"),
+        ("--print-ir-afterall", "did you mean '--print-ir-after-all'?"),
+        ("--generate-runtime-verification", "--help shows all options"),
+    ],
+)
+def test_suggestions_have_a_word_in_common(name: str, hint: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert main([file, name]) == 1
+    assert capsys.readouterr().err == f"relex-opt: error: unrecognized arguments: {name}; {hint}\n"
+
+
+def test_passes_in_parentheses():
+    passes = parse_passes("builtin.module(cse, func.func( canonicalize , any(dce)), licm)")
+    assert [p.name for p in passes] == ["cse", "canonicalize", "dce", "licm"]

@@ -1,0 +1,78 @@
+"""What users of `mlir-opt` type: its spellings of options, and the names of what relex calls or does otherwise."""
+
+from __future__ import annotations
+
+import re
+
+from relex.tools.shell.diagnostics import ToolError
+
+_SPELLINGS = {
+    r"mlir-print-ir-tree-dir(?==|$)": "dump-dir",
+    r"mlir-(?=print-|timing|pass-pipeline-crash-reproducer)": "",
+    r"mlir-pass-statistics(?==|$)": "statistics",
+    r"mlir-elide-elementsattrs-if-larger(?==|$)": "elide",
+    r"verify-each=(0|false)$": "disable-verify",
+    r"help-(hidden|list|list-hidden)$": "help",
+}
+"""Beginnings of options of mlir-opt as regular expressions, and what stands for them here."""
+
+_DEFAULTS = re.compile(
+    r"""
+        mlir-disable-threading | mlir-print-ir-module-scope | mlir-print-local-scope | mlir-print-assume-verified
+      | mlir-timing-display=(list|tree) | verify-each(=(1|true))? | mlir-print-stacktrace-on-diagnostic
+    """,
+    re.VERBOSE,
+)
+"""Options of mlir-opt without effect, as what they ask for is so in any case."""
+
+OTHERWISE = {
+    "affine-loop-fusion": "'merge-loops' and 'inline-blocks' fuse loops",
+    "affine-loop-tile": "'schedule-cpu' tiles loops, or 'apply-schedule' as a program says",
+    "affine-loop-unroll": "'schedule-cpu' unrolls loops, or 'apply-schedule' as a program says",
+    "affine-super-vectorize": "'schedule-cpu' and 'vectorize-loops' make vectors",
+    "arith-expand": "LLVM expands what a processor lacks; 'expand-floats' does narrow floats",
+    "buffer-deallocation-pipeline": "'plan-memory' decides where buffers live",
+    "buffer-hoisting": "'plan-memory' decides where buffers live",
+    "convert-bufferization-to-memref": "'lower-call-tir' makes buffers of tensors",
+    "convert-elementwise-to-linalg": "'legalize-ops' turns graph operators into loop functions",
+    "convert-index-to-llvm": "'convert-arith-to-llvm' converts indices",
+    "convert-tensor-to-linalg": "'legalize-ops' turns graph operators into loop functions",
+    "debug-only": "--trace-rules prints what rules do, --remarks what passes say, --explain-schedule why loops are as "
+    "they are",
+    "emit-bytecode": "relex writes text; from the core level on, mlir-opt reads it and makes bytecode",
+    "expand-strided-metadata": "'finalize-memref-to-llvm' expands addresses",
+    "inline": "calls of loop functions are inlined by LLVM; 'fuse-tir' makes one function of those that are called "
+    "together",
+    "irdl-file": "--load-passes reads a Python file whose UNIVERSE may hold dialects",
+    "linalg-fuse-elementwise-ops": "'fuse-ops' and 'fuse-tir' fuse operators",
+    "load-dialect-plugin": "--load-passes reads a Python file whose UNIVERSE may hold dialects",
+    "load-pass-plugin": "--load-passes reads a Python file with passes",
+    "loop-invariant-code-motion": "'licm' does it in loops, 'simplify-regions' in graphs",
+    "mem2reg": "LLVM does it when it compiles; 'compact-buffers' shrinks local buffers to what is in use",
+    "one-shot-bufferize": "'lower-call-tir' makes buffers of tensors, 'plan-memory' packs them",
+    "print-op-stats": "--html writes a report of ops, kernels and memory",
+    "promote-buffers-to-stack": "'plan-memory' decides where buffers live",
+    "remove-dead-values": "'remove-unused' does it",
+    "run-reproducer": "a reproducer of relex begins with the command that runs it",
+    "sccp": "'fold-constants' and 'canonicalize' compute constants, 'simplify-regions' takes branches that are known",
+    "snapshot-op-locations": "--dump-dir writes the program after each pass",
+    "strip-debuginfo": "locations are printed with --print-debuginfo only",
+    "symbol-dce": "'remove-unused' removes private functions that no public one needs",
+    "symbol-privatize": "the visibility of a function is stated in the program, as in 'func.func private @f'",
+    "tosa-to-linalg": "'legalize-ops' turns graph operators into loop functions",
+    "view-op-graph": "--html writes a page that shows the program",
+}
+"""Options and passes of mlir-opt that relex lacks, and what does the same or comes near it."""
+
+
+def translated(option: str) -> str | None:
+    """Return an option that relex does not have, without its dashes, in relex's spelling; None for one that has no
+    effect. Raises `ToolError` for what is done otherwise."""
+    if _DEFAULTS.fullmatch(option):
+        return None
+    for spelling, ours in _SPELLINGS.items():
+        option = re.sub(f"^{spelling}", ours, option)
+    name = option.partition("=")[0]
+    if name in OTHERWISE:
+        raise ToolError(f"there is no --{name}: {OTHERWISE[name]}")
+    return option
