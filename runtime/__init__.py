@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from relex.runtime.c.export import build_object as build_object
     from relex.runtime.compilation import build as build
     from relex.runtime.compile_cache import CompileCache as CompileCache
+    from relex.runtime.deadlines import deadline as deadline
     from relex.runtime.executable import CompiledFunction as CompiledFunction
     from relex.runtime.executable import Executable as Executable
     from relex.runtime.library import CFunction as CFunction

@@ -102,9 +102,10 @@ _run = _Run()
 @once
 def stopping() -> Stopping:
     """Return what stops the loops of this process."""
-    from relex.runtime.stopping import Stopping  # Few programs have loops.
+    from relex.runtime.deadlines import has_passed  # Few programs have loops.
+    from relex.runtime.stopping import Stopping
 
-    return Stopping(lambda: _run.error is not None)
+    return Stopping(lambda: _run.error is not None or has_passed())
 
 
 def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
@@ -177,8 +178,10 @@ def _callback(use: LibraryUse, function: Function, stopping: Stopping | None) ->
 
 def failure(record: AssertionRecord, index: int) -> BaseException:
     """Return what a call raises in which an assertion has failed: for one that a loop goes on, what has stopped it."""
-    raised = stopping().raised() if record.message == STOPPED else None
-    return record.error(index) if raised is None else raised
+    if record.message != STOPPED:
+        return record.error(index)
+    # A library function's exception is raised in place of this one.
+    return stopping().raised() or TimeoutError("the deadline of the call has passed")
 
 
 def _parameters(kinds: Sequence[BufferKind]) -> list[tuple[int, np.dtype[Any]]]:

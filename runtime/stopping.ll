@@ -1,12 +1,12 @@
-; The end of loops that are to stop: after a signal whose Python handler raises, or after an exception of a library
-; function. Compiled loops call `@goes_on` at the end of each trip.
+; The end of loops that are to stop: after a signal whose Python handler raises, after an exception of a library
+; function, or after a deadline. Compiled loops call `@goes_on` at the end of each trip.
 
-; Why loops may have to stop, as two halves: whether a signal has come, and how many runs hold an exception.
+; Why loops may have to stop, as two halves: whether a signal has come, and how many runs hold an exception or are late.
 @reasons = global [2 x i16] zeroinitializer, align 4
 
 @main_thread = global i64 0                                       ; The thread that handles signals.
 @previous = global ptr null                                       ; The handler in whose place `@interrupted` is or was.
-@asked = global ptr null                                          ; Says whether this thread's run holds no exception.
+@asked = global ptr null                                          ; Says whether this thread's run may go on.
 @type = global ptr null                                           ; What the handler has raised.
 @value = global ptr null
 @trace = global ptr null

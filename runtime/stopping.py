@@ -1,4 +1,4 @@
-"""Loops that are stopped: by Ctrl-C, or because a library function has raised an exception."""
+"""Loops that are stopped: by Ctrl-C, by a deadline, or because a library function has raised an exception."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SYMBOLS = ("goes_on", "begin", "end", "reasons", "main_thread", "asked", "type"
 
 
 class Stopping:
-    """Compiled `stopping.ll`. `holds_exception` says whether the run of this thread holds an exception."""
+    """Compiled `stopping.ll`. `has_to_end` says whether the run of this thread holds an exception, or is too long."""
 
-    def __init__(self, holds_exception: Callable[[], bool]):
+    def __init__(self, has_to_end: Callable[[], bool]):
         text = read_ir("relex.runtime", "stopping.ll")
         addresses = {name: code_address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
         self._code = code = link_ir(text, _SYMBOLS, addresses)
@@ -30,12 +30,13 @@ class Stopping:
         self._held = ctypes.c_int16.from_address(code.address("reasons") + 2)
         self._raised = [ctypes.c_void_p.from_address(code.address(name)) for name in ("type", "value", "trace")]
         self._lock = Lock()
-        self._ask = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: not holds_exception())
+        self._ask = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: not has_to_end())
         ctypes.c_void_p.from_address(code.address("asked")).value = code_address(self._ask)
         ctypes.c_int64.from_address(code.address("main_thread")).value = threading.main_thread().ident or 0
 
     def count(self, more: int) -> None:
-        """Change the number of runs that hold an exception: while there are any, loops ask whether theirs does."""
+        """Change the number of runs that hold an exception, and of deadlines that have passed: while there are any,
+        loops ask whether it is theirs."""
         with self._lock:
             self._held.value += more
 

@@ -18,7 +18,7 @@ from relex.dialects import parse_module
 from relex.dialects.errors import AssertionFailedError, CompileError, IndexRangeError
 from relex.passes import InferSizesPass
 from relex.reference import interpret
-from relex.runtime import build, load, register_func, release_memory, remove_func
+from relex.runtime import build, deadline, load, register_func, release_memory, remove_func
 
 LEVELS = ("loops", "core")
 
@@ -154,6 +154,52 @@ def test_interrupt_ends_loop(size: int):
     release_memory()
     assert release_memory() == 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("thread", ["main", "other"])
+def test_deadline_ends_loop(thread: str):
+    main = build(ENDLESS.format(size=8, op="relex.negative %v"))["main"]
+    errors: list[BaseException] = []
+
+    def call():
+        for _ in range(2):
+            try:
+                with deadline(60), deadline(0.1), deadline(60):
+                    main(np.ones(8, np.float32))
+            except TimeoutError as e:
+                errors.append(e)
+
+    if thread == "main":
+        call()
+    else:
+        other = threading.Thread(target=call)
+        other.start()
+        other.join()
+    assert list(map(str, errors)) == ["the deadline of the call has passed"] * 2
+    release_memory()
+    assert release_memory() == 0
+
+
+def test_deadline_is_of_one_thread():
+    """A loop of another thread goes on, and so do later calls of the same one."""
+    main = build(COUNTED)["main"]
+    x = np.ones(8, np.float32)
+    results: list[Any] = []
+    other = threading.Thread(target=lambda: results.append(main(x, 3_000_000, 1)))
+    other.start()
+    with pytest.raises(TimeoutError), deadline(0):
+        main(x, 10**12, 1)
+    results.append(main(x, 3_000_000, 1))
+    other.join()
+    np.testing.assert_array_equal(*results)
+    with deadline(60):
+        main(x, 3, 1)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan")])
+def test_deadline_is_a_time(seconds: float):
+    with pytest.raises(ValueError, match="expected 0 or more seconds"), deadline(seconds):
+        pass
 
 
 def test_other_handlers_decide():
