@@ -10,6 +10,7 @@ HOME = "README.md"
 NAVIGATION: dict[str, tuple[str, ...]] = {
     "Lessons": (
         "docs/first-steps.md",
+        "docs/usage.md",
         "docs/tour.md",
         "docs/lessons/1-tensor-functions.md",
         "docs/lessons/2-end-to-end.md",
@@ -78,7 +79,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
 }
 """The pages of each part."""
 
-NOTEBOOKS = tuple(page for page in NAVIGATION["Lessons"] if page != "docs/first-steps.md")
+NOTEBOOKS = tuple(page for page in NAVIGATION["Lessons"] if page not in ("docs/first-steps.md", "docs/usage.md"))
 """The pages that are also notebooks: their Python is one program, which needs no files."""
 
 

@@ -93,6 +93,8 @@ def test_what_is_shown_is_what_was_measured() -> None:
             assert (results.FOLDER / found.name / name).read_text() == text, f"run python -m benchmarks.report: {name}"
         assert found.calls.keys() <= module("rows").ROWS.keys()
     assert (results.FOLDER / "README.md").read_text() == report.index(published), "run python -m benchmarks.report"
+    picture = (results.FOLDER / report.README_PICTURE).read_text()
+    assert picture == report.readme_picture(report.shown(published)), "run python -m benchmarks.report"
     readme = (ROOT / "README.md").read_text()
     assert report.MARKED.search(readme)
     assert report.with_results(readme, report.shown(published)) == readme, "run python -m benchmarks.report"

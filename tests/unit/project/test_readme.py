@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 from readme import README, ROOT, blocks
 
 from relex.dialects import parse_module
-from relex.lowering import LegalizeOpsPass
+from relex.lowering import LegalizeOpsPass, RelexPipelinePass
+from relex.lowering.llvm.object_code import compile_to_assembly
+from relex.passes import SetTargetPass
 
 
 def test_before_and_after() -> None:
@@ -23,7 +30,43 @@ def test_make_targets() -> None:
 
 
 def test_map() -> None:
-    folders = re.findall(r"^\| `([\w/]+)` ", README, re.MULTILINE)
-    assert folders
+    table = README.partition("## Map")[2]
+    cells = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+    folders = [folder for cell in cells for folder in re.findall("`(.*?)`", cell)]
+    assert {"relex_dialects/", "passes/", "lowering/", "tools/", "extras/", "tests/"} <= set(folders)
     for folder in folders:
         assert (ROOT / folder).is_dir(), folder
+
+
+def test_length() -> None:
+    assert len(README.splitlines()) <= 160
+
+
+def test_assembly() -> None:
+    """The innermost loop has the instructions, in whatever registers."""
+    machine = SetTargetPass("x86_64-unknown-linux-gnu", "haswell")
+    found = compile_to_assembly(RelexPipelinePass()(machine(parse_module(blocks("mlir")[0]))))
+    shown = [line.split()[0] for line in blocks("asm")[0].splitlines()[:-1]]
+    loop = [line.split()[0] for line in found.splitlines() if line.startswith("\t")]
+    at = next(i for i in range(len(loop)) if loop[i : i + 24].count("vfmadd231ps") == 12)
+    assert set(shown) <= set(loop[at : at + 24])
+
+
+def test_console(tmp_path: Path) -> None:
+    """The commands print the lines that are shown, among others."""
+    (tmp_path / "dense.mlir").write_text(blocks("mlir")[0])
+    name, *rest = blocks("console")[0].split("$ ")[1:]
+    variable, _, value = name.split("#")[0].removeprefix("export").strip().partition("=")
+    for part in rest:
+        command, *shown = part.splitlines()
+        run = subprocess.run(
+            [sys.executable, "-m", "relex", "opt", *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            env={**os.environ, variable: value},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for line in shown:
+            assert any(printed.startswith(line) for printed in run.stderr.splitlines()), (line, run.stderr)
+        assert shown or not run.stderr

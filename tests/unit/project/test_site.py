@@ -58,12 +58,13 @@ def test_anchors_are_those_of_github() -> None:
 def test_links_between_pages_stay_and_others_lead_to_their_source(tmp_path: Path) -> None:
     written = {*PAGES}
     measured = next(page for page in PAGES if page.startswith("benchmarks/results/") and page.count("/") == 3)
-    for page in ("docs/glossary.md", "README.md", "benchmarks/README.md", measured):
+    for page in ("docs/glossary.md", "docs/usage.md", "README.md", "benchmarks/README.md", measured):
         make_site.write_page(tmp_path, page, written)
     assert "](../index.md#map)" in (tmp_path / "docs" / "glossary.md").read_text()
     home = (tmp_path / "index.md").read_text()
-    assert "](docs/sizes.md)" in home
-    assert "](sources/examples/batch_dask.py.md)" in home
+    assert "](docs/limits.md)" in home
+    assert (tmp_path / "benchmarks" / "results" / "overview.svg").exists()
+    assert "](../sources/examples/batch_dask.py.md)" in (tmp_path / "docs" / "usage.md").read_text()
     shown = (tmp_path / "sources" / "examples" / "batch_dask.py.md").read_text()
     assert (ROOT / "examples" / "batch_dask.py").read_text() in shown
     assert headings((tmp_path / "sources" / "examples" / "out_of_tree.md").read_text())
