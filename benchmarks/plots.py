@@ -33,9 +33,10 @@ def times_of_others(rows: Rows) -> str:
                 if ratio is not None:
                     yield f'<circle cx="{x(ratio):.1f}" cy="{_middle(number)}" r="4" fill="{color}" opacity="0.85"/>'
 
+    width = min(120, (LEFT + WIDTH - 120) // max(len(titles), 1))
     legend = [
-        f'<circle cx="{LEFT + 95 * k - 90}" cy="12" r="4" fill="{color}"/>'
-        f'<text x="{LEFT + 95 * k - 82}" y="16">{escape(title)}</text>'
+        f'<circle cx="{160 + width * k}" cy="12" r="4" fill="{color}"/>'
+        f'<text x="{168 + width * k}" y="16">{escape(title)}</text>'
         for k, (title, color) in enumerate(zip(titles, COLORS, strict=False))
     ]
     ticks = {x(ratio): f"{ratio:g} x" for ratio in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)}
