@@ -58,8 +58,8 @@ class ArgumentReader:
     """Converts the value of one argument to an array that compiled code can read.
 
     Takes NumPy arrays and scalars, and objects with DLPack in CPU memory or with the buffer protocol, of exactly the
-    type and the static sizes of the argument: nothing is cast. Strided arrays are copied. Raises `DTypeError` and
-    `ShapeError`, which name the argument.
+    type and the static sizes of the argument: nothing is cast. Strided arrays are copied. Takes lists of numbers of the
+    kind of the argument, or of integers. Raises `DTypeError`, `ShapeError` and `RangeError`, which name the argument.
     """
 
     def __init__(self, spec: TensorSpec, function: str):
@@ -68,7 +68,7 @@ class ArgumentReader:
         self._dtype = spec.dtype
         self._is_bool = self._dtype == np.bool_
         self._where = f"{function}() argument '{spec.name}'"
-        self._accepted = "a NumPy array, a DLPack tensor or a buffer"
+        self._accepted = "a NumPy array, a DLPack tensor, a buffer or a list"
 
     def __call__(self, value: Any) -> Array:
         if type(value) is np.ndarray and value.dtype is self._dtype and self._fits(value.shape):
@@ -81,15 +81,32 @@ class ArgumentReader:
         return shape == self._shape if self._shape is not None else self._spec.fits(shape)
 
     def _read(self, value: Any) -> Array:
-        array = _as_ndarray(value, self._where, self._accepted)
+        array = self._of_list(value) if isinstance(value, list) else _as_ndarray(value, self._where, self._accepted)
         if array.dtype == f"V{self._dtype.itemsize}" and self._dtype.kind == "V":
             array = array.view(self._dtype)  # Files of arrays do not name dtypes that are not NumPy's own.
         if not np.can_cast(array.dtype, self._dtype, "equiv"):
-            raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {array.dtype.name}")
+            raise DTypeError(self._wrong_dtype(array.dtype))
         if not self._fits(array.shape):
             raise ShapeError(f"{self._where}: expected shape {shape_text(self._spec.shape)}, found {array.shape}")
         array = np.require(array, self._dtype, ["C", "A"])
         return _as_zeros_and_ones(array) if self._is_bool else array
+
+    def _of_list(self, value: list[Any]) -> Array:
+        try:
+            array = np.asarray(value)
+            # An empty list has no dtype of its own.
+            fits = array.size == 0 or np.can_cast(array.dtype, self._dtype, "same_kind")
+            with np.errstate(over="raise"):
+                return np.asarray(value, self._dtype) if fits else array
+        except (OverflowError, FloatingPointError) as e:
+            raise RangeError(f"{self._where}: expected numbers of {self._dtype.name}: {e}") from e
+        except ValueError as e:
+            raise ShapeError(f"{self._where}: expected rows of equal length: {e}") from e
+
+    def _wrong_dtype(self, found: np.dtype[Any]) -> str:
+        text = f"{self._where}: expected dtype {self._dtype.name}, found {found.name}"
+        is_safe = found.kind in "biuf" and self._dtype.kind in "iuf" and np.can_cast(found, self._dtype, "same_kind")
+        return f"{text}; {self._spec.name}.astype(np.{self._dtype.name}) converts it" if is_safe else text
 
 
 class ScalarReader(ArgumentReader):

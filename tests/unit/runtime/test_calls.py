@@ -16,7 +16,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import RelexError, parse_module
-from relex.dialects.errors import ArityError, CompileError, DTypeError, ShapeError
+from relex.dialects.errors import ArityError, CompileError, DTypeError, RangeError, ShapeError
 from relex.runtime import Executable, build
 from relex.runtime.compilation import compile_program
 
@@ -141,7 +141,15 @@ def test_any_layout_is_read_right(ex: Executable, x: Any) -> None:
     np.testing.assert_array_equal(ex["main"](x, W), X + W)
 
 
-ACCEPTED = "expected a NumPy array, a DLPack tensor or a buffer"
+def test_lists(ex: Executable) -> None:
+    np.testing.assert_array_equal(ex["main"](X.tolist(), [1, 2, 3]), X + np.array([1, 2, 3], np.float32))
+    more = np.array([np.inf, 1, 0], np.float32)
+    np.testing.assert_array_equal(ex["main"](list(X), [np.inf, True, 1e-60]), X + more)
+
+
+ACCEPTED = "expected a NumPy array, a DLPack tensor, a buffer or a list"
+
+FLOAT64 = "expected dtype float32, found float64; x.astype(np.float32) converts it"
 
 
 def released(array: Any) -> memoryview:
@@ -162,7 +170,7 @@ WRONG_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], s
     "rank": ((X, W[None]), {}, ShapeError, "argument 'w': expected shape (3,), found (1, 3)"),
     "empty": ((X, W[:0]), {}, ShapeError, "argument 'w': expected shape (3,), found (0,)"),
     "scalar": ((X, np.float32(1)), {}, ShapeError, "argument 'w': expected shape (3,), found ()"),
-    "float64": ((X.astype(float), W), {}, DTypeError, "argument 'x': expected dtype float32, found float64"),
+    "float64": ((X.astype(float), W), {}, DTypeError, f"argument 'x': {FLOAT64}"),
     "integers": ((X.astype(np.int32), W), {}, DTypeError, "argument 'x': expected dtype float32, found int32"),
     "float16": ((X, W.astype(np.float16)), {}, DTypeError, "argument 'w': expected dtype float32, found float16"),
     "complex": ((X.astype(np.complex64), W), {}, DTypeError, "argument 'x': expected dtype float32, found complex64"),
@@ -186,7 +194,12 @@ WRONG_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], s
         DTypeError,
         "argument 'x': expected dtype float32, found StringDType",
     ),
-    "list": ((X.tolist(), W), {}, DTypeError, f"argument 'x': {ACCEPTED}, found list"),
+    "tuple": ((tuple(X.tolist()), W), {}, DTypeError, f"argument 'x': {ACCEPTED}, found tuple"),
+    "lists of other lengths": (([[1, 2, 3], [4]], W), {}, ShapeError, "argument 'x': expected rows of equal length"),
+    "list of text": (([["1", "2", "3"]] * 2, W), {}, DTypeError, "argument 'x': expected dtype float32, found str"),
+    "list of nothing": (([[None] * 3] * 2, W), {}, DTypeError, "argument 'x': expected dtype float32, found object"),
+    "short list": (([[1, 2, 3]], W), {}, ShapeError, "argument 'x': expected shape (2, 3), found (1, 3)"),
+    "large number in a list": ((X, [1, 2, 1e39]), {}, RangeError, "argument 'w': expected numbers of float32"),
     "None": ((None, W), {}, DTypeError, f"argument 'x': {ACCEPTED}, found NoneType"),
     "number": ((X, 1.0), {}, DTypeError, f"argument 'w': {ACCEPTED}, found float"),
     "class": ((X, np.float32), {}, DTypeError, f"argument 'w': {ACCEPTED}, found type"),
