@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.index.atoms import Atom
+from relex.dialects.index.atoms import Atom, Symbol
 from relex.dialects.index.expr import IndexExpr
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.index.to_ir import IndexBuilder
@@ -69,6 +69,7 @@ class SizeValues(IndexBuilder):
         super().__init__()
         self._block = block
         self._sources = sources
+        self._order: dict[Atom, int] = {Symbol(name): i for i, name in enumerate(sources)}
         self._constants: dict[int, SSAValue] = {}
         self._dimensions: dict[tuple[SSAValue, int], SSAValue] = {}
         self._last: Operation | None = None
@@ -80,7 +81,8 @@ class SizeValues(IndexBuilder):
         return cls(block, sources)
 
     def terms(self, index: IndexExpr) -> Iterable[tuple[Atom, int]]:
-        return ordered_terms(index)
+        # In the order of the arguments, where the places in a concatenation share their first terms.
+        return sorted(ordered_terms(index), key=lambda term: self._order.get(term[0], -1))
 
     def constant(self, value: int) -> SSAValue:
         if value not in self._constants:

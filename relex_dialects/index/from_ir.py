@@ -55,8 +55,23 @@ class _Reader:
     def __call__(self, value: SSAValue) -> Index:
         found = self._known.get(id(value))
         if found is None:  # Expressions share their parts.
-            found = self._known[id(value)] = value, self._compute(value)
+            for part in reversed(self._first_terms(value)):
+                found = self._known[id(part)] = part, self._compute(part)
+        assert found is not None
         return found[1]
+
+    def _first_terms(self, value: SSAValue) -> list[SSAValue]:
+        """Return a value, its first term if it is a sum, the first term of that, and so on: sums of hundreds of sizes
+        nest more deeply than Python's calls."""
+        found = [value]
+        while (
+            isinstance(value.owner, arith.AddiOp)
+            and isinstance(value.type, IndexType)
+            and self._lookup(value) is None
+            and id(value := value.owner.lhs) not in self._known
+        ):
+            found.append(value)
+        return found
 
     def _compute(self, value: SSAValue) -> Index:
         if (found := self._lookup(value)) is not None:

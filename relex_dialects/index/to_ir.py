@@ -22,6 +22,7 @@ class IndexBuilder(ABC):
 
     def __init__(self) -> None:
         self._values: dict[Index | Atom, SSAValue] = {}
+        self._partial: dict[tuple[type[Operation], SSAValue, SSAValue], SSAValue] = {}
 
     @abstractmethod
     def insert(self, op: Operation) -> None:
@@ -45,8 +46,11 @@ class IndexBuilder(ABC):
         return op.results[0]
 
     def _binary(self, kind: type[arith.AddiOp | arith.MuliOp], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        # Most ops of programs are made here: the constructors of xDSL take twice as long.
-        return self.add(kind.create(operands=(lhs, rhs), result_types=(lhs.type,)))
+        key = kind, lhs, rhs
+        if key not in self._partial:
+            # Most ops of programs are made here: the constructors of xDSL take twice as long.
+            self._partial[key] = self.add(kind.create(operands=key[1:], result_types=(lhs.type,)))
+        return self._partial[key]
 
     def emit(self, index: Index, hint: str | None = None) -> SSAValue:
         """Return the value of an expression; `hint` names it if it is computed here."""

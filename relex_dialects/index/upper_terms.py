@@ -9,35 +9,39 @@ from typing import TypeAlias
 from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, factors_of
 from relex.dialects.index.expr import Index, IndexExpr, combination, constant_of, span_of_atom, terms_of
 
-Bounds: TypeAlias = "Mapping[Atom | None, Fraction]"
+Factor: TypeAlias = int | Fraction
+"""Fractions take ten times as long, so that only quotients have them: a concatenation may have hundreds of terms."""
+Bounds: TypeAlias = "Mapping[Atom | None, Factor]"
 """A sum of products of names with positive factors; the constant is stored under None."""
 
 
-def upper_terms(index: Index) -> dict[Atom | None, Fraction]:
+def upper_terms(index: Index) -> dict[Atom | None, Factor]:
     """Return an upper bound of an expression of names: a sum of products of names with positive factors."""
-    found: dict[Atom | None, Fraction] = {None: Fraction(max(constant_of(index), 0))}
+    found: dict[Atom | None, Factor] = {None: max(constant_of(index), 0)}
     for atom, factor in terms_of(index).items():
         if factor < 0:
             continue
-        products: dict[Atom | None, Fraction] = {None: Fraction(factor)}
+        products: dict[Atom | None, Factor] = {None: factor}
         for part in factors_of(atom):
             products = _multiplied(products, _upper_terms_of(part))
-        found = _added(found, products)
+        _add(found, products)
     return {names: factor for names, factor in found.items() if factor}
 
 
-def _upper_terms_of(atom: Atom) -> dict[Atom | None, Fraction]:
+def _upper_terms_of(atom: Atom) -> dict[Atom | None, Factor]:
     match atom:
         case Quotient(dividend=dividend, divisor=divisor):
-            return {names: factor / divisor for names, factor in upper_terms(dividend).items()}
+            return {names: Fraction(factor, divisor) for names, factor in upper_terms(dividend).items()}
         case Remainder(divisor=divisor):
-            return {None: Fraction(divisor - 1)}
+            return {None: divisor - 1}
         case Extreme(which="min", operands=operands):
             return upper_terms(min(operands, key=lambda operand: not isinstance(operand, int)))
         case Extreme(operands=(lhs, rhs)):
-            return _added(upper_terms(lhs), upper_terms(rhs))
+            found = upper_terms(lhs)
+            _add(found, upper_terms(rhs))
+            return found
         case _:
-            return {atom: Fraction(1)}
+            return {atom: 1}
 
 
 def without_maxima(index: Index) -> Index:
@@ -60,15 +64,17 @@ def _above_both(a: Index, b: Index) -> Index | None:
     return combination(max(constant_of(a), constant_of(b)), factors)
 
 
-def _added(lhs: Bounds, rhs: Bounds) -> dict[Atom | None, Fraction]:
-    return {names: lhs.get(names, Fraction(0)) + rhs.get(names, Fraction(0)) for names in {**lhs, **rhs}}
+def _add(total: dict[Atom | None, Factor], part: Bounds) -> None:
+    """Add a sum to another one, in place."""
+    for names, factor in part.items():
+        total[names] = total.get(names, 0) + factor
 
 
-def _multiplied(lhs: Bounds, rhs: Bounds) -> dict[Atom | None, Fraction]:
-    result: dict[Atom | None, Fraction] = {}
+def _multiplied(lhs: Bounds, rhs: Bounds) -> dict[Atom | None, Factor]:
+    result: dict[Atom | None, Factor] = {}
     for a, x in lhs.items():
         for b, y in rhs.items():
             factors = [factor for atom in (a, b) if atom is not None for factor in factors_of(atom)]
             names = Product.of(factors) if len(factors) > 1 else factors[0] if factors else None
-            result[names] = result.get(names, Fraction(0)) + x * y
+            result[names] = result.get(names, 0) + x * y
     return result

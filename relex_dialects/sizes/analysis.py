@@ -168,8 +168,9 @@ class SizeAnalysis:
         """Check that every name is the size of an argument, which determines its value in a run."""
         sizes = [size for of_one in found.arguments for size in of_one]
         sizes += [side for r in found.requirements for side in (r.lhs, r.rhs)]
+        sources = found.sources
         for name in (name for size in sizes for name in names_in(size)):
-            if name not in found.sources:
+            if name not in sources:
                 fail(self._function, f"expected an argument with a size that is '{name}' alone, found none")
 
     def values(self) -> dict[SSAValue, Sizes]:

@@ -35,7 +35,7 @@ def _bounds(given: Iterable[Typed]) -> Bounds:
     bounds = {**_upper_bound(1)}
     for size in (size for t, sizes in given for size in (bytes_of(t, sizes), *sizes) if never_negative(size)):
         for names, factor in _upper_bound(size).items():
-            bounds[names] = min(bounds.get(names, Fraction(MAX_SIZE)), MAX_ARGUMENT_SIZE / factor)
+            bounds[names] = min(bounds.get(names, MAX_SIZE), Fraction(MAX_ARGUMENT_SIZE) / factor)
     return bounds
 
 

@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, Dialect, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from relex.dialects.index.expr import Index
-from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.tir.blocks import BlockOp
 from relex.dialects.tir.loops import ForOp
 from relex.dialects.walks import ancestors, reachable, walk
@@ -84,7 +84,7 @@ def innermost_block(op: Operation) -> BlockOp | None:
 
 def in_loops(values: Iterable[SSAValue]) -> Element:
     """Return values as expressions of the variables of the loops around them."""
-    return tuple(index_of(value, _binding) for value in values)
+    return tuple(map(index_reader(_binding), values))
 
 
 def _binding(variable: SSAValue) -> Index | None:

@@ -45,9 +45,8 @@ def branch(
             found.append([builder.tensor(x) for x in emit()])
     for x, y in zip(*found, strict=True):
         if (x.sizes, x.element_type) != (y.sizes, y.element_type):
-            refuse(
-                f"a condition that is known at run time, between results of different shapes: {_text(x)} and {_text(y)}"
-            )
+            shapes = f"{_text(x)} and {_text(y)}"
+            refuse(f"a condition that is known at run time, between results of different shapes, {shapes}; pad them")
     for block, values in zip(blocks, found, strict=True):
         _end(builder, block, values)
     made = scf.IfOp(holds, [_type(x) for x in found[0]], Region(blocks[0]), Region(blocks[1]))
@@ -70,8 +69,8 @@ def counted(builder: Builder, count: Size, trip: Trip, first: Sequence[Operand])
     wholes: list[Tensor] = []
     for x, place, axis in parts:
         sizes: Sizes = (*x.sizes[:axis], count, *x.sizes[axis:])
-        zeros = builder.tensor(_zeros(sizes, x.element_type))
-        outside.append(builder.value(zeros))
+        first_rows = builder.tensor(zeros(sizes, x.element_type))
+        outside.append(builder.value(first_rows))
         argument = block.insert_arg(TensorType(x.element_type, without_names(sizes)), len(block.args))
         with builder.region(block):
             wholes.append(Computed(_written(builder, x, argument, place, axis), sizes))
@@ -135,7 +134,8 @@ def _written(builder: Builder, x: Tensor, whole: BlockArgument, place: SSAValue,
     return _insert(builder, made)
 
 
-def _zeros(sizes: Sizes, element_type: Attribute) -> Operand:
+def zeros(sizes: Sizes, element_type: Attribute) -> Operand:
+    """Return a tensor of zeros."""
     zero = Known(np.zeros((), numpy_dtype(element_type)))
     return op.broadcast_to(zero, [size if isinstance(size, int) else str(size) for size in sizes])
 
@@ -143,7 +143,11 @@ def _zeros(sizes: Sizes, element_type: Attribute) -> Operand:
 def _expect_same(initial: Sequence[Tensor], given: Sequence[Tensor]) -> None:
     for x, y in zip(initial, given, strict=True):
         if (x.sizes, x.element_type) != (y.sizes, y.element_type):
-            refuse(f"a loop that ends at run time and changes what it carries: {_text(x)} to {_text(y)}")
+            shapes = f"{_text(x)} to {_text(y)}"
+            refuse(
+                f"a loop that ends at run time and changes what it carries, {shapes}; pad it to the largest size, "
+                "and carry how much is used"
+            )
 
 
 def _text(x: Tensor) -> str:

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from relex.dialects import CompileError
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 from relex.runtime import build
@@ -85,6 +86,55 @@ def test_loop_whose_condition_only_its_body_finds():
     node = helper.make_node("Loop", ["most", "go", "x"], ["y"], body=doubling(SMALL))
     made = graph("g", [node], [("x", ["n"], FLOAT)], [("y", ["n"], FLOAT)], most=np.int64(5), go=np.array(True))
     assert "scf.while" in check(made, *({"x": np.array([1, first], np.float32)} for first in (2, 30)))
+
+
+def test_loop_whose_first_condition_is_known():
+    node = helper.make_node("Loop", ["", "go", "s0", "x"], ["s", "y"], body=doubling_while_small())
+    made = graph("g", [node], [("x", ["n"], FLOAT)], [("s", [], FLOAT), ("y", ["n"], FLOAT)], s0=np.float32(0), go=True)
+    assert "scf.while" in check(made, *({"x": np.array([1, first], np.float32)} for first in (2, 30, 300)))
+
+
+def doubling_while_small() -> onnx.GraphProto:
+    """A body that doubles what it carries, until the largest element of the trip before was too large."""
+    nodes = [
+        helper.make_node("Less", ["s", "limit"], ["more"]),
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+        helper.make_node("Add", ["x", "x"], ["t"]),
+    ]
+    inputs: list[Info] = [("i", [], INT64), ("running", [], BOOL), ("s", [], FLOAT), ("x", ["n"], FLOAT)]
+    results: list[Info] = [("more", [], BOOL), ("most", [], FLOAT), ("t", ["n"], FLOAT)]
+    return graph("body", nodes, inputs, results, limit=np.float32(100))
+
+
+@pytest.mark.parametrize(("count", "go"), [("length", False), ("count", False), ("none", True)])
+def test_rows_of_a_loop_without_trips(count: str, go: bool):
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Squeeze", ["shape"], ["length"]),
+        helper.make_node("Loop", [count, "go", "x"], ["y", "rows"], body=doubling(ALWAYS, outputs=2)),
+    ]
+    inputs: list[Info] = [("x", ["n"], FLOAT), ("count", [], INT64)]
+    results: list[Info] = [("y", ["n"], FLOAT), ("rows", ["m", "n"], FLOAT)]
+    made = graph("g", nodes, inputs, results, go=np.array(go), none=np.int64(0))
+    program = from_onnx(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    x = np.arange(3, dtype=np.float32)
+    for main in (interpret(program)["main"], build(program)["main"]):
+        y, rows = main(x, np.array(2))
+        np.testing.assert_array_equal(y, x)
+        assert rows.shape == (0, 3)
+
+
+def test_refusals_say_what_helps():
+    node = helper.make_node("Loop", ["count", "", "x"], ["y", "rows"], body=doubling(ALWAYS, outputs=2))
+    inputs: list[Info] = [("x", ["n"], FLOAT), ("count", [], INT64)]
+    rows = graph("g", [node], inputs, [("y", ["n"], FLOAT), ("rows", ["m", "n"], FLOAT)])
+    with pytest.raises(CompileError, match="whose number is known at run time; 'values' freezes an input"):
+        check(rows)
+    body = doubling(ALWAYS)
+    body.node[0].CopyFrom(helper.make_node("Concat", ["s", "s"], ["t"], axis=0))
+    node = helper.make_node("Loop", ["count", "", "x"], ["y"], body=body)
+    with pytest.raises(CompileError, match=r"changes what it carries, n to 2 \* n; pad it to the largest size"):
+        check(graph("g", [node], inputs, [("y", ["m"], FLOAT)]))
 
 
 def test_rows_of_a_loop_over_a_size():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import gcd
 
 from xdsl.dialects import arith
 
 from relex.dialects.errors import fail
-from relex.dialects.index.expr import constant_of, terms_of
+from relex.dialects.index.expr import Index, constant_of, terms_of
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import in_loops
@@ -35,23 +35,28 @@ def split_at_conditions(block: BlockOp, processor: Processor) -> Plan:
     """
     loops = spatial_loops(block)
     check_at_least(block, cost.MIN_ELEMENTS_IN_PIECES, count(loops), "elements")
+    forms = _compared(block)
     for loop in loops:
-        changes = sorted(set(_changes(block, loop)))
+        changes = sorted(set(_changes(forms, loop)))
         if changes and isinstance(loop.extent, int):
             size = gcd(loop.extent, *changes)
             return _plan(block, loops, loop, size, loop.extent // size)
     fail(block, f"expected a loop along which {name_of_block(block)} does different things")
 
 
-def _changes(block: BlockOp, loop: ForOp) -> Iterator[int]:
+def _compared(block: BlockOp) -> list[Index]:
+    """Return what conditions compare with 0."""
+    conditions = [op for op in block.walk() if isinstance(op, arith.CmpiOp) and op.predicate.value.data in _ORDERS]
+    sides = in_loops(side for condition in conditions for side in condition.operands)
+    return [left - right for left, right in zip(sides[::2], sides[1::2], strict=True)]
+
+
+def _changes(forms: Iterable[Index], loop: ForOp) -> Iterator[int]:
     """Yield the iterations of a loop at which a condition on its variable alone changes."""
-    for op in block.walk():
-        if isinstance(op, arith.CmpiOp) and op.predicate.value.data in _ORDERS:
-            left, right = in_loops(op.operands)
-            form = left - right
-            change = -constant_of(form)
-            if terms_of(form) == {loop.variable: 1} and 0 < change < count([loop]):
-                yield change
+    for form in forms:
+        change = -constant_of(form)
+        if terms_of(form) == {loop.variable: 1} and 0 < change < count([loop]):
+            yield change
 
 
 _ORDERS = {arith.CMPI_COMPARISON_OPERATIONS.index(name) for name in ("slt", "sge", "ult", "uge")}

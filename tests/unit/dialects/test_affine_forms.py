@@ -209,3 +209,10 @@ def test_forms_leave_nothing_to_the_garbage_collector() -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_sums_of_thousands_are_read() -> None:
+    sums = [arith.AddiOp(VARIABLES[0], VARIABLES[2])]
+    for _ in range(3000):
+        sums.append(arith.AddiOp(sums[-1], VARIABLES[2]))
+    assert index_of(sums[-1].result) == IndexExpr.of(VARIABLES[0]) + IndexExpr.of(VARIABLES[2]) * 3001

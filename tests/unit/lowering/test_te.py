@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pytest
 from programs import Array
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
@@ -19,6 +19,7 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import Requirement, named
 from relex.dialects.tir import BlockOp, PrimFuncOp
+from relex.lowering import LegalizeOpsPass
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
 from relex.lowering.te import (
     Axis,
@@ -317,3 +318,20 @@ def test_sizes_that_no_tensor_has_are_errors(size: int) -> None:
         compute((size,), lambda i: placeholder("y", (1,), f32)[0], name="x")
     with pytest.raises(DTypeError, match=r"expected sizes of 'x' to be integers or expressions of sizes, found 1\.5"):
         placeholder("x", (1.5,), f32)  # pyright: ignore[reportArgumentType]
+
+
+def test_places_in_a_concatenation_share_their_first_terms():
+    count = 40
+    types = ", ".join(["tensor<?xf32>"] * count)
+    values = [f"%x{i}" for i in range(count)]
+    stated = [f'tensor<?xf32> {{relex.dims = ["n{i * 7 % count}"]}}' for i in range(count)]
+    arguments = ", ".join(f"{value}: {t}" for value, t in zip(values, stated, strict=True))
+    module = parse_module(f"""
+    func.func @main({arguments}) -> tensor<?xf32> {{
+      %y = relex.concat {", ".join(values)} : ({types}) -> tensor<?xf32>
+      func.return %y : tensor<?xf32>
+    }}
+    """)
+    # In the graph function, and in the loop function.
+    sums = [op for op in LegalizeOpsPass()(module).walk() if isinstance(op, arith.AddiOp)]
+    assert len(sums) == 2 * (count - 1)

@@ -41,6 +41,8 @@ def _expect_tensor(x: AnyValue) -> Tensor:
 def loop(node: OnnxNode, count: Tensor | None, condition: Tensor | None, *initial: AnyValue) -> list[AnyValue]:
     """The body as often as the loop runs, if that is known, else a loop of the program."""
     most = None if count is None else node.tensor(count)
+    if isinstance(condition, Known) and not _holds(condition):
+        most = _NO_TRIPS
     if _ends_at_run_time(node, most, condition, initial):
         return _loop_of_program(node, most, condition, [_expect_tensor(x) for x in initial])
     body = node.graph("body")
@@ -54,14 +56,33 @@ def loop(node: OnnxNode, count: Tensor | None, condition: Tensor | None, *initia
             refuse(f"a loop of more than {MAX_TRIPS} iterations")
         outputs = node.run_graph(body, [Known(np.array(trip, np.int64)), _TRUE if running is None else running, *state])
         running = outputs[0]
+        if not isinstance(running, Known):
+            # The first trips, whose state is known, do not tell what later ones find.
+            return _loop_of_program(node, most, condition, [_expect_tensor(x) for x in initial])
         state = outputs[1 : 1 + len(state)]
         for parts, value in zip(scanned, outputs[1 + len(state) :], strict=True):
             parts.append(value)
         trip += 1
+    if trip == 0 and scanned:
+        return [*state, *_no_rows(node, initial)]
     return [*state, *(_stacked(node, parts, 0) for parts in scanned)]
 
 
 _TRUE = Known(np.array(True))
+_NO_TRIPS = Known(np.array(0, np.int64))
+
+
+def _trial(node: OnnxNode, condition: Tensor | None, initial: Sequence[AnyValue]) -> list[AnyValue]:
+    """Return what the first trip of a loop gives; no trip is emitted."""
+    goes_on = _TRUE if condition is None else condition
+    with node.builder.region(Block()):
+        return node.run_graph(node.graph("body"), [_NO_TRIPS, goes_on, *initial])
+
+
+def _no_rows(node: OnnxNode, initial: Sequence[AnyValue]) -> list[Tensor]:
+    """Return what a loop without trips stacks: tensors of the shape that a trip would give, without elements."""
+    rows = [_expect_tensor(x) for x in _trial(node, None, initial)[1 + len(initial) :]]
+    return [node.tensor(regions.zeros((0, *x.sizes), x.element_type)) for x in rows]
 
 
 def _ends_at_run_time(
@@ -72,13 +93,10 @@ def _ends_at_run_time(
         return True
     if most is not None and (most.is_symbolic or most.array.item() == 0):
         return most.is_symbolic
-    if condition is not None and not condition.array.item():
-        return False
-    # The first trip, as a trial.
-    goes_on = _TRUE if condition is None else condition
-    with node.builder.region(Block()):
-        outputs = node.run_graph(node.graph("body"), [Known(np.array(0, np.int64)), goes_on, *initial])
-    return not isinstance(outputs[0], Known)
+    return not isinstance(_trial(node, condition, initial)[0], Known)
+
+
+_UNKNOWN_ROWS = "results of iterations whose number is known at run time; 'values' freezes an input"
 
 
 def _loop_of_program(
@@ -97,12 +115,12 @@ def _loop_of_program(
 
         return [*regions.conditional(node.builder, most, _TRUE if condition is None else condition, trip, initial)]
     if not isinstance(most, Known) or isinstance(condition, Computed):
-        refuse("results of iterations whose number is known at run time")
+        refuse(_UNKNOWN_ROWS)
 
     def counted(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[regions.Row]]:
         goes_on, *values = run(i, _TRUE, state)
         if not isinstance(goes_on, Known) or not goes_on.array.item():
-            refuse("results of iterations whose number is known at run time")
+            refuse(_UNKNOWN_ROWS)
         return values[: len(initial)], [regions.Row(x, i) for x in values[len(initial) :]]
 
     return [*regions.counted(node.builder, node.known_size(most, "a number of iterations"), counted, initial)]
