@@ -630,6 +630,57 @@ def power(lhs: Operand, rhs: Operand) -> Call:
 def prod(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The product, in the element type: integers wrap around. The product of no elements is 1. Not defined on i1."""
 
+def random_bernoulli(key: Operand, probability: Operand, algorithm: str | None = None) -> Call:
+    """
+    True with the probability that each element says: where it is greater than the number of `relex.random_uniform` for
+    the same key. NaN is never.
+    """
+
+def random_bits(
+    key: Operand,
+    shape: Sequence[int | str],
+    dtype: Attribute | str,
+    algorithm: str | None = None,
+    sizes: Sequence[str] | None = None,
+) -> Call:
+    """
+    Random bits, by a generator of Random123: the words of the blocks that `philox4x32-10` or `threefry2x32-20` makes of
+    the counters 0, 1, 2, ..., in row-major order; a number of 64 bits is two of them, the lower one first. The key has
+    two words. Four more, or two for `threefry2x32-20`, are the counter to begin with, of which the first two words
+    count. The shape is given as for `relex.iota`.
+    """
+
+def random_categorical(key: Operand, logits: Operand, algorithm: str | None = None) -> Call:
+    """
+    A position along the last dimension, chosen with the probabilities whose logarithms are the elements there, up to a
+    constant. The largest element is chosen after noise is added to each, from Gumbel's distribution; NaN counts as the
+    largest.
+    """
+
+def random_normal(
+    key: Operand,
+    shape: Sequence[int | str],
+    dtype: Attribute | str,
+    algorithm: str | None = None,
+    sizes: Sequence[str] | None = None,
+) -> Call:
+    """
+    Random numbers from the normal distribution of mean 0 and variance 1, each of two uniform ones by the transform of
+    Box and Muller. f16 and bf16 are rounded from f32.
+    """
+
+def random_uniform(
+    key: Operand,
+    shape: Sequence[int | str],
+    dtype: Attribute | str,
+    algorithm: str | None = None,
+    sizes: Sequence[str] | None = None,
+) -> Call:
+    """
+    Random numbers from 0 to 1, without 1, from the bits of `relex.random_bits` for the same key: multiples of 2 to the
+    power of -24 for f32, -53 for f64, -11 for f16 and -8 for bf16, all equally likely.
+    """
+
 def relu(operand: Operand) -> Call:
     """The maximum of each element and +0; NaN stays NaN."""
 

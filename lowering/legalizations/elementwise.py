@@ -15,7 +15,7 @@ _FUNCTIONS = {"abs": abs, "bitcast": bitcast, "cast": cast, "negative": operator
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
-class _ScalarFunctions:
+class ScalarFunctions:
     """The functions of formulas: the functions of `relex.lowering.te`, by their names."""
 
     def __getattr__(self, name: str) -> Any:
@@ -24,7 +24,7 @@ class _ScalarFunctions:
 
 def _computed(op: Formula, *operands: Tensor) -> Tensor:
     name = op.name.rpartition(".")[2]
-    return elementwise(name, lambda *e: op.formula(_ScalarFunctions(), *e), *operands)
+    return elementwise(name, lambda *e: op.formula(ScalarFunctions(), *e), *operands)
 
 
 @legalizes(UnaryFunction)

@@ -49,22 +49,36 @@ def mean(op: MeanOp, x: Tensor) -> Tensor:
 @legalizes(ArgExtreme)
 def arg_extreme(op: ArgExtreme, x: Tensor) -> Tensor:
     """Legalize to the extreme, then the smallest position that holds it, or NaN; or the largest position."""
-    axes = op.axes
-    best = reduced(x, axes, max if isinstance(op, ArgmaxOp) else min, "best", keepdims=True)
+    function = max if isinstance(op, ArgmaxOp) else min
+    name = op.name.rpartition(".")[2]
+    return extreme_place(x, op.axes, function, name, keepdims=op.keeps, selects_last=op.selects_last)
+
+
+def extreme_place(
+    x: Tensor,
+    axes: Sequence[int],
+    function: ReduceFunction,
+    name: str,
+    *,
+    keepdims: bool = False,
+    selects_last: bool = False,
+) -> Tensor:
+    """Find the position of the extreme over some dimensions, in row-major order."""
+    best = reduced(x, axes, function, "best", keepdims=True)
     places = {axis: reduce_axis(x.shape[axis], f"k{axis}") for axis in axes}
-    beyond = -1 if op.selects_last else math.prod(x.shape[axis] for axis in axes)
-    choose = max if op.selects_last else min
-    shape = reduced_shape(x.shape, axes, op.keeps)
+    beyond = -1 if selects_last else math.prod(x.shape[axis] for axis in axes)
+    choose = max if selects_last else min
+    shape = reduced_shape(x.shape, axes, keepdims)
 
     def element(*i: Axis) -> PrimExpr:
-        at = dict(zip(_kept(x, axes, op.keeps), i, strict=True)) | places
+        at = dict(zip(_kept(x, axes, keepdims), i, strict=True)) | places
         value = x[*(at[d] for d in range(x.ndim))]
         wanted = best[*(0 if d in axes else at[d] for d in range(x.ndim))]
         found = equal(value, wanted) | is_nan(value) if isinstance(x.type, AnyFloat) else equal(value, wanted)
         place = select(found, cast(_place(list(places.values())), i64), beyond)
         return choose(place, list(places.values())) if places else place
 
-    return compute(shape, element, name=op.name.rpartition(".")[2])
+    return compute(shape, element, name=name)
 
 
 def _place(axes: Sequence[Axis]) -> PrimExpr:

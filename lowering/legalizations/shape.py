@@ -49,7 +49,7 @@ def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor, *like: Tensor) 
     def element(*i: Axis) -> PrimExpr:
         place: list[PrimExpr | int] = []
         for old_sizes, axes in _groups(x.shape, i):
-            place += _unflatten(_flatten(axes), old_sizes)
+            place += _unflatten(flatten(axes), old_sizes)
         return x[place]
 
     return compute(new, element, name="reshape")
@@ -67,7 +67,7 @@ def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[Sequence
         old, new = old[i:], new[j:]
 
 
-def _flatten(axes: Sequence[Axis]) -> PrimExpr | int:
+def flatten(axes: Sequence[Axis]) -> PrimExpr | int:
     """Return the position in row-major order."""
     place: PrimExpr | int = 0
     for axis in axes:

@@ -33,6 +33,7 @@ from relex.dialects.relex.properties import (
     ScalarConstr,
     as_property,
 )
+from relex.dialects.relex.random import KEY_WORDS, RandomOperator
 
 Shape = tuple[int, ...]
 Tensor = TensorType[Attribute]
@@ -181,9 +182,12 @@ class Draw:
             first = (36, *first[:2], 1, 1)[:3]
         shapes = [first, *(beside if self.random.random() < 0.6 else self.related(first) for _ in range(count - 1))]
         is_mixed = count > 1 and self.random.random() < 0.3
-        return [
+        types = [
             self.tensor(shape, self.random.choice([dtype, *self._dtypes]) if is_mixed else dtype) for shape in shapes
         ]
+        if issubclass(kind, RandomOperator) and anchor is None:
+            types[0] = TensorType(ELEMENT_TYPES["uint32"], [KEY_WORDS])
+        return types
 
     def properties(
         self, kind: type[Operator], operands: Sequence[Attribute], fixed: Mapping[str, Any], named: Container[str] = ()

@@ -7,6 +7,7 @@ from operator_cases import CASES
 from operator_sizes import Growth, code_size, growths, operator_of
 from xdsl.dialects.builtin import f64
 
+from relex.dialects.relex.random import RandomTensor
 from relex.dialects.target.machine import Target
 
 TARGET = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma")
@@ -19,8 +20,9 @@ GROWTHS = list(growths())
 
 
 def test_no_operator_is_forgotten() -> None:
+    # The size of a key is fixed, and the shape of random numbers is a property.
     assert {operator_of(growth.make) for growth in GROWTHS} == {
-        operator_of(make) for make, operands in CASES if operands
+        kind for make, operands in CASES if operands and not issubclass(kind := operator_of(make), RandomTensor)
     }
 
 

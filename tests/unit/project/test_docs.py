@@ -193,7 +193,10 @@ BESIDE_COMMANDS = ("sizes.md", "threads.md")
 
 @pytest.mark.parametrize(
     "page",
-    ["calls.md", "control-flow.md", "from-tvm.md", "library.md", "notebooks.md", "tour.md", *BESIDE_COMMANDS, *LESSONS],
+    [
+        *("calls.md", "control-flow.md", "from-tvm.md", "library.md", "notebooks.md", "random-numbers.md", "tour.md"),
+        *(*BESIDE_COMMANDS, *LESSONS),
+    ],
 )
 @pytest.mark.usefixtures("own_library")
 def test_code_prints_what_stands_after_it(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,9 @@ def _bools(*shape: int) -> Array:
     return random_array(_RNG, "bool", shape)
 
 
+_KEY = np.array([1, 2**32 - 1], np.uint32)
+_UI32 = IntegerType(32, Signedness.UNSIGNED)
+
 EXPONENTIALS = (
     ops.ExpOp,
     ops.Exp2Op,
@@ -148,6 +151,12 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(ops.LayerNormOp, axes=[1], epsilon=1e-3), [_images(3, 5), _images(5), _images(5)]),
     (ops.BatchNormOp, [_floats(2, 3, 2, 2), _images(3), _images(3), _images(3), abs(_images(3))]),
     (partial(ops.IotaOp, shape=[2, 3], dtype=f32, axis=1), []),
+    (partial(ops.RandomBitsOp, shape=[2, 3], dtype=_UI32), [_KEY]),
+    (partial(ops.RandomBitsOp, shape=[5], dtype=_UI32, algorithm="threefry2x32-20"), [np.arange(4, dtype=np.uint32)]),
+    (partial(ops.RandomUniformOp, shape=[2, 3], dtype=f32), [_KEY]),
+    (partial(ops.RandomNormalOp, shape=[2, 3], dtype=f32), [_KEY]),
+    (ops.RandomBernoulliOp, [_KEY, _floats(2, 3)]),
+    (ops.RandomCategoricalOp, [_KEY, _images(2, 3)]),
     (ops.PermuteDimsOp, [_floats(2, 3)]),
     (partial(ops.PermuteDimsOp, axes=[1, 0, 2]), [_floats(2, 3, 4)]),
     (partial(ops.ReshapeOp, shape=[4, -1]), [_floats(2, 3, 2)]),
