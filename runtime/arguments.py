@@ -94,7 +94,7 @@ class ArgumentReader:
     def _of_list(self, value: list[Any]) -> Array:
         try:
             array = np.asarray(value)
-            # An empty list has no dtype of its own.
+            # NumPy takes an empty list for floats.
             fits = array.size == 0 or np.can_cast(array.dtype, self._dtype, "same_kind")
             with np.errstate(over="raise"):
                 return np.asarray(value, self._dtype) if fits else array

@@ -76,6 +76,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "benchmarks/results/README.md",
         *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "benchmarks" / "results").glob("*/README.md")),
         "CHANGELOG.md",
+        "SECURITY.md",
     ),
 }
 """The pages of each part."""

@@ -41,6 +41,15 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save("x.npy", X)
 
 
+@pytest.mark.parametrize("line", ["raise SystemExit(7)", "open('run', 'w')"])
+def test_nothing_is_executed(line: str) -> None:
+    """A file is parsed, whatever else is in it."""
+    Path("y.py").write_text(f"import os\n{line}\n{SCRIPT}\n{line}\n")
+    np.testing.assert_array_equal(build("y.py:Sum", metadata=METADATA)["main"](X), X + A)
+    assert relex_opt.main(["y.py:Sum", "--metadata", "metadata.pkl"]) == 0
+    assert not Path("run").exists()
+
+
 @pytest.mark.parametrize(
     "metadata", [METADATA, {"metadata_0": A, "metadata_1": B}, "metadata.npz", Path("metadata.pkl")]
 )

@@ -52,11 +52,15 @@ def read_exported(data: bytes, name: str = "<bytes>", *, shapes: Mapping[str, An
 
 
 def load(data: bytes, name: str) -> Any:
-    """Return the program in the bytes of a file. Raises `CompileError`."""
+    """Return the program in the bytes of a file, of which nothing is run. Raises `CompileError`."""
     from relex.frontend.torch.library import torch
+    from relex.frontend.torch.untrusted import nothing_runs
 
     try:
-        return torch.export.load(BytesIO(data))
+        with nothing_runs(data):
+            return torch.export.load(BytesIO(data))
+    except RelexError as e:
+        raise CompileError(Diagnostic(str(e), name)) from e
     except Exception as e:
         # The format is torch's own, as are its errors.
         message = f"expected a program that torch.export.save has written: {describe(e).splitlines()[0]}"

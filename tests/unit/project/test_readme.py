@@ -38,6 +38,13 @@ def test_map() -> None:
         assert (ROOT / folder).is_dir(), folder
 
 
+def test_files_of_strangers() -> None:
+    tests = re.findall(r"`([\w/]+/test_\w+\.py)`", (ROOT / "SECURITY.md").read_text())
+    assert len(tests) >= 6
+    for file in tests:
+        assert (ROOT / file).is_file(), file
+
+
 def test_length() -> None:
     assert len(README.splitlines()) <= 160
 
