@@ -1,0 +1,279 @@
+"""Models of timm, transformers and torchvision, with random weights, beside PyTorch: python -m benchmarks.torch_zoo
+
+    pip install timm transformers torchvision
+
+Each model runs in a process: exported and imported by `from_exported`, exported with a dynamic batch (and, for models
+of text, a dynamic length) and called at two sizes, and by `torch.compile(backend="relex")`. Results are compared with
+eager PyTorch's. The table says what is right, else the first line of the error; how many graphs PyTorch ran itself in
+the last way; the seconds of processor time up to the first result, export included; and the time of a call on one
+thread as a share of eager PyTorch's. Images are small, and models of text have two layers of 64 features.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import geometric_mean
+from time import perf_counter, process_time
+from typing import Any
+
+from benchmarks.contenders import limit_threads
+from benchmarks.torch_models import difference, leaves, timed
+
+Found = dict[str, Any]
+WAYS = ("exported", "dynamic", "compiled")
+TOLERANCE = 1e-3
+
+TIMM = (
+    "resnet18", "mobilenetv3_small_100", "efficientnet_b0", "convnext_atto", "regnetx_002", "densenet121", "vgg11_bn",
+    "mobilevit_xxs", "vit_tiny_patch16_224", "deit_tiny_patch16_224", "swin_tiny_patch4_window7_224", "ghostnet_100",
+    "mnasnet_small", "rexnet_100", "hrnet_w18_small", "dla34", "repvgg_a0", "res2net50_14w_8s", "resnest14d",
+    "skresnet18", "edgenext_xx_small", "efficientformer_l1", "levit_128s", "poolformer_s12", "pvt_v2_b0",
+    "mixer_s32_224", "resmlp_12_224", "mobileone_s0", "lcnet_050", "tf_mixnet_s",
+)  # fmt: skip
+TORCHVISION = (
+    "resnet18", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5", "densenet121", "googlenet",
+    "mnasnet0_5", "regnet_y_400mf", "alexnet", "swin_t", "convnext_tiny",
+)  # fmt: skip
+TEXT = (
+    "bert", "roberta", "distilbert", "albert", "electra", "deberta-v2", "mpnet", "gpt2", "gpt_neo", "gptj", "gpt_neox",
+    "opt", "llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3", "falcon", "bloom",
+    "starcoder2", "stablelm", "cohere", "olmo", "mamba", "xlm-roberta", "nystromformer", "modernbert", "smollm3",
+)  # fmt: skip
+VISION = ("vit", "deit", "swin", "beit", "convnext", "dinov2")
+
+SMALL: Mapping[str, Any] = {
+    "hidden_size": 64, "d_model": 64, "n_embd": 64, "dim": 64, "embedding_size": 64, "word_embed_proj_dim": 64,
+    "intermediate_size": 128, "ffn_dim": 128, "hidden_dim": 128, "n_inner": 128, "d_ff": 128,
+    "num_hidden_layers": 2, "n_layer": 2, "n_layers": 2, "num_layers": 2,
+    "num_attention_heads": 4, "n_head": 4, "n_heads": 4, "num_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+    "rotary_dim": 8, "vocab_size": 128, "max_position_embeddings": 128, "n_positions": 128, "pad_token_id": 0,
+    "bos_token_id": 1, "eos_token_id": 2, "sliding_window": 64, "attention_types": [[["global", "local"], 1]],
+    "image_size": 64, "num_experts": 4, "num_local_experts": 4, "attention_dropout": 0.0,
+}  # fmt: skip
+"""Small values of fields of configurations; a model takes those that its configuration has."""
+
+
+def make(name: str) -> tuple[Any, Callable[[int, int], list[Any]], bool]:
+    """Return a model, what makes arguments for a batch and a length, and whether the length may vary."""
+    torch: Any = import_module("torch")
+    kind, _, model = name.partition("/")
+    torch.manual_seed(0)
+    if kind == "text":
+        made = _of_transformers(model, False)
+
+        def tokens(batch: int, length: int) -> list[Any]:
+            return [torch.randint(3, 100, (batch, length), generator=torch.Generator().manual_seed(length))]
+
+        return made, tokens, True
+    if kind == "vision":
+        made, pixels = _of_transformers(model, True), 64
+    elif kind == "timm":
+        timm: Any = import_module("timm")
+        fixed = {"img_size": 64} if model.startswith(("vit", "deit", "mixer", "resmlp")) else {}
+        fixed = {"img_size": 224} if model.startswith("swin") else fixed
+        made = timm.create_model(model, num_classes=10, **fixed)
+        pixels = fixed.get("img_size", 224 if model.startswith(("levit", "efficientformer")) else 64)
+    else:
+        made, pixels = getattr(import_module("torchvision").models, model)(weights=None, num_classes=10), 64
+
+    def images(batch: int, length: int) -> list[Any]:
+        return [torch.rand((batch, 3, pixels, pixels), generator=torch.Generator().manual_seed(length))]
+
+    return made.eval(), images, False
+
+
+def _of_transformers(name: str, is_vision: bool) -> Any:
+    transformers: Any = import_module("transformers")
+    known = vars(transformers.AutoConfig.for_model(name))
+    fields = {field: value for field, value in SMALL.items() if field in known}
+    if name in ("swin", "convnext"):
+        fields = {"image_size": 64} if name == "swin" else {}
+    config = transformers.AutoConfig.for_model(name, **fields)
+    config.use_cache = False
+    config._attn_implementation = "sdpa" if name not in ("deberta-v2",) else "eager"
+    model = transformers.AutoModel.from_config(config).eval()
+
+    class First(import_module("torch").nn.Module):
+        """The model with its first result alone."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, x: Any) -> Any:
+            return self.model(**{"pixel_values" if is_vision else "input_ids": x}, return_dict=False)[0]
+
+    return First().eval()
+
+
+def import_torchvision() -> None:
+    """Import torchvision, also where its operators in C++ do not fit the version of PyTorch."""
+    library: Any = import_module("torch.library")
+    register = library.register_fake
+
+    def registered(name: Any, *others: Any, **options: Any) -> Any:
+        if isinstance(name, str) and name.startswith("torchvision::"):
+            return lambda function: function
+        return register(name, *others, **options)
+
+    library.register_fake = registered
+    try:
+        import_module("torchvision")
+    finally:
+        library.register_fake = register
+
+
+def examine(name: str, way: str, report: Callable[[Found], None]) -> None:
+    """Run a model one way, and report what is found so far, step by step."""
+    torch: Any = import_module("torch")
+    import_torchvision()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    found: Found = {}
+
+    def stage(verdict: str, **more: Any) -> None:
+        found.update(more, verdict=verdict)
+        report(found)
+
+    stage("eager PyTorch takes too long")
+    with torch.no_grad():
+        model, arguments, has_length = make(name)
+        eager = [(given, leaves(model(*given))) for given in (arguments(2, 16), arguments(3, 23))]
+        first = eager[0][0]
+        stage("PyTorch's export takes too long" if way != "compiled" else "the compilation takes too long")
+        begin = process_time()
+        called = _called(model, first, way, has_length, stage)
+        for given, wanted in eager[: 1 if way == "exported" else 2]:
+            apart = difference(leaves(called(*given)), wanted)
+            if "seconds" not in found:
+                stage("a call takes too long", seconds=process_time() - begin)
+            if not apart <= TOLERANCE:
+                return stage(f"wrong: a difference of {apart:.1e}")
+        stage("right", time=timed(lambda: called(*first)), eager=timed(lambda: model(*first)))
+
+
+def _called(model: Any, first: list[Any], way: str, has_length: bool, stage: Callable[..., None]) -> Any:
+    torch: Any = import_module("torch")
+    if way == "compiled":
+        import_module("relex.frontend.torch")
+        counted = _Counted()
+        logging.getLogger("relex").addHandler(counted)
+        compiled = torch.compile(model, backend="relex")
+
+        def call(*given: Any) -> Any:
+            results = compiled(*given)
+            stage("a call takes too long", left=counted.count)
+            return results
+
+        return call
+    from relex.frontend.torch import from_exported
+    from relex.runtime import build
+
+    shapes = None
+    if way == "dynamic":
+        shapes = (
+            {0: torch.export.Dim("batch", max=64), **({1: torch.export.Dim("length", max=128)} if has_length else {})},
+        )
+    program = torch.export.export(model, tuple(first), dynamic_shapes=shapes)
+    stage("the compilation takes too long")
+    return build(from_exported(program), cache=False)["main"]
+
+
+class _Counted(logging.Handler):
+    """Counts the graphs that PyTorch runs."""
+
+    count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += "is run by torch" in record.getMessage()
+
+
+def child(name: str, way: str, connection: Any) -> None:
+    """Examine a model in a separate process."""
+    last: Found = {}
+
+    def report(found: Found) -> None:
+        last.update(found)
+        connection.send(found)
+
+    try:
+        examine(name, way, report)
+    except Exception as e:
+        where = "" if last.get("verdict", "").startswith(("the", "a call")) else "PyTorch: "
+        connection.send({**last, "verdict": f"{where}{' '.join(str(e).split())[:400] or type(e).__name__}"})
+
+
+def run(name: str, way: str, seconds: float) -> Found:
+    """Return what is found for a model within the time limit."""
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=child, args=(name, way, sender))
+    found: Found = {"verdict": "the process ended"}
+    process.start()
+    sender.close()
+    end = perf_counter() + seconds
+    try:
+        while receiver.poll(max(end - perf_counter(), 0)):
+            found = receiver.recv()
+    except EOFError:
+        pass
+    process.kill()
+    process.join()
+    return found
+
+
+def names() -> Iterator[str]:
+    """Return the names of all models."""
+    for kind, models in {"timm": TIMM, "torchvision": TORCHVISION, "text": TEXT, "vision": VISION}.items():
+        yield from (f"{kind}/{model}" for model in models)
+
+
+def line(name: str, found: Mapping[str, Found]) -> str:
+    """Return the row of a model."""
+
+    def cells(one: Found) -> Iterator[str]:
+        left = f", {one['left']} graphs run by PyTorch" if one.get("left") else ""
+        yield f"{one['verdict']}{left}".replace("|", "\\|")
+        yield f"{one['seconds']:.0f} s" if "seconds" in one else "-"
+        yield f"{one['time'] / one['eager']:.2f}" if "eager" in one else "-"
+
+    return f"| {name} | {' | '.join(cell for one in found.values() for cell in cells(one))} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the models."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.torch_zoo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=300, help="the time limit of a model in one way (300)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only models with this in their names")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only one of N models")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("--results", type=Path, default=Path("build/torch_zoo.json"), help="the file of results")
+    options = parser.parse_args(arguments)
+    limit_threads(1)
+    known: dict[str, dict[str, Found]] = {}
+    print("| model |" + "".join(f" {way} | first result | time |" for way in options.ways))
+    print("|---|" + "---|---:|---:|" * len(options.ways))
+    for name in [name for name in names() if options.only in name][:: options.every]:
+        known[name] = {way: run(name, way, options.seconds) for way in options.ways}
+        print(line(name, known[name]), flush=True)
+        options.results.parent.mkdir(parents=True, exist_ok=True)
+        options.results.write_text(json.dumps(known, indent=1))
+    for way in options.ways:
+        right = [one[way] for one in known.values() if one[way]["verdict"] == "right" and not one[way].get("left")]
+        times = [one["time"] / one["eager"] for one in right]
+        mean = f", times in the geometric mean {geometric_mean(times):.2f} of eager PyTorch's" if times else ""
+        print(f"{way}: {len(right)} of {len(known)} are right{mean}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
