@@ -15,7 +15,7 @@ from relex.dialects.sizes import IndexExpr, Size, Sizes
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.values import Computed, Known, Tensor, refuse
+from relex.frontend.importing.values import Computed, Known, Tensor, Unsupported, refuse
 
 Trip = Callable[[Tensor, Sequence[Tensor]], tuple[Sequence[Operand], Sequence["Row"]]]
 """From the number of a trip and what a loop carries to what it carries next, and the rows that the trip adds to
@@ -31,13 +31,20 @@ class Row:
         self.axis = axis
 
 
+class ShapesDifferError(Unsupported):
+    """The branches of a condition that is known at run time give tensors of different types."""
+
+
 def branch(
     builder: Builder,
     condition: Tensor,
     then: Callable[[], Sequence[Operand]],
     otherwise: Callable[[], Sequence[Operand]],
 ) -> list[Tensor]:
-    """Return what `then` returns where a condition holds when the program runs, or else what `otherwise` returns."""
+    """Return what `then` returns where a condition holds when the program runs, or else what `otherwise` returns.
+
+    Raises `ShapesDifferError`.
+    """
     holds = _element(builder, op.reshape(condition, []), i1)
     blocks, found = [Block(), Block()], list[list[Tensor]]()
     for block, emit in zip(blocks, (then, otherwise), strict=True):
@@ -46,7 +53,9 @@ def branch(
     for x, y in zip(*found, strict=True):
         if (x.sizes, x.element_type) != (y.sizes, y.element_type):
             shapes = f"{_text(x)} and {_text(y)}"
-            refuse(f"a condition that is known at run time, between results of different shapes, {shapes}; pad them")
+            raise ShapesDifferError(
+                f"a condition that is known at run time, between results of different shapes, {shapes}; pad them"
+            )
     for block, values in zip(blocks, found, strict=True):
         _end(builder, block, values)
     made = scf.IfOp(holds, [_type(x) for x in found[0]], Region(blocks[0]), Region(blocks[1]))

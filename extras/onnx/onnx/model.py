@@ -28,6 +28,10 @@ OLDEST = 7
 """The oldest version of the standard's operators that is imported as it is; older ones are converted."""
 
 
+MOST_TRIES = 16
+"""How often a model is imported at most, with other assumptions about conditions that its sizes decide."""
+
+
 def import_model(
     model: ModelProto, file: str, folder: Path | None, shapes: Shapes, values: Mapping[str, Any]
 ) -> ModuleOp:
@@ -39,17 +43,38 @@ def import_model(
 def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes, values: Mapping[str, Any]) -> ModuleOp:
     _check(model, file)
     model = _converted(model, file)
-    builder = Builder(file)
-    importer = OnnxImporter(
-        builder,
-        versions_of(model.opset_import),
-        {("" if f.domain == "ai.onnx" else f.domain, f.name): f for f in model.functions},
-        partial(array_of, folder=folder),
-    )
-    inputs = _Inputs(importer, model.graph, shapes, values).read()
-    outputs = importer.run_graph(model.graph, ChainMap(), inputs)
-    importer.expect_no_problems()
-    return importer.finish(_results(importer, model.graph, outputs))
+    functions = {("" if f.domain == "ai.onnx" else f.domain, f.name): f for f in model.functions}
+
+    def run(assumed: Mapping[tuple[str, ...], bool], tries: int) -> ModuleOp:
+        importer = OnnxImporter(
+            Builder(file), versions_of(model.opset_import), functions, partial(array_of, folder=folder)
+        )
+        importer.assumed |= assumed
+        try:
+            inputs = _Inputs(importer, model.graph, shapes, values).read()
+            outputs = importer.run_graph(model.graph, ChainMap(), inputs)
+            importer.expect_no_problems()
+            return importer.finish(_results(importer, model.graph, outputs))
+        except CompileError as e:
+            others = _next(importer.assumed)
+            if others is None or tries == MOST_TRIES:
+                raise
+            try:
+                return run(others, tries + 1)
+            except CompileError:
+                raise e from None
+
+    return run({}, 1)
+
+
+def _next(assumed: Mapping[tuple[str, ...], bool]) -> dict[tuple[str, ...], bool] | None:
+    """Return what to assume next, after the first conditions were taken to hold; None after the last."""
+    rest = dict(assumed)
+    while rest:
+        path, holds = rest.popitem()
+        if holds:
+            return {**rest, path: False}
+    return None
 
 
 class _Inputs:

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 class OnnxNode(ImportedNode):
     """A node while it is imported: its attributes, with the defaults of the standard, and what its inputs are."""
 
-    def __init__(self, proto: NodeProto, version: int, builder: Builder, run_graph: RunGraph):
+    def __init__(
+        self, proto: NodeProto, version: int, builder: Builder, run_graph: RunGraph, assume: Callable[[], bool]
+    ):
         super().__init__(builder)
         self.proto = proto
         self.version = version
         self.run_graph = run_graph
         """Import a graph in an attribute, given its inputs, in the scope of the node."""
+        self.assume = assume
+        """Return which way to go at a condition that only the rest of the model can decide."""
         self._given = {attribute.name: attribute for attribute in proto.attribute}
 
     @property

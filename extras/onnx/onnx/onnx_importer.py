@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
@@ -42,6 +42,11 @@ class OnnxImporter(GraphImporter):
     calls: tuple[str, ...] = ()
     """The functions around the current node, to find recursion."""
     nodes: int = 0
+    assumed: dict[tuple[str, ...], bool] = field(default_factory=dict[tuple[str, ...], bool])
+    """What is assumed of conditions, by the nodes that ask, in their order."""
+
+    def _assume(self) -> bool:
+        return self.assumed.setdefault(self.path, True)
 
     def run_graph(self, graph: GraphProto, scope: Scope, inputs: Mapping[str, AnyValue]) -> list[AnyValue]:
         """Import a graph, given its inputs, in the scope of what is around it."""
@@ -111,7 +116,7 @@ class OnnxImporter(GraphImporter):
         def run(graph: GraphProto, values: Sequence[AnyValue]) -> list[AnyValue]:
             return self.run_graph(graph, scope, dict(zip((i.name for i in graph.input), values, strict=False)))
 
-        wrapped = OnnxNode(node, version, self.builder, run)
+        wrapped = OnnxNode(node, version, self.builder, run, self._assume)
         result = function(wrapped, *inputs)
         return self._emitted(node, cast("list[Any]", result) if isinstance(result, list | tuple) else [result])
 

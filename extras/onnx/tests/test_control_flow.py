@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from relex.dialects import CompileError
+from relex.dialects import CompileError, RelexError
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 from relex.runtime import build
@@ -217,3 +217,54 @@ def test_recurrent_layers_of_dynamic_length(operator: str, direction: str, has_l
         for main in functions:
             for found, wanted in zip(main(*given), expected, strict=True):
                 np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def squeezing(limit: str) -> onnx.GraphProto:
+    """A graph whose `If` squeezes the last dimension of 1, as exports of `torch.squeeze` do, and a use of the result
+    that needs `limit` of two or three dimensions."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "two"], ["last"]),
+        helper.make_node("Equal", ["last", "one"], ["is_one"]),
+        helper.make_node(
+            "If",
+            ["is_one"],
+            ["s"],
+            then_branch=graph("then", [helper.make_node("Squeeze", ["x", "axes"], ["t"])], [], [("t", None, FLOAT)]),
+            else_branch=graph("else", [helper.make_node("Identity", ["x"], ["e"])], [], [("e", None, FLOAT)]),
+        ),
+        helper.make_node("Transpose", ["s"], ["y"], perm=[1, 0] if limit == "two" else [2, 0, 1]),
+    ]
+    axes = {"two": np.int64(2), "one": np.int64(1), "axes": np.array([2])}
+    return graph("g", nodes, [("x", ["n", 3, "m"], FLOAT)], [("y", None, FLOAT)], **axes)
+
+
+@pytest.mark.parametrize(("limit", "right", "wrong"), [("two", 1, 4), ("three", 4, 1)])
+def test_branch_that_the_rest_of_the_model_needs(limit: str, right: int, wrong: int):
+    model = helper.make_model(squeezing(limit), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    program = from_onnx(model)
+    x = np.arange(2 * 3 * right, dtype=np.float32).reshape(2, 3, right)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    for main in (interpret(program)["main"], build(program)["main"]):
+        np.testing.assert_array_equal(main(x), expected)
+        with pytest.raises(RelexError, match=r"expected shape \(n, 3, 1\)|second branch of 'If' node to be taken"):
+            main(np.zeros((2, 3, wrong), np.float32))
+
+
+def test_no_branch_that_the_rest_of_the_model_needs():
+    made = squeezing("two")
+    made.node[-1].CopyFrom(helper.make_node("Transpose", ["s"], ["y"], perm=[3, 2, 1, 0]))
+    with pytest.raises(CompileError, match="'Transpose' node") as caught:
+        check(made)
+    assert len(caught.value.diagnostics) == 1
+
+
+def test_branch_that_cannot_be_imported():
+    """What is missing in a branch is reported, and nothing of the condition."""
+    unknown = graph("then", [helper.make_node("Unknown", ["x"], ["t"])], [], [("t", ["n"], FLOAT)])
+    other = graph("else", [helper.make_node("Identity", ["x"], ["e"])], [], [("e", ["n"], FLOAT)])
+    node = helper.make_node("If", ["c"], ["y"], then_branch=unknown, else_branch=other)
+    made = graph("g", [node], [("c", [], BOOL), ("x", ["n"], FLOAT)], [("y", ["n"], FLOAT)])
+    with pytest.raises(CompileError) as caught:
+        from_onnx(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    assert [d.message for d in caught.value.diagnostics] == ["'Unknown' node: no such operator in version 17"]

@@ -12,23 +12,43 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at, stacked
 from relex.frontend.importing import regions
 from relex.frontend.onnx import Computed, Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.values import AnyValue
+from relex.frontend.onnx.values import AnyValue, Missing
 
 MAX_TRIPS = 10_000
 """The iterations at most of a loop that is unrolled."""
 
 
+class _ReportedError(Exception):
+    """A branch has values that could not be imported, for reasons that were reported."""
+
+
 @imports("If")
 def branch(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
-    """One branch if the condition is known, else a branch of the program."""
+    """One branch if the condition is known, else a branch of the program. Where results differ in shape, one branch is
+    assumed to be taken, for which the rest of the model can be imported; the program asserts it."""
     if isinstance(condition, Known):
-        return node.run_graph(node.graph("then_branch" if condition.array.item() else "else_branch"), [])
+        return _taken(node, bool(condition.array.item()))
 
-    def run(name: str) -> list[Operand]:
-        return [_expect_tensor(x) for x in node.run_graph(node.graph(name), [])]
+    def run(is_then: bool) -> list[Operand]:
+        values = _taken(node, is_then)
+        if any(isinstance(x, Missing) for x in values):
+            raise _ReportedError
+        return [_expect_tensor(x) for x in values]
 
-    made = regions.branch(node.builder, condition, lambda: run("then_branch"), lambda: run("else_branch"))
-    return [*made]
+    try:
+        return [*regions.branch(node.builder, condition, lambda: run(True), lambda: run(False))]
+    except _ReportedError:
+        return [Missing() for _ in node.proto.output]
+    except regions.ShapesDifferError as e:
+        assumed = node.assume()
+        holds = op.reshape(condition if assumed else op.logical_not(condition), [])
+        message = f"expected the {'first' if assumed else 'second'} branch of {node.title} to be taken"
+        node.builder.results(op.assert_op(holds, f"{message}: the other one has {e.reason.partition('between ')[2]}"))
+        return _taken(node, assumed)
+
+
+def _taken(node: OnnxNode, is_then: bool) -> list[AnyValue]:
+    return node.run_graph(node.graph("then_branch" if is_then else "else_branch"), [])
 
 
 def _expect_tensor(x: AnyValue) -> Tensor:
