@@ -173,6 +173,12 @@ def ceil(operand: Operand) -> Call:
 def clip(operand: Operand, min: float | None = None, max: float | None = None) -> Call:
     """The elements clamped between two bounds of the same type, either of which may be missing. NaN stays NaN."""
 
+def compress(data: Operand, condition: Operand, axis: int | None = None) -> Call:
+    """
+    The parts of the data along a dimension, by default all elements in row-major order, for which the condition holds.
+    A condition that is shorter than the dimension holds for no further part.
+    """
+
 def concat(*tensors: Operand | Sequence[Operand], axis: int = 0) -> Call:
     """The concatenation of tensors along a dimension, by default the first; their other sizes are equal."""
 
@@ -596,6 +602,12 @@ def multiply(lhs: Operand, rhs: Operand) -> Call:
 def negative(operand: Operand) -> Call:
     """
     Each element with its sign flipped, including NaN and zeros; the smallest integer stays as it is. Not defined on i1.
+    """
+
+def nonzero(operand: Operand) -> Call:
+    """
+    The places of the elements that are not zero, in row-major order: a row for each, with its index in each dimension.
+    NaN is not zero.
     """
 
 def not_equal(lhs: Operand, rhs: Operand) -> Call:
