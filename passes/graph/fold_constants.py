@@ -92,13 +92,15 @@ class _Folding:
             return
         # A result that is rejected because of NaN, or of its size, has been computed as well.
         self._work -= work
-        if (values := evaluated(op, same_bits=self._limits.strict)) is not None and self._fit(op, values):
-            self._room -= growth
-            _replace(op, values, operands)
-
-    def _fit(self, op: Operator, values: Sequence[DenseIntOrFPElementsAttr]) -> bool:
-        """Return whether results whose sizes are known only now are not too large."""
-        return not op.COUNTS or sum(map(_bytes_of, values)) <= self._most(op)
+        if (values := evaluated(op, same_bits=self._limits.strict)) is None:
+            return
+        if op.COUNTS:
+            size = sum(map(_bytes_of, values))
+            growth += size
+            if size > self._most(op) or growth > self._room:
+                return
+        self._room -= growth
+        _replace(op, values, operands)
 
     def _most(self, op: Operator) -> int:
         return max(self._limits.limit, sum(map(_bytes, set(op.operands))))

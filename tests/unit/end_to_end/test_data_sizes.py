@@ -97,7 +97,7 @@ def test_stated_sizes() -> None:
         # As k is 2, this can be told before the call.
         with pytest.raises(ShapeError, match=r"argument 'y': expected shape \(n \+ 2,\) with n = 3"):
             function(x, np.ones(4, np.float32))
-        with pytest.raises(ShapeError, match=r"'relex\.match_sizes' expected a_rows == 2, found 3"):
+        with pytest.raises(ShapeError, match=r"'relex\.match_sizes' expected a_rows"):
             function(np.ones(3, np.float32), np.ones(5, np.float32))
 
 
