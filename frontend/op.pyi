@@ -479,6 +479,12 @@ def logical_or(lhs: Operand, rhs: Operand) -> Call:
 def logical_xor(lhs: Operand, rhs: Operand) -> Call:
     """Logical exclusive or of booleans."""
 
+def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
+    """
+    Name the sizes of a tensor, or state what they are: numbers, or expressions of sizes that have names. An empty
+    text says nothing. A size that is another one in a run is an error.
+    """
+
 def matmul(lhs: Operand, rhs: Operand) -> Call:
     """
     The matrix product, as NumPy's `@`: the last two dimensions are multiplied, the leading ones broadcast, and an

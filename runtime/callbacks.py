@@ -152,9 +152,9 @@ def _chain(error: BaseException, handled: BaseException | None) -> Iterable[Base
 class LateResults:
     """The arrays of results whose sizes a call finds out, by number. Compiled code asks for them while it runs."""
 
-    def __init__(self, signature: Signature):
+    def __init__(self, signature: Signature, arrays: dict[int, Array] | None = None):
         self._specs = signature.outputs
-        self.arrays: dict[int, Array] = {}
+        self.arrays: dict[int, Array] = {} if arrays is None else arrays
 
     def __enter__(self) -> Self:
         self._outer, _run.late = _run.late, self

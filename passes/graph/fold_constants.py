@@ -85,9 +85,8 @@ class _Folding:
             return
         operands = list(dict.fromkeys(op.operands))
         freed = (value for value in operands if all(use.operation is op for use in value.uses))
-        known = [] if op.COUNTS else op.results
         work = sum(map(_bytes, op.operands)) if op.COUNTS else op.work
-        growth = sum(map(_bytes, known)) - sum(map(_bytes, freed))
+        growth = (0 if op.COUNTS else sum(map(_bytes, op.results))) - sum(map(_bytes, freed))
         if growth > self._room or work > self._work:
             return
         # A result that is rejected because of NaN, or of its size, has been computed as well.
@@ -147,7 +146,7 @@ def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands:
             results.append(constant.result)
             continue
         # Users expect a dynamic size.
-        new.append(CastOp(constant.result, old.type))
+        new.append(CastOp(constant.result, tensor_type(old.type)))
         new[-1].location = op.location
         results.append(new[-1].results[0])
     Rewriter.replace_op(op, new, results)

@@ -181,5 +181,5 @@ def nonzero(node: OnnxNode, x: Tensor) -> Operand:
     places = op.nonzero(x if node.rank(x) else node.reshape(x, [1]))
     if not node.rank(x):
         # A number is at no position or at one, which has no indices.
-        places = op.strided_slice(places, [0, 0], [str(node.shape(places)[0]), 0])
+        places = op.strided_slice(places, [1], [0], [0])
     return op.permute_dims(places)
