@@ -39,8 +39,8 @@ from relex.frontend.graph_expressions import Binding, Call, Var
 from relex.frontend.graph_expressions import Tensor as AnyTensor
 from relex.frontend.ir_module import IRModule
 from relex.frontend.regions import RegionBuilder
-from relex.lowering.support.size_values import Sources
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
+from relex.passes.rewriting.size_values import Sources
 
 
 class BlockBuilder(RegionBuilder):

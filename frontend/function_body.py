@@ -24,7 +24,7 @@ from relex.dialects.sizes import Size, named
 from relex.frontend.call_site import refuse
 from relex.frontend.graph_expressions import AnyOperand, Binding, Call, Constant, Expr, Tensor, Var
 from relex.frontend.open_sizes import OpenSizes
-from relex.lowering.support.size_values import SizeValues, Sources
+from relex.passes.rewriting.size_values import SizeValues, Sources
 
 
 class FunctionBody(OpenSizes):

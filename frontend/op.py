@@ -34,6 +34,7 @@ from relex.dialects.relex import (
     CallDpsPackedOp,
     CallOp,
     CallTirOp,
+    MatchSizesOp,
     Operator,
 )
 from relex.dialects.relex.size_properties import OPEN
@@ -158,6 +159,13 @@ def assert_op(condition: Operand, message: str, index: Operand | None = None) ->
     return Call("relex.assert", operands, lambda _, values: AssertOp(values[0], message, *values[1:]))
 
 
+def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
+    """Name the sizes of a tensor, or state what they are: numbers, or expressions of sizes that have names. An empty
+    text says nothing. A size that is another one in a run is an error."""
+    expect_kind(sizes, Sequence, "sizes")
+    return Call("relex.match_sizes", [operand], lambda _, values: MatchSizesOp(values[0], [*map(str, sizes)]))
+
+
 def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str, make: _Make) -> Call:
     """Return a call that fills tensors of given shapes: `make` takes its operands, result types and dynamic sizes."""
     types, sizes = _results(shape, dtype)
@@ -184,7 +192,9 @@ nn = sys.modules[__name__]
 """This module itself, for the spelling `op.nn.relu`."""
 
 if not TYPE_CHECKING:
-    __all__ = sorted([*_OPERATORS, "alloc_tensor", "assert_op", "call", "call_dps_packed", "call_tir", "nn", "of"])
+    __all__ = sorted(
+        [*_OPERATORS, "alloc_tensor", "assert_op", "call", "call_dps_packed", "call_tir", "match_sizes", "nn", "of"]
+    )
 
     # Not module globals: they would shadow Python's `sum` and `max`.
     def __getattr__(name: str) -> Callable[..., Call]:

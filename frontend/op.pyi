@@ -173,6 +173,12 @@ def ceil(operand: Operand) -> Call:
 def clip(operand: Operand, min: float | None = None, max: float | None = None) -> Call:
     """The elements clamped between two bounds of the same type, either of which may be missing. NaN stays NaN."""
 
+def compress(data: Operand, condition: Operand, axis: int | None = None) -> Call:
+    """
+    The parts of the data along a dimension, by default all elements in row-major order, for which the condition holds.
+    A condition that is shorter than the dimension holds for no further part.
+    """
+
 def concat(*tensors: Operand | Sequence[Operand], axis: int = 0) -> Call:
     """The concatenation of tensors along a dimension, by default the first; their other sizes are equal."""
 
@@ -473,6 +479,12 @@ def logical_or(lhs: Operand, rhs: Operand) -> Call:
 def logical_xor(lhs: Operand, rhs: Operand) -> Call:
     """Logical exclusive or of booleans."""
 
+def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
+    """
+    Name the sizes of a tensor, or state what they are: numbers, or expressions of sizes that have names. An empty
+    text says nothing. A size that is another one in a run is an error.
+    """
+
 def matmul(lhs: Operand, rhs: Operand) -> Call:
     """
     The matrix product, as NumPy's `@`: the last two dimensions are multiplied, the leading ones broadcast, and an
@@ -596,6 +608,12 @@ def multiply(lhs: Operand, rhs: Operand) -> Call:
 def negative(operand: Operand) -> Call:
     """
     Each element with its sign flipped, including NaN and zeros; the smallest integer stays as it is. Not defined on i1.
+    """
+
+def nonzero(operand: Operand) -> Call:
+    """
+    The places of the elements that are not zero, in row-major order: a row for each, with its index in each dimension.
+    NaN is not zero.
     """
 
 def not_equal(lhs: Operand, rhs: Operand) -> Call:

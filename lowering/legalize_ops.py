@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
-from relex.dialects.errors import PassError, diagnose
+from relex.dialects.errors import PassError, diagnose, fail
 from relex.dialects.names import Names
 from relex.dialects.relex import CallDpsPackedOp, CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
@@ -22,12 +23,13 @@ from relex.dialects.sizes.requirements import Solver
 from relex.dialects.table import find
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.walks import walk
-from relex.lowering.legalizations import LEGALIZATIONS, Legalization, apply_legalization
+from relex.lowering.legalizations import LEGALIZATIONS, CountAndFill, Legalization, apply_legalization
 from relex.lowering.legalizations.overrides import Override, read_overrides
-from relex.lowering.support.size_values import SizesOfResults
+from relex.lowering.support.count_and_fill import calls_of_parts, loops_of_parts
 from relex.lowering.te import Tensor, emit_prim_func, placeholder
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.infer_sizes import infer_sizes
+from relex.passes.rewriting.size_values import SizesOfResults
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class LegalizeOpsPass(RelexPass):
     changes the table itself, with the decorator `legalizes`.
 
     Dynamic sizes are computed at the start of a graph function, from the sizes of its arguments; requirements on them
-    are stated as by `infer-sizes`.
+    are stated as by `infer-sizes`. An operator whose result sizes depend on elements becomes two calls: a count of
+    elements, and a fill of results of that size.
 
     ```mlir
     %y = relex.relu %x : (tensor<8xf32>) -> tensor<8xf32>
@@ -87,6 +90,24 @@ class LegalizeOpsPass(RelexPass):
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
 
 
+class OperatorLoops:
+    """The loop functions that a legalization makes of an operator: one, or two if result sizes are counted."""
+
+    def __init__(self, op: Operator, legalize: Legalization, *, strict: bool = False):
+        self.inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
+        self.names: Sequence[str] = ()
+        """The names of the functions in a module."""
+        computed = apply_legalization(legalize, op, self.inputs)
+        self.counted = computed if isinstance(computed, CountAndFill) else None
+        emit = partial(emit_prim_func, requirements=requirements, strict=strict)
+        if isinstance(computed, PrimFuncOp):
+            self.functions: Sequence[PrimFuncOp] = [computed.clone()]
+        elif isinstance(computed, CountAndFill):
+            self.functions = loops_of_parts(op, computed, self.inputs, emit)
+        else:
+            self.functions = [emit(op.name.rpartition(".")[2], self.inputs, computed)]
+
+
 @dataclass(eq=False)
 class LegalizeOperator(RewritePattern):
     """Replace an operator by a call of the loop function for its class, types and properties."""
@@ -96,30 +117,39 @@ class LegalizeOperator(RewritePattern):
     strict: bool
     table: Mapping[type[Operation], Legalization | str]
     sizes: SizesOfResults
-    functions: dict[object, str] = field(default_factory=dict[object, str])
+    loops: dict[object, OperatorLoops] = field(default_factory=dict[object, OperatorLoops])
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, Operator):
             return
         legalize = find(self.table, op)
         assert legalize is not None
-        types = [tensor_type(t) for t in op.result_types]
-        sizes = [size for result in op.results for size in self.sizes.of(result)]
         if isinstance(legalize, str):
-            call = CallDpsPackedOp(legalize, list(op.operands), types, sizes)
+            new, results = self._call(op, partial(CallDpsPackedOp, legalize))
+        elif (loops := self._loops_for(op, legalize)).counted is None:
+            new, results = self._call(op, partial(CallTirOp, loops.names[0]))
         else:
-            call = CallTirOp(self._function_for(op, legalize), list(op.operands), types, sizes)
-        call.location = op.location
-        rewriter.replace(op, call)
+            new, results = calls_of_parts(op, loops.counted, loops.inputs, loops.names)
+            self.sizes.move(op.results, results)
+        for one in new:
+            one.location = op.location
+        rewriter.replace(op, new, results)
 
-    def _function_for(self, op: Operator, legalize: Legalization) -> str:
+    def _call(self, op: Operator, make: Callable[..., Operation]) -> tuple[list[Operation], Sequence[SSAValue]]:
+        if self.sizes.has_late(op.results):
+            fail(op, "expected an entry of a count and a fill, as a size of its result depends on elements")
+        sizes = [size for result in op.results for size in self.sizes.of(result)]
+        call = make(list(op.operands), [tensor_type(t) for t in op.result_types], sizes)
+        return [call], call.results
+
+    def _loops_for(self, op: Operator, legalize: Legalization) -> OperatorLoops:
         key = (type(op), tuple(op.operand_types), tuple(sorted(op.properties.items())))
-        if key not in self.functions:
-            self.functions[key] = self._add_function(op, legalize)
-        return self.functions[key]
+        if key not in self.loops:
+            self.loops[key] = loops = OperatorLoops(op, legalize, strict=self.strict)
+            loops.names = [self._add_function(op, function) for function in loops.functions]
+        return self.loops[key]
 
-    def _add_function(self, op: Operator, legalize: Legalization) -> str:
-        func = loops_of(op, legalize, strict=self.strict)
+    def _add_function(self, op: Operator, func: PrimFuncOp) -> str:
         name = self.names.fresh(func.sym_name.data)
         func.sym_name, func.sym_visibility = StringAttr(name), StringAttr("private")
         for inner in func.walk():
@@ -128,13 +158,10 @@ class LegalizeOperator(RewritePattern):
         return name
 
 
-def loops_of(op: Operator, legalize: Legalization, *, strict: bool = False) -> PrimFuncOp:
-    """Return the loop function that a legalization makes of an operator."""
-    inputs, requirements = _placeholders(op, _parameters(legalize, len(op.operands)))
-    computed = apply_legalization(legalize, op, inputs)
-    if isinstance(computed, PrimFuncOp):
-        return computed.clone()
-    return emit_prim_func(op.name.rpartition(".")[2], inputs, computed, requirements, strict=strict)
+def loops_of(op: Operator, legalize: Legalization, *, strict: bool = False) -> PrimFuncOp | None:
+    """Return the loop function that a legalization makes of an operator; None if it makes two."""
+    function, *others = OperatorLoops(op, legalize, strict=strict).functions
+    return None if others else function
 
 
 def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Sequence[Requirement]]:

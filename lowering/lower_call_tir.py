@@ -40,11 +40,12 @@ from relex.dialects.relex import (
     CallTirOp,
     ConstantOp,
     DataflowOp,
+    MatchSizesOp,
     Operator,
 )
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown
-from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
 from relex.dialects.symbols import resolve
 from relex.dialects.walks import walk
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
@@ -56,6 +57,7 @@ from relex.lowering.support.control_rules import (
     fill,
 )
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
+from relex.lowering.support.late_results import allocate_results, free_early
 from relex.lowering.support.loop_checks import check_loops
 from relex.lowering.support.result_buffers import (
     ALIGNMENT,
@@ -66,8 +68,9 @@ from relex.lowering.support.result_buffers import (
     returned_tensors,
     view_of_buffer,
 )
-from relex.lowering.support.size_values import SizesOfResults
 from relex.lowering.support.slice_rules import convert_insert_slice
+from relex.passes.rewriting.late_checks import check_late_sizes
+from relex.passes.rewriting.size_values import SizesOfResults
 
 GRAPH_TO_BUFFERS = ConversionTable("lower-call-tir")
 """Conversion rules for ops on tensors; other packages add rules for theirs."""
@@ -120,12 +123,22 @@ class LowerCallTirPass(ConversionPass):
             block.dissolve()
         _check_recursion(op)
         calls = [o for o in walk(op) if isinstance(o, (CallOp, func.CallOp, *BRANCHES, *LOOPS))]
-        needs_sizes = any(map(has_unknown, (value.type for call in calls for value in call.results)))
-        sizes = SizesOfResults(ModuleSizes.of_all(op) if needs_sizes else None)
+        may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
+        needs_sizes = may_be_late or any(map(has_unknown, (value.type for call in calls for value in call.results)))
+        known = ModuleSizes.of_all(op) if needs_sizes else None
+        late = [f for f in may_be_late if known is not None and known.late(f).sources]
+        if late and known is not None:
+            check_late_sizes(op, known)
+            known = ModuleSizes.of_all(op)
+        sizes = SizesOfResults(known)
+        for function in late:
+            allocate_results(function, sizes)
         check_loops(op)
         give_destinations(op, sizes)
         _pass_destinations(calls, sizes)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
+        for function in late:
+            free_early(function)
 
 
 @GRAPH_TO_BUFFERS.rule(func.FuncOp)
@@ -232,6 +245,12 @@ def convert_from_elements(op: tensor.FromElementsOp, conversion: Conversion) -> 
     buffer = result_buffer(op.results[0], conversion)
     fill(buffer, op.elements, conversion)
     conversion.replace(buffer)
+
+
+@GRAPH_TO_BUFFERS.rule(MatchSizesOp)
+def convert_match_sizes(op: MatchSizesOp, conversion: Conversion) -> None:
+    """Forward a tensor whose sizes have been checked."""
+    conversion.replace(_cast(conversion.value(op.operand), conversion.types.convert(op.result.type), conversion))
 
 
 GRAPH_TO_BUFFERS.rule(scf.ForOp, scf.WhileOp)(convert_loop)

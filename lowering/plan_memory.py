@@ -25,9 +25,9 @@ from relex.lowering.memory.needs import BufferSizes
 from relex.lowering.memory.offsets import LiveRange, below, compact, meetings, place
 from relex.lowering.support.result_buffers import ALIGNMENT
 from relex.lowering.support.signatures import states_memory
-from relex.lowering.support.size_values import SizeValues
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.size_values import SizeValues
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.failures import FOUND_INDEX, failure_of, found_index, notes_index
+from relex.dialects.failures import NOTES, failure_of, found_index, notes_index
 from relex.dialects.function_arguments import PARALLEL_ATTR, SIGNATURE_ATTR
 from relex.dialects.signature import AssertionRecord
 from relex.dialects.symbols import erase_unused
@@ -87,7 +87,7 @@ class ReturnFailuresPass(RelexPass):
             _Rewriting(functions[name], failing, recorded, failures).run()
         for note in [call for f in functions.values() for call in f.calls if notes_index(call)]:
             Rewriter.erase_op(note)
-        erase_unused(op, [f for f in op.ops if isinstance(f, func.FuncOp) and f.sym_name.data == FOUND_INDEX])
+        erase_unused(op, [f for f in op.ops if isinstance(f, func.FuncOp) and f.sym_name.data in NOTES])
 
 
 class _Function:

@@ -171,6 +171,10 @@ class WrongIndexError(ExecutionError, IndexRangeError):
     """An index out of range while a program is interpreted."""
 
 
+class WrongSizeError(ExecutionError, ShapeError):
+    """Sizes that do not fit while a program is interpreted."""
+
+
 class UnsupportedError(ExecutionError):
     """An op that the interpreter does not support; the program may be correct."""
 
@@ -274,6 +278,11 @@ def fail_assertion(op: Operation, message: str, index: int | None) -> NoReturn:
     if index is None:
         raise FailedAssertionError(diagnose(op, f"failed: {message}"))
     raise WrongIndexError(diagnose(op, f"failed: {message}, found {index}"))
+
+
+def fail_sizes(op: Operation, message: str, found: int) -> NoReturn:
+    """Stop the interpreter at sizes that do not fit; the error names the one that was found."""
+    raise WrongSizeError(diagnose(op, f"failed: {message}, found {found}"))
 
 
 def expect_module(module: object, where: str = "") -> None:

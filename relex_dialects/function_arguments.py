@@ -29,6 +29,9 @@ FINITE_ATTR = "relex.finite"
 SCHEDULED_ATTR = "relex.scheduled"
 """On a loop function that has its schedule: passes that fuse functions or choose schedules leave it as it is."""
 
+RESULT_ATTR = "relex.result"
+"""On the allocation of a buffer: the number of the result that it is. The caller provides the memory."""
+
 SIGNATURE_ATTR = "relex.signature"
 """On a public function: how it is called from outside, a `relex.dialects.signature.Signature`. At the machine level it
 stands on the entry of the function."""

@@ -19,6 +19,7 @@ from relex.dialects.sizes import (
     evaluate,
     names_in,
     sources,
+    substitute,
 )
 from relex.dialects.target.machine import PACKED_PREFIX
 
@@ -77,10 +78,14 @@ class AssertionRecord:
 
     message: str
     names_index: bool = False
-    """True if the error is about an index that is out of range, and names it."""
+    """True if the error is about an index that is out of range, or a size, and names it."""
+    is_of_sizes: bool = False
+    """True if the error is about sizes that do not fit."""
 
     def error(self, index: int) -> RelexError:
         """Return the error of a call. `index` is used if the error names one."""
+        if self.is_of_sizes:
+            return ShapeError(f"{self.message}, found {index}")
         if self.names_index:
             return IndexRangeError(f"{self.message}, found {index}")
         return AssertionFailedError(self.message)
@@ -114,9 +119,22 @@ class Signature:
         return sources([spec.shape for spec in self.inputs])
 
     @property
+    def late(self) -> tuple[int, ...]:
+        """The numbers of the results whose sizes depend on elements: their memory is allocated during a call."""
+        known = self.names
+        sizes = [{name for size in spec.shape for name in names_in(size)} for spec in self.outputs]
+        return tuple(i for i, names in enumerate(sizes) if not names <= known.keys())
+
+    @property
+    def framed(self) -> tuple[TensorSpec, ...]:
+        """The arguments and results that a frame holds: all but late results."""
+        late = self.late
+        return (*self.inputs, *(spec for i, spec in enumerate(self.outputs) if i not in late))
+
+    @property
     def frame_order(self) -> list[int]:
-        """The arguments and results, by number, in the order in which a frame holds them: scalar results come last."""
-        specs, count = (*self.inputs, *self.outputs), len(self.inputs)
+        """What is framed, by number, in the order in which a frame holds it: scalar results come last."""
+        specs, count = self.framed, len(self.inputs)
         return sorted(range(len(specs)), key=lambda i: i >= count and specs[i].is_scalar)
 
     def problems(self) -> Iterator[str]:
@@ -124,8 +142,9 @@ class Signature:
         specs = (*self.inputs, *self.outputs)
         requirements = [size for r in self.requirements for size in (r.lhs, r.rhs)]
         shapes = [size for spec in specs for size in spec.shape]
+        framed = [size for spec in self.framed for size in spec.shape]
         known = self.names
-        for size in (*shapes, *requirements, *self.temporaries):
+        for size in (*framed, *requirements, *self.temporaries):
             if any(name not in known for name in names_in(size)):
                 yield f"expected sizes of arguments of '{self.name}', found {size}"
         if not all(isinstance(size, IndexExpr) or 0 <= size <= MAX_ARGUMENT_SIZE for size in shapes):
@@ -140,7 +159,7 @@ class Signature:
         self.check(values)
 
         def fixed(spec: TensorSpec) -> TensorSpec:
-            return replace(spec, shape=spec.shape_with(values))
+            return replace(spec, shape=tuple(substitute(size, values) for size in spec.shape))
 
         inputs, outputs = (tuple(map(fixed, specs)) for specs in (self.inputs, self.outputs))
         return Signature(self.name, inputs, outputs, self.writes_inputs)

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from relex.dialects.element_types import ELEMENTS, EXTENSION
 from relex.dialects.exceptions import UnknownNameError
-from relex.dialects.signature import AssertionRecord
+from relex.dialects.signature import AssertionRecord, Signature
 from relex.dialects.target.machine import STOPPED
 from relex.runtime.descriptors import code_address, read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered
@@ -94,6 +94,7 @@ class _Run(local):
     """State of the innermost run of native code in this thread."""
 
     error: BaseException | None = None
+    late: LateResults | None = None
 
 
 _run = _Run()
@@ -147,6 +148,39 @@ def _chain(error: BaseException, handled: BaseException | None) -> Iterable[Base
             found[id(e)] = e
             rest += [e.__cause__, e.__context__]
     return found.values()
+
+
+class LateResults:
+    """The arrays of results whose sizes a call finds out, by number. Compiled code asks for them while it runs."""
+
+    def __init__(self, signature: Signature, arrays: dict[int, Array] | None = None):
+        self._specs = signature.outputs
+        self.arrays: dict[int, Array] = {} if arrays is None else arrays
+
+    def __enter__(self) -> Self:
+        self._outer, _run.late = _run.late, self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _run.late = self._outer
+
+    def allocate(self, number: int, sizes: int) -> int:
+        """Allocate the array of a result, whose sizes are at an address, and return the address of its elements."""
+        spec = self._specs[number]
+        shape = (ctypes.c_int64 * len(spec.shape)).from_address(sizes)
+        self.arrays[number] = array = np.empty(tuple(shape), spec.dtype)
+        return array.ctypes.data
+
+
+@once
+def new_result() -> Any:
+    """Return the function that compiled code calls for the memory of late results."""
+
+    def allocate(number: int, sizes: int) -> int:
+        assert _run.late is not None
+        return _run.late.allocate(number, sizes)
+
+    return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(allocate)
 
 
 def _callback(use: LibraryUse, function: Function, stopping: Stopping | None) -> Any:

@@ -14,7 +14,7 @@ from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature, unknown_function
 from relex.dialects.target.machine import LOOPS_BEGIN
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
-from relex.runtime.callbacks import LibraryCalls, failure
+from relex.runtime.callbacks import LateResults, LibraryCalls, failure
 from relex.runtime.container import as_path, write_file
 from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import CallPlan, NativePlans
@@ -223,6 +223,7 @@ class CompiledFunction:
         self._plans_of_shapes = ShapeRule(signature, partial(CallPlan, signature))
         self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
+        self._has_late = bool(signature.late)
         entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(loaded.code.address(signature.symbol))
         self._enter = loaded.library.guard(entry)
 
@@ -237,8 +238,12 @@ class CompiledFunction:
         plan = self._plan(inputs)
         shapes = plan.shapes[len(inputs) :]
         outputs = self._results.fresh(shapes) if out is None else self._results.given(out, shapes, inputs)
-        plan.run(self._enter, [*inputs, *outputs])
-        return self._results.returned(outputs)
+        if not self._has_late:
+            plan.run(self._enter, [*inputs, *outputs])
+            return self._results.returned(outputs)
+        with LateResults(signature) as late:
+            plan.run(self._enter, [*inputs, *outputs])
+        return self._results.returned(outputs, late.arrays)
 
     __call__ = _call_checked
 
@@ -291,7 +296,8 @@ def _native_class(native: type) -> Callable[..., CompiledFunction]:
 def _compiled_function(loaded: _Loaded, signature: Signature) -> CompiledFunction:
     """Make a function of compiled code. If it calls Python anyway, native calls gain nothing; and they do not check
     that arguments are writable."""
-    entry = native_entry() if not loaded.library.calls_python and not signature.writes_inputs else None
+    in_python = loaded.library.calls_python or signature.writes_inputs or signature.late
+    entry = None if in_python else native_entry()
     if entry is None:
         return CompiledFunction(loaded, signature)
     return _native_class(entry.type)(loaded, signature, entry.address)

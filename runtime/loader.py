@@ -11,8 +11,18 @@ import numpy as np
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.target.llvm_binding import llvm
-from relex.dialects.target.machine import ALLOC, CONSTANT_ALIGNMENT, FREE, PARALLEL_ENTRY, ObjectCode, Target
+from relex.dialects.target.machine import (
+    ALLOC,
+    CONSTANT_ALIGNMENT,
+    FREE,
+    NEW_RESULT,
+    PARALLEL_ENTRY,
+    ObjectCode,
+    Target,
+)
 from relex.runtime.arenas import Arenas
+from relex.runtime.callbacks import new_result
+from relex.runtime.descriptors import code_address
 from relex.runtime.linking import LoadedCode, link
 from relex.runtime.singleton import once
 
@@ -28,7 +38,8 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     """
     check_runs_here(code)
     allocates = not {ALLOC, FREE}.isdisjoint(code.imports)
-    symbols = {**(arenas().symbols if allocates else {}), **_threads(code), **(symbols or {})}
+    own = {NEW_RESULT: code_address(new_result())} if NEW_RESULT in code.imports else {}
+    symbols = {**own, **(arenas().symbols if allocates else {}), **_threads(code), **(symbols or {})}
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):
             raise RelexError(f"the code calls a function '{name}', which this process does not have")

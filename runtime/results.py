@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
@@ -43,20 +43,26 @@ class ResultArrays:
     def __init__(self, signature: Signature):
         self._function = signature.name
         self._specs = signature.outputs
+        self._late = signature.late
         self._names = [spec.name for spec in signature.outputs]
-        self._dtypes = [spec.dtype for spec in signature.outputs]
+        self._dtypes = [spec.dtype for i, spec in enumerate(signature.outputs) if i not in self._late]
 
     def fresh(self, shapes: Sequence[Shape]) -> list[Array]:
-        """Allocate arrays of these shapes."""
+        """Allocate arrays of these shapes, for all but late results."""
         return [np.empty(shape, dtype) for shape, dtype in zip(shapes, self._dtypes, strict=True)]
 
-    def returned(self, arrays: Sequence[Array]) -> Any:
-        """Return what the caller gets: scalars as numbers, and results as `as_returned` combines them."""
-        values = [array[()] if spec.is_scalar else array for array, spec in zip(arrays, self._specs, strict=True)]
-        return as_returned(values)
+    def returned(self, arrays: Sequence[Array], late: Mapping[int, Array] | None = None) -> Any:
+        """Return what the caller gets: scalars as numbers, and results as `as_returned` combines them. Late results are
+        given by number."""
+        early, late = iter(arrays), late or {}
+        pairs = [(late[i] if i in self._late else next(early), spec) for i, spec in enumerate(self._specs)]
+        return as_returned([array[()] if spec.is_scalar else array for array, spec in pairs])
 
     def given(self, out: Any, shapes: Sequence[Shape], inputs: Iterable[Array]) -> list[Array]:
         """Check and return the arrays that the caller passes as `out`."""
+        if self._late:
+            name = self._names[self._late[0]]
+            raise ShapeError(f"{self._function}() expected no '{OUT}', as only the call finds out the size of {name}")
         arrays: list[Any] = list(cast(Any, out)) if isinstance(out, tuple | list) else [out]
         if len(arrays) != len(self._names):
             raise ArityError(f"{self._function}() expected {len(self._names)} arrays as '{OUT}', found {len(arrays)}")

@@ -23,8 +23,8 @@ KEPT = 256
 
 
 class ShapeRule(Generic[T]):
-    """Maps the arguments of a call to `make` of their shapes followed by the shapes of the results, once for each
-    combination of shapes.
+    """Maps the arguments of a call to `make` of their shapes followed by the shapes of the results, without late ones,
+    once for each combination of shapes.
 
     Raises `ShapeError`, which names an argument, for inconsistent shapes. Each argument by itself must have its rank
     and static sizes.
@@ -73,9 +73,9 @@ class ShapeRule(Generic[T]):
             _expect_countable(where, shape)
         signature.check(values)
         expect_memory(signature.name, max((evaluate(size, values) for size in signature.temporaries), default=0))
-        for spec in signature.outputs:
+        for spec in signature.framed[len(signature.inputs) :]:
             _expect_countable(f"{signature.name}() {spec.name}", spec.shape_with(values))
-        return [spec.shape_with(values) for spec in (*signature.inputs, *signature.outputs)]
+        return [spec.shape_with(values) for spec in signature.framed]
 
 
 def _expect_countable(where: str, shape: Shape) -> None:

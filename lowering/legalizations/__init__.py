@@ -11,12 +11,26 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from relex.lowering.legalizations.broadcasting import broadcast_indices, elementwise
-from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, Legalization, apply_legalization, legalizes
+from relex.lowering.legalizations.legalization_table import (
+    LEGALIZATIONS,
+    CountAndFill,
+    Legalization,
+    apply_legalization,
+    legalizes,
+)
 
 for _file in iter_modules(__path__):
     import_module(f"{__name__}.{_file.name}")  # It fills the table.
 
-__all__ = ["LEGALIZATIONS", "Legalization", "apply_legalization", "broadcast_indices", "elementwise", "legalizes"]
+__all__ = [
+    "LEGALIZATIONS",
+    "CountAndFill",
+    "Legalization",
+    "apply_legalization",
+    "broadcast_indices",
+    "elementwise",
+    "legalizes",
+]
 
 
 def __dir__() -> list[str]:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from relex.dialects.relex import Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType
-from relex.dialects.sizes import Sizes
+from relex.dialects.sizes import Size, Sizes, named, names_in, substitute
+from relex.dialects.sizes.late import is_data_name
 from relex.dialects.table import Table
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.te import Tensor, rounded, widened
 
-Legalization = Callable[..., Tensor | Sequence[Tensor] | PrimFuncOp]
+
+@dataclass(frozen=True)
+class CountAndFill:
+    """What an operator becomes whose result sizes depend on elements."""
+
+    counts: Mapping[str, Tensor]
+    """For each `data_size` in the types of the results, by its name, a number of type i64."""
+    fill: Callable[..., Tensor | Sequence[Tensor]]
+    """A function from the operands, and the tensors that are kept, to the result or results."""
+    kept: Sequence[Tensor] = ()
+    """Further tensors that are computed together with the counts, of sizes that follow from the operands."""
+
+
+Legalization = Callable[..., Tensor | Sequence[Tensor] | PrimFuncOp | CountAndFill]
 """A function from an operator and its operands, as tensors, to its result or results; or to a loop function on buffers
-of the same types, with any body."""
+of the same types, with any body; or to two functions, if result sizes depend on elements."""
 
 LEGALIZATIONS = Table[type[Operation], Legalization]("legalizations")
 """The table, by operator class."""
@@ -29,16 +44,37 @@ def lowered_by(op: Operator) -> str:
 
 
 def result_shape(op: Operator, *operands: Tensor) -> Sizes:
-    """Return the shape of an operator's result for these operands, by its type rule."""
-    return op.infer([SizedType(t.type, t.shape) for t in operands], op.properties).get_shape()
+    """Return the shape of an operator's result for these operands, by its type rule. Sizes that depend on elements have
+    their names."""
+    return tuple(map(plain_size, op.infer([SizedType(t.type, t.shape) for t in operands], op.properties).get_shape()))
 
 
-def apply_legalization(legalize: Legalization, op: Operator, inputs: Sequence[Tensor]) -> Sequence[Tensor] | PrimFuncOp:
+def plain_size(size: Size) -> Size:
+    """Return a size with plain names for those that depend on elements."""
+    return substitute(size, {name: named(name[1:]) for name in names_in(size) if is_data_name(name)})
+
+
+def apply_legalization(
+    legalize: Legalization, op: Operator, inputs: Sequence[Tensor]
+) -> Sequence[Tensor] | PrimFuncOp | CountAndFill:
     """Return what a legalization makes of an operator on these inputs: its results, with the element types that the op
-    says, or a loop function."""
-    computed = legalize(op, *(inputs if op.MOVES else map(widened, inputs)))
-    if isinstance(computed, PrimFuncOp):
+    says, a loop function, or a count and a fill."""
+    computed = legalize(op, *_read(op, inputs))
+    if isinstance(computed, PrimFuncOp | CountAndFill):
         return computed
+    return _results(op, computed)
+
+
+def apply_fill(part: CountAndFill, op: Operator, inputs: Sequence[Tensor], kept: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Return the results of an operator whose sizes have been counted."""
+    return _results(op, part.fill(*_read(op, inputs), *kept))
+
+
+def _read(op: Operator, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+    return inputs if op.MOVES else list(map(widened, inputs))
+
+
+def _results(op: Operator, computed: Tensor | Sequence[Tensor]) -> Sequence[Tensor]:
     several = [computed] if isinstance(computed, Tensor) else computed
     types = [tensor_type(t).element_type for t in op.result_types]
     return [rounded(*of_one) for of_one in zip(several, types, strict=True)]

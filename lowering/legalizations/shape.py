@@ -49,7 +49,7 @@ def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor, *like: Tensor) 
     def element(*i: Axis) -> PrimExpr:
         place: list[PrimExpr | int] = []
         for old_sizes, axes in _groups(x.shape, i):
-            place += _unflatten(flatten(axes), old_sizes)
+            place += unflatten(flatten(axes), old_sizes)
         return x[place]
 
     return compute(new, element, name="reshape")
@@ -76,7 +76,7 @@ def flatten(axes: Sequence[Axis]) -> PrimExpr | int:
     return place
 
 
-def _unflatten(place: PrimExpr | int, sizes: Sequence[Size]) -> list[PrimExpr | int]:
+def unflatten(place: PrimExpr | int, sizes: Sequence[Size]) -> list[PrimExpr | int]:
     """Return the indices of a position in row-major order."""
     if isinstance(place, int):
         return [place] * len(sizes)

@@ -14,7 +14,7 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.types import without_names
 from relex.dialects.table import find
 from relex.dialects.tir import PrimFuncOp
-from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, apply_legalization
+from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, CountAndFill, apply_legalization
 from relex.lowering.te import Tensor
 
 
@@ -38,6 +38,8 @@ class TensorExpression:
         if legalize is None:
             raise UnknownNameError(f"'{op.name}' op has no entry in the legalization table; add one with '@legalizes'")
         results = apply_legalization(legalize, op, tensors)
+        if isinstance(results, CountAndFill):
+            raise DTypeError(f"'{op.name}' op has a size that depends on elements, as no tensor expression has")
         if isinstance(results, PrimFuncOp):
             raise DTypeError(f"'{op.name}' op is lowered to a finished loop function, which is no tensor expression")
         return results[0] if len(results) == 1 else tuple(results)

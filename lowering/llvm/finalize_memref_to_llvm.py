@@ -33,9 +33,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.target.code_generators import pointer_bits
 from relex.dialects.target.features import module_target
-from relex.dialects.target.machine import ALLOC, FREE
+from relex.dialects.target.machine import ALLOC, FREE, NEW_RESULT
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.buffers import MemRefOperand, Number, as_value, buffer_type, load, product, store
@@ -115,6 +116,9 @@ def convert_prefetch(op: PrefetchOp, conversion: Conversion) -> None:
 
 def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "malloc") -> None:
     """Convert to a call of the allocator, with room to align the pointer."""
+    if (number := op.attributes.get(RESULT_ATTR)) is not None:
+        _convert_result(op, number, conversion)
+        return
     kind, sizes, count = _allocation(op, conversion)
     size = byte_count(op, conversion, kind, count)
     alignment = op.alignment.value.data if op.alignment is not None else 1
@@ -128,6 +132,20 @@ def convert_alloc(op: memref.AllocOp, conversion: Conversion, function: str = "m
     base = call_library(conversion, function, [size], PTR, allocator).results[0]
     aligned = _align(conversion, base, alignment) if alignment > 1 else base
     conversion.replace(new_descriptor(conversion, op.memref, base, aligned, sizes))
+
+
+def _convert_result(op: memref.AllocOp, number: Attribute, conversion: Conversion) -> None:
+    """Convert the allocation of a result to a call that gets the memory from the caller."""
+    assert isa(number, IntegerAttr)
+    _, sizes, _ = _allocation(op, conversion)
+    count = constant(conversion, len(sizes))
+    properties: dict[str, Attribute] = {"elem_type": i64}
+    place = conversion.add(llvm.AllocaOp.create(operands=[count], properties=properties, result_types=[PTR])).res
+    for i, size in enumerate(sizes):
+        value = constant(conversion, size) if isinstance(size, int) else size
+        conversion.add(llvm.StoreOp(value, conversion.add(llvm.GEPOp(place, [i], i64)).result))
+    pointer = call_library(conversion, NEW_RESULT, [constant(conversion, number.value.data), place], PTR).results[0]
+    conversion.replace(new_descriptor(conversion, op.memref, pointer, pointer, sizes))
 
 
 def _allocation(

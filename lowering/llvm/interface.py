@@ -61,7 +61,7 @@ def expect_type(function: llvm.FuncOp, signature: Signature) -> None:
     """Fail unless a function takes and returns what its signature says, by the calling convention of
     `convert-func-to-llvm`: arguments, buffers for results, and scalar results."""
     results = [_SCALARS[spec.element_type] for spec in signature.outputs if spec.is_scalar]
-    words = [t for i in signature.frame_order for t in _passed((*signature.inputs, *signature.outputs)[i])]
+    words = [t for i in signature.frame_order for t in _passed(signature.framed[i])]
     words = words[: len(words) - len(results)]
     results += [i64, i64] if signature.failures else []
     output = llvm.LLVMStructType.from_type_list(results) if len(results) > 1 else (*results, llvm.LLVMVoidType())[0]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from xdsl.dialects import func, memref
 from xdsl.ir import Block, BlockArgument, Operation
 
+from relex.dialects.function_arguments import RESULT_ATTR
 from relex.lowering.memory.lifetimes import uses_of_memory
 
 Allocs = frozenset[memref.AllocOp]
@@ -32,6 +33,8 @@ def _freed(function: func.FuncOp) -> dict[Operation, memref.AllocOp]:
     """Map the ops that allocate and free buffers whose uses are known to the former."""
     found: dict[Operation, memref.AllocOp] = {}
     for alloc in [op for block in function.body.blocks for op in block.ops if isinstance(op, memref.AllocOp)]:
+        if RESULT_ATTR in alloc.attributes:
+            continue  # The caller's.
         uses = uses_of_memory(alloc.memref)
         if uses is None:
             continue

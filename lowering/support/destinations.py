@@ -16,9 +16,10 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
+from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp
 from relex.dialects.walks import walk
-from relex.lowering.support.size_values import SizesOfResults
+from relex.passes.rewriting.size_values import SizesOfResults
 
 BRANCHES = (scf.IfOp, scf.IndexSwitchOp)
 LOOPS = (scf.ForOp, scf.WhileOp)
@@ -68,7 +69,10 @@ def destination_of(result: SSAValue) -> SSAValue | None:
         op = use.operation
         if isinstance(op, MaterializeInDestinationOp) and op.source is result and op.parent is result.owner.parent:
             # One that is allocated in the same block is written to after it has been allocated.
-            if isinstance(op.dest, BlockArgument) or op.dest.owner.parent is not op.parent:
+            place = op.dest.owner
+            if isinstance(place, Block) or place.parent is not op.parent:
+                return op.dest
+            if RESULT_ATTR in place.attributes and isinstance(result, OpResult) and place.is_before_in_block(result.op):
                 return op.dest
     return None
 

@@ -11,6 +11,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import buffer_of
 from relex.dialects.errors import fail
+from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.lowering.conversion.driver import Conversion
@@ -28,7 +29,12 @@ def result_buffer(result: OpResult, conversion: Conversion, dims: Sequence[SSAVa
         return output
     buffer = buffer_type(result)
     sizes = dims or conversion.values(_sizes_of(result))
-    alloc = conversion.add(memref.AllocOp.get(buffer.element_type, ALIGNMENT, buffer.get_shape(), sizes))
+    number = result.op.attributes.get(RESULT_ATTR)
+    alignment = ALIGNMENT if number is None else None  # It is the caller's.
+    alloc = conversion.add(memref.AllocOp.get(buffer.element_type, alignment, buffer.get_shape(), sizes))
+    if number is not None:
+        alloc.attributes[RESULT_ATTR] = number
+        return alloc.memref
     dealloc = memref.DeallocOp.get(alloc.memref)
     dealloc.location = alloc.location
     block = result.op.parent_block()

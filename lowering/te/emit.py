@@ -20,7 +20,6 @@ from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.lowering.support.size_values import SizeValues
 from relex.lowering.te.expressions import (
     Axis,
     Const,
@@ -38,6 +37,7 @@ from relex.lowering.te.expressions import (
 from relex.lowering.te.scalars import build_constant, build_conversion, build_scalar
 from relex.lowering.te.statements import Code
 from relex.lowering.te.tensors import Tensor
+from relex.passes.rewriting.size_values import SizeValues
 
 _QUOTIENT_FLAGS = FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP])
 

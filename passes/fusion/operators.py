@@ -33,7 +33,8 @@ class OperatorPatterns:
         return LEGALIZATIONS.find(op) is not None
 
     def loops(self, op: Operator) -> PrimFuncOp | None:
-        """Return the loops of an operator by the table of legalizations; None if it has no entry."""
+        """Return the loops of an operator by the table of legalizations; None if it has no entry, or one for two
+        loop functions."""
         from relex.lowering.legalizations import LEGALIZATIONS
         from relex.lowering.legalize_ops import loops_of
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.tensor import CastOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -84,24 +85,35 @@ class _Folding:
             return
         operands = list(dict.fromkeys(op.operands))
         freed = (value for value in operands if all(use.operation is op for use in value.uses))
-        growth = sum(map(_bytes, op.results)) - sum(map(_bytes, freed))
-        if growth > self._room or op.work > self._work:
+        work = sum(map(_bytes, op.operands)) if op.COUNTS else op.work
+        growth = (0 if op.COUNTS else sum(map(_bytes, op.results))) - sum(map(_bytes, freed))
+        if growth > self._room or work > self._work:
             return
-        # A result that is rejected because of NaN has been computed as well.
-        self._work -= op.work
-        if (values := evaluated(op, same_bits=self._limits.strict)) is not None:
-            self._room -= growth
-            _replace(op, values, operands)
+        # A result that is rejected because of NaN, or of its size, has been computed as well.
+        self._work -= work
+        if (values := evaluated(op, same_bits=self._limits.strict)) is None:
+            return
+        if op.COUNTS:
+            size = sum(map(_bytes_of, values))
+            growth += size
+            if size > self._most(op) or growth > self._room:
+                return
+        self._room -= growth
+        _replace(op, values, operands)
+
+    def _most(self, op: Operator) -> int:
+        return max(self._limits.limit, sum(map(_bytes, set(op.operands))))
 
     def _is_candidate(self, op: Operator) -> bool:
         """Return whether the operands of an operator are constants and its result is not too large."""
         if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
             return False
-        if not is_side_effect_free(op) or not all(map(_fits_array, (*op.operands, *op.results))):
+        known = op.operands if op.COUNTS else (*op.operands, *op.results)
+        if not is_side_effect_free(op) or not all(map(_fits_array, known)):
             return False
         if self._limits.strict and op.EXACTNESS is Exactness.ROUNDED:
             return False
-        return sum(map(_bytes, op.results)) <= max(self._limits.limit, sum(map(_bytes, set(op.operands))))
+        return op.COUNTS or sum(map(_bytes, op.results)) <= self._most(op)
 
 
 def _fits_array(value: SSAValue) -> bool:
@@ -112,7 +124,14 @@ def _fits_array(value: SSAValue) -> bool:
 
 def _bytes(value: SSAValue) -> int:
     """Return the size in bytes of a tensor of static shape."""
-    t = tensor_type(value.type)
+    return _bytes_of_type(tensor_type(value.type))
+
+
+def _bytes_of(value: DenseIntOrFPElementsAttr) -> int:
+    return _bytes_of_type(tensor_type(value.type))
+
+
+def _bytes_of_type(t: TensorType) -> int:
     return prod(t.get_shape()) * size_in_bytes(t.element_type)
 
 
@@ -120,7 +139,17 @@ def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands:
     constants = [ConstantOp(value) for value in values]
     for constant in constants:
         constant.location = op.location
-    Rewriter.replace_op(op, constants, [constant.result for constant in constants])
+    results: list[SSAValue] = []
+    new: list[Operation] = [*constants]
+    for constant, old in zip(constants, op.results, strict=True):
+        if constant.result.type == old.type:
+            results.append(constant.result)
+            continue
+        # Users expect a dynamic size.
+        new.append(CastOp(constant.result, tensor_type(old.type)))
+        new[-1].location = op.location
+        results.append(new[-1].results[0])
+    Rewriter.replace_op(op, new, results)
     erase_unused_constants(operand.owner for operand in operands)
 
 

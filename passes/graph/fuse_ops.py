@@ -120,9 +120,10 @@ class _Fusion:
         block.add_ops(left)
 
     def _stays(self, group: Sequence[Operation]) -> bool:
-        """Return whether a group is an op that has a function already, or cannot have one."""
+        """Return whether a group is an op that has a function already, or cannot have one: a result whose size is
+        counted in a function is not allocated outside of it."""
         op, *others = group
-        if others or not isinstance(op, Operator):
+        if others or not isinstance(op, Operator) or op.COUNTS:
             return not others
         return not any(value.uses for value in op.results) or not self._operators.are_lowered(op)
 

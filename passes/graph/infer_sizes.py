@@ -11,15 +11,17 @@ from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import ModuleSizes, has_unknown_sizes
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.late_checks import check_late_sizes
 
 
 class InferSizesPass(RelexPass):
     """
     States the sizes of the arguments and results of graph functions, and the conditions on them that every correct call
     satisfies: what all ops require that are there now, even if no result depends on them. Conditions of public loop
-    functions are stated, too. Every size follows from the sizes of the arguments, so all of it can be checked before a
-    run begins. Sizes that must be equal share a name, in `relex.dims`; sizes of results are expressions of these names;
-    `relex.requires` has the other conditions. Sizes that can never fit are errors. Static functions are left unchanged.
+    functions are stated, too. Sizes that must be equal share a name, in `relex.dims`; sizes of results are expressions
+    of these names; `relex.requires` has the other conditions, which are checked before a run begins. What is required
+    of sizes that depend on elements is asserted where they become known. Sizes that can never fit are errors. Static
+    functions are left unchanged.
 
     ```mlir
     func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
@@ -66,6 +68,7 @@ def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
         # Later passes may remove accesses, but not what they require of a caller.
         if sizes.of(function).requirements:
             annotate(function, sizes.of(function))
+    check_late_sizes(module, sizes)
     return sizes
 
 

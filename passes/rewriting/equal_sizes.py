@@ -55,7 +55,7 @@ class _SizesInside:
         """Return the sizes of the arguments and results of a call."""
         function = next(scope for scope in ancestors(call) if isinstance(scope, FuncOp))
         if function not in self._found:
-            self._found[function] = SizeAnalysis(function, self._callee).values()
+            self._found[function] = SizeAnalysis(function, self._callee, late=True).values()
         return [self._found[function].get(value, ()) for value in (*call.arguments, *call.results)]
 
     def _callee(self, function: Operation) -> FunctionSizes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense, dense_from_array, filled_dense, is_float_dtype, numpy_dtype
@@ -48,8 +48,16 @@ def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_b
 def _results(op: Operator, operands: Sequence[Array], *, same_bits: bool) -> Iterator[Array]:
     """Yield the results for arrays, checked against the result types."""
     for number, result in enumerate(op.evaluate_results(*operands)):
-        shape = shape_of(op.results[number])
+        shape = [known if size == DYNAMIC_INDEX else size for size, known in _sizes(op, number, result)]
         yield _checked(op, result, number, shape, same_bits=same_bits)
+
+
+def _sizes(op: Operator, number: int, result: Array) -> Iterator[tuple[int, int]]:
+    """Yield pairs of the sizes that a type states and those that were found."""
+    shape = shape_of(op.results[number])
+    if len(shape) != np.ndim(result):
+        raise _UnknownResult
+    yield from zip(shape, np.shape(result), strict=True)
 
 
 def _checked(op: Operator, computed: Array, number: int, shape: Sequence[int], *, same_bits: bool) -> Array:

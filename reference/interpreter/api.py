@@ -31,6 +31,7 @@ from relex.reference.interpreter import vector_forms as vector_forms
 from relex.reference.interpreter import views as views
 from relex.reference.interpreter.checks import watching
 from relex.reference.interpreter.failures import results_of
+from relex.reference.interpreter.late_results import collecting_results, note_results
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.program import PreparedFunction, Program
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
@@ -117,10 +118,10 @@ class InterpretedFunction:
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         shapes = self._result_shapes(inputs)
         outputs = None if out is None else self._results.given(out, shapes, inputs)
-        with self._located(), watching(), np.errstate(all="ignore"):
+        with self._located(), watching(), np.errstate(all="ignore"), collecting_results() as late:
             results = self._run(inputs, values, shapes)
         if outputs is None:
-            return self._results.returned(results)
+            return self._results.returned(results, late)
         for output, result in zip(outputs, results, strict=True):
             output[...] = result
         return self._results.returned(outputs)
@@ -129,18 +130,21 @@ class InterpretedFunction:
         op, signature = self._function.op, self.signature
         if isinstance(op, FuncOp) and not any(isinstance(t, MemRefType) for t in op.function_type.inputs):
             values = self._passed(inputs, lambda array: array)
-            return [np.array(result) for result in self._function(*values)]
+            results = [np.array(result) for result in self._function(*values)]
+            note_results({i: results[i] for i in signature.late})
+            return [result for i, result in enumerate(results) if i not in signature.late]
         if signature.writes_inputs:
             expect_in_place(signature, inputs, given)
             self._function(*self._passed(inputs, Buffer))
             return []
-        made = zip(shapes, signature.outputs, strict=True)
-        outputs = [fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in made]
-        buffers = [Buffer(array) for array, spec in zip(outputs, signature.outputs, strict=True) if not spec.is_scalar]
+        specs = signature.framed[len(inputs) :]
+        outputs = [
+            fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in zip(shapes, specs, strict=True)
+        ]
+        buffers = [Buffer(array) for array, spec in zip(outputs, specs, strict=True) if not spec.is_scalar]
         returned = iter(results_of(op, self._function(*self._passed(inputs, Buffer.read_only), *buffers)))
         return [
-            np.array(next(returned)) if spec.is_scalar else array
-            for array, spec in zip(outputs, signature.outputs, strict=True)
+            np.array(next(returned)) if spec.is_scalar else array for array, spec in zip(outputs, specs, strict=True)
         ]
 
     def _passed(self, inputs: Sequence[Array], pass_array: Callable[[Array], Any]) -> list[Any]:

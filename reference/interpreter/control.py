@@ -12,8 +12,8 @@ from xdsl.dialects import cf, func, memref, scf
 from xdsl.ir import Block, Operation
 
 from relex.dialects import relex, tir
-from relex.dialects.errors import fail_assertion, stop
-from relex.dialects.failures import found_index, notes_index
+from relex.dialects.errors import fail_assertion, fail_sizes, stop
+from relex.dialects.failures import failure_of, notes_index
 from relex.dialects.libraries import LibraryFunction, library_function
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.library import library_call
@@ -96,11 +96,14 @@ def _note_index(index: Any) -> None:
 @STEPS.rule(cf.AssertOp)
 def interpret_assert(op: cf.AssertOp, preparation: Preparation) -> Run:
     """Stop the run unless the condition holds."""
-    names_index = found_index(op) is not None
+    failure = failure_of(op)
 
     def run(condition: Any) -> None:
-        if not condition:
-            fail_assertion(op, op.msg.data, int(_FOUND.get()) if names_index else None)
+        if condition:
+            return
+        if failure.is_of_sizes:
+            fail_sizes(op, failure.message, int(_FOUND.get()))
+        fail_assertion(op, failure.message, int(_FOUND.get()) if failure.names_index else None)
 
     return run
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from relex.dialects.errors import PassError, fail_assertion
+from relex.dialects.errors import PassError, fail_assertion, fail_sizes
 from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.signature import AssertionRecord
 from relex.lowering.support.signatures import stated_signature
@@ -36,4 +36,6 @@ def expect_success(function: Operation, failures: tuple[AssertionRecord, ...], n
     """Raise the error of a failure unless its number is 0."""
     if number:
         failure = failures[int(number) - 1]
+        if failure.is_of_sizes:
+            fail_sizes(function, failure.message, int(index))
         fail_assertion(function, failure.message, int(index) if failure.names_index else None)

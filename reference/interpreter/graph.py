@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import fail_assertion, stop
-from relex.dialects.relex import AllocTensorOp, AssertOp, CallDpsPackedOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.relex import AllocTensorOp, AssertOp, CallDpsPackedOp, CallTirOp, ConstantOp, MatchSizesOp, Operator
 from relex.dialects.relex.types import SizedType, shape_str, tensor_type
 from relex.dialects.sizes import gathering, names_in
 from relex.dialects.upstream.reshapes import groups_of
@@ -114,6 +114,12 @@ def interpret_call_dps_packed(op: CallDpsPackedOp, preparation: Preparation) -> 
         return outputs
 
     return call
+
+
+@STEPS.rule(MatchSizesOp)
+def interpret_match_sizes(op: MatchSizesOp, preparation: Preparation) -> Unary:
+    """Forward a tensor. Its sizes are checked with all others of the function."""
+    return lambda array: array
 
 
 @STEPS.rule(AssertOp)

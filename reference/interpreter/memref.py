@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import name_of, stop, unsupported
+from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex.types import shape_str
 from relex.dialects.tir import AllocBufferOp
 from relex.reference.interpreter.checks import MONITOR
+from relex.reference.interpreter.late_results import note_results
 from relex.reference.interpreter.memory import Buffer, check_bounds, dimension
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import STEPS, Binary, Preparation, Run, Unary, shape_of
@@ -34,7 +36,16 @@ def interpret_alloc(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, prepar
     def allocate(*sizes: Any) -> Buffer:
         return Buffer(numbers.fresh_array(shape_of(op, kind, sizes), dtype, element_type))
 
-    return allocate
+    number = op.attributes.get(RESULT_ATTR)
+    if not isa(number, IntegerAttr):
+        return allocate
+
+    def allocate_result(*sizes: Any) -> Buffer:
+        array = numbers.fresh_array(shape_of(op, kind, sizes), dtype, element_type)
+        note_results({number.value.data: array})
+        return Buffer(array)
+
+    return allocate_result
 
 
 def buffer_type(op: Operation, value: SSAValue) -> MemRefType:

@@ -7,7 +7,7 @@ that, only steps run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from relex.dialects.errors import InferenceError, RelexError, UnsupportedError, 
 from relex.dialects.table import Table
 from relex.dialects.upstream.versions import interpreter_value
 from relex.reference.interpreter.budget import take
+from relex.reference.interpreter.late_checks import late_checks
 from relex.reference.interpreter.memory import check_size
 from relex.reference.interpreter.numbers import Numbers
 
@@ -98,6 +99,7 @@ class PreparedFunction:
         if not self.op.regions or not self.op.regions[0].blocks:
             raise UnsupportedError(diagnose(self.op, "expected a body, found a declaration"))
         preparation = Preparation(self._program)
+        preparation.checks = late_checks(self.op, preparation.slot)
         region = preparation.region(self.op.regions[0])
         self._prepared = region, preparation.template
         return self._prepared
@@ -113,6 +115,8 @@ class Preparation:
         self.numbers = program.numbers
         """The representation of numbers in the run."""
         self.template: Frame = []
+        self.checks: Mapping[SSAValue, list[Step]] = {}
+        """What is checked as soon as a value is known."""
         self._slots: dict[SSAValue, int] = {}
         self._states: dict[Operation, int] = {}
 
@@ -142,8 +146,14 @@ class Preparation:
         self.template[self.slot(value)] = constant
 
     def steps(self, ops: Iterable[Operation]) -> tuple[Step, ...]:
-        """Return the steps of ops, except those that need none."""
-        return tuple(filter(None, map(self.step, ops)))
+        """Return the steps of ops, except those that need none, and checks after them."""
+        found: list[Step | None] = []
+        for op in ops:
+            found += [self.step(op), *self._checks_of(op.results)]
+        return tuple(filter(None, found))
+
+    def _checks_of(self, values: Sequence[SSAValue]) -> list[Step]:
+        return [check for value in values for check in self.checks.get(value, ())] if self.checks else []
 
     def step(self, op: Operation) -> Step | None:
         """Return the step of an op; None if it needs none."""
@@ -161,7 +171,7 @@ class Preparation:
         """Prepare a block, without the effect of its terminator."""
         last = block.last_op
         terminator = last if last is not None and last.has_trait(IsTerminator) else None
-        steps = self.steps(op for op in block.ops if op is not terminator)
+        steps = (*self._checks_of(block.args), *self.steps(op for op in block.ops if op is not terminator))
         return BlockSteps(self.slots(block.args), steps, self.slots(terminator.operands) if terminator else ())
 
     def region(self, region: Region) -> PreparedRegion:

@@ -29,6 +29,8 @@ from relex.dialects.relex.comparison import WhereOp as WhereOp
 from relex.dialects.relex.convolution import Convolution as Convolution
 from relex.dialects.relex.convolution import TransposedConvolution as TransposedConvolution
 from relex.dialects.relex.creation import IotaOp as IotaOp
+from relex.dialects.relex.data_sizes import CompressOp as CompressOp
+from relex.dialects.relex.data_sizes import NonzeroOp as NonzeroOp
 from relex.dialects.relex.dialect import Relex as Relex
 from relex.dialects.relex.division import FloorDivideOp as FloorDivideOp
 from relex.dialects.relex.division import FloorModOp as FloorModOp
@@ -56,6 +58,7 @@ from relex.dialects.relex.gathering import ScatterElementsOp as ScatterElementsO
 from relex.dialects.relex.gathering import ScatterNdOp as ScatterNdOp
 from relex.dialects.relex.linear import DenseOp as DenseOp
 from relex.dialects.relex.linear import MatmulOp as MatmulOp
+from relex.dialects.relex.match_sizes import MatchSizesOp as MatchSizesOp
 from relex.dialects.relex.normalization import BatchNormOp as BatchNormOp
 from relex.dialects.relex.normalization import LayerNormOp as LayerNormOp
 from relex.dialects.relex.normalization import LogSoftmaxOp as LogSoftmaxOp

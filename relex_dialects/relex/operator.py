@@ -74,6 +74,9 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
     CONVERTS: ClassVar[bool] = False
     """True if the operator takes elements of every type. Those that are only stored, integers of fewer than 8 bits, are
     refused by all others, except those that move elements."""
+    COUNTS: ClassVar[bool] = False
+    """True if sizes of the results depend on elements: `infer` says `data_size` for them. Then compiled code counts
+    before it allocates the results."""
     PATTERN: ClassVar[OpPattern | None] = None
     """The `pattern` of operators where it does not depend on types and properties."""
     SCRIPT_NAMESPACE: ClassVar[str] = ""

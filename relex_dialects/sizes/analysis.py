@@ -1,22 +1,24 @@
-"""Size inference: the sizes of all tensors of a function, as expressions of the sizes of its arguments.
+"""Size inference: the sizes of all tensors of a function, as expressions of the sizes of its arguments, and of late
+sizes.
 
-Every size is a function of the sizes of the arguments: no shape depends on the contents of a tensor. So all
-requirements on the sizes of a run can be stated, and checked, at function entry.
+What is required of the sizes of arguments alone can be stated, and checked, at function entry; the rest is checked as
+soon as the late sizes are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, TensorType, i8
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.function_arguments import argument_names, arguments
 from relex.dialects.index.expr import name_of_size, named, names_in
+from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
 from relex.dialects.sizes.attributes import (
@@ -27,8 +29,10 @@ from relex.dialects.sizes.attributes import (
     stated_requirements,
     stated_results,
 )
-from relex.dialects.sizes.expressions import Size, Sizes
+from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size, Sizes
+from relex.dialects.sizes.expressions import sources as sources_of
 from relex.dialects.sizes.implied import needed
+from relex.dialects.sizes.late import LateCheck, LateSize, LateSizes, data_name, is_data_name
 from relex.dialects.sizes.limits import bytes_of, limits
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
@@ -41,11 +45,22 @@ OPEN_ONE = named("?")
 
 
 class SizeAnalysis:
-    """The analysis of one function. `callees` finds the sizes of the functions that it calls."""
+    """The analysis of one function. `callees` finds the sizes of the functions that it calls. With `late`, sizes may be
+    known only in the middle of a run."""
 
-    def __init__(self, function: Operation, callees: Callable[[Operation], FunctionSizes]):
+    def __init__(self, function: Operation, callees: Callable[[Operation], FunctionSizes], *, late: bool = False):
         self._function = function
         self._callees = callees
+        self._names = Names()
+        self._entered: list[Sizes] = []
+        """The sizes of the arguments, each dynamic one by its own name."""
+        self._allows_late = late
+        self._places: dict[Operation, int] = {}
+        self._late: dict[str, LateSize] = {}
+        self._checks: dict[object, LateCheck] = {}
+        self._facts: set[object] = set()
+        self._aliases: dict[str, Size] = {}
+        """What a program calls sizes."""
         self._values: dict[SSAValue, Sizes] = {}
         self._solver = Solver()
         self._solver.require(Requirement(OPEN_ONE, "==", 1))
@@ -72,7 +87,9 @@ class SizeAnalysis:
         return tuple(OPEN_ONE if size == 1 and known == DYNAMIC_INDEX else size for size, known in pairs)
 
     def number(self, value: SSAValue) -> Size:
-        """Return the expression of an index."""
+        """Return the expression of an index. One that does not follow from the sizes of the arguments is late."""
+        if self._allows_late and value.type == IndexType() and not self.knows(value):
+            self._name_index(value)
         return self.sizes(value)[0]
 
     def knows(self, value: SSAValue) -> bool:
@@ -88,11 +105,114 @@ class SizeAnalysis:
 
     def require(self, requirement: Requirement) -> None:
         """Add a requirement of the current op. Fails if it can never hold."""
+        if self._late:
+            self._check(Requirement(*self._solved(requirement)).reduced(), self._op)
         if self._solver.require(requirement):
             return
         refused = self._solver.refused or requirement
-        lhs, rhs = self._solver.solved([refused.lhs, refused.rhs])
+        lhs, _, rhs = self._solved(refused)
         fail(self._op, f"expected sizes with {refused}, found {lhs} and {rhs}")
+
+    def assume(self, requirement: Requirement) -> None:
+        """Note that the current op makes sure of a requirement, wherever the late sizes in it are known."""
+        now = Requirement(*self._solved(requirement)).reduced()
+        last = LateSizes(self._late).last_in(now.lhs, now.rhs)
+        if last is not None and last.block is self._op.parent:
+            self._facts.add(now.meaning)
+
+    def _solved(self, requirement: Requirement) -> tuple[Size, Literal["==", "<="], Size]:
+        lhs, rhs = self._solver.solved([requirement.lhs, requirement.rhs])
+        return lhs, requirement.relation, rhs
+
+    def _check(self, requirement: Requirement, op: Operation) -> None:
+        """Let a requirement be checked if it depends on late sizes."""
+        last = LateSizes(self._late).last_in(requirement.lhs, requirement.rhs)
+        if last is None or requirement.holds is not None or requirement.meaning in self._facts:
+            return
+        lhs, relation, rhs = requirement.lhs, requirement.relation, requirement.rhs
+        if relation == "==" and not self.is_late(lhs):
+            requirement = Requirement(lhs := rhs, relation, requirement.lhs)
+        check = LateCheck(requirement, last.value, lhs if self.is_late(lhs) else rhs, op)
+        self._checks.setdefault(requirement.meaning, check)
+
+    # Late sizes
+
+    @property
+    def late_sizes(self) -> LateSizes:
+        """The late sizes so far, and what has to be checked of them."""
+        sources = sources_of(self._entered)
+        known = {name: (arguments(self._function)[i], d) for name, (i, d) in sources.items()} if self._late else {}
+        return LateSizes(self._late, tuple(self._checks.values()), known)
+
+    def name_late(self, value: SSAValue, dimension: int, base: str) -> Size:
+        """Return a new late size: a dimension of a tensor, or the value of an index. Fails where there may be none."""
+        if not self._allows_late:
+            fail(self._op, f"expected sizes that follow from the sizes of the arguments, found {name_of(value)}")
+        name, place = self._names.fresh(identifier(base)), self._place(value) + dimension / 2**20
+        self._late[name] = LateSize(value, dimension, place)
+        return self._solver.name(name, late=place)
+
+    def _name_index(self, value: SSAValue) -> Size:
+        size = self.name_late(value, 0, value.name_hint or "size")
+        self._values[value] = (size,)
+        for requirement in (Requirement(0, "<=", size), Requirement(size, "<=", MAX_ARGUMENT_SIZE)):
+            self._checks[requirement.meaning] = LateCheck(requirement, value, size, self._op)
+        return size
+
+    def name_checked(self, value: SSAValue, most: Size) -> None:
+        """Name an index that the current op makes sure is a size of at most this."""
+        owner = value.owner
+        if not self._allows_late or self._op.parent is not (owner.parent if isinstance(owner, Operation) else owner):
+            return
+        size = self._name_index(value)
+        self.assume(Requirement(size, "<=", most))
+        del self._checks[Requirement(0, "<=", size).meaning]
+        if most == MAX_ARGUMENT_SIZE:
+            del self._checks[Requirement(size, "<=", MAX_ARGUMENT_SIZE).meaning]
+
+    def named_size(self, text: str, size: Size) -> Size:
+        """Return what the current op calls a size: an expression of sizes that have names, which it is required to be,
+        or a new name for it."""
+        try:
+            said = parse_index(text)
+        except ValueError as e:
+            fail(self._op, f"cannot read a size: {e}")
+        unknown = [n for n in names_in(said) if n not in self._aliases and not self._solver.knows(n)]
+        if unknown and name_of_size(said) is None:
+            fail(self._op, f"expected names of sizes that are known before, found '{unknown[0]}'")
+        if unknown:
+            self._names.fresh(unknown[0])
+            self._aliases[unknown[0]] = size
+            return size
+        said = substitute(said, self._aliases)
+        self.require(Requirement(size, "==", said))
+        return size
+
+    def name_data_sizes(self, op: Operation, results: Sequence[Sizes]) -> list[Sizes]:
+        """Return the sizes of an op's results, with new late sizes for those that depend on elements."""
+        found: dict[Size, Size] = {}
+        places = [(v, d, size) for v, sizes in zip(op.results, results, strict=True) for d, size in enumerate(sizes)]
+        for value, dimension, size in sorted(places, key=lambda place: name_of_size(place[2]) is None):
+            known = {str(other): late for other, late in found.items()}
+            if size not in found and any(is_data_name(name) and name not in known for name in names_in(size)):
+                base = data_name(size) or f"d{dimension}"
+                found[size] = self.name_late(
+                    value, dimension, f"{value.name_hint or op.name.rpartition('.')[2]}_{base}"
+                )
+        known = {str(other): late for other, late in found.items()}
+        return [tuple(found.get(size, substitute(size, known)) for size in sizes) for sizes in results]
+
+    def _place(self, value: SSAValue) -> float:
+        """Return the place of a value in the order in which values are computed."""
+        if not self._places:
+            self._places = {op: i for i, op in enumerate(self._function.walk())}
+        if isinstance(owner := value.owner, Operation):
+            return self._places[owner]
+        return self._places[owner.first_op] - 0.5 if owner.first_op is not None else 0.0
+
+    def is_late(self, *sizes: Size) -> bool:
+        """Return whether expressions depend on late sizes."""
+        return bool(self._late) and LateSizes(self._late).last_in(*sizes) is not None
 
     @property
     def required(self) -> tuple[Requirement, ...]:
@@ -145,9 +265,15 @@ class SizeAnalysis:
         inputs, fixed = self._inputs(entered)
         given = list(zip(signature_of(self._function).inputs, inputs, strict=True))
         computed = [(value.type, sizes) for value, sizes in self.sizes_by_value().items()]
-        requirements = [*needed(list(dict.fromkeys([*self._solver.left, *limits(given, computed)]))), *fixed]
+        given += [(TensorType(i8, [DYNAMIC_INDEX]), (named(name),)) for name in self._late]
+        required = list(dict.fromkeys([*self._solver.left, *limits(given, computed)]))
+        for requirement in [r for r in required if self.is_late(r.lhs, r.rhs)]:
+            required.remove(requirement)
+            self._check(requirement, self._function)
+        requirements = [*needed(required), *fixed]
         outputs = tuple(map(self._solver.solved, results))
         memory = self._solver.solved(self._own_memory + size for size in self._memory_of_callees)
+        memory = [size for size in memory if not self.is_late(size)]
         found = FunctionSizes(inputs, outputs, tuple(requirements), tuple(dict.fromkeys(memory)))
         self._check_names(found)
         return found
@@ -197,12 +323,13 @@ class SizeAnalysis:
         given = sorted({name for sizes in stated for size in sizes if size is not None for name in names_in(size)})
         for name in given:
             self._solver.name(name)
-        names = Names(given)
+        names = self._names = Names(given)
         bases = argument_names(self._function) or [f"arg{i}" for i in range(len(stated))]
         entered: list[Sizes] = []
         for base, t, said in zip(bases, signature_of(self._function).inputs, stated, strict=True):
             places = enumerate(zip(sizes_in_type(t), said, strict=True))
             entered.append(tuple(self._first_size(names, f"{base}_d{d}", known, size) for d, (known, size) in places))
+        self._entered = entered
         for argument, sizes in zip(arguments(self._function), entered, strict=False):
             self.set(argument, sizes)
         return entered

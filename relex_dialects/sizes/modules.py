@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects import memref, tensor
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp, WhileOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.errors import PassError, fail
-from relex.dialects.relex import CallTirOp
+from relex.dialects.index.from_ir import EXPRESSIONS
+from relex.dialects.relex import CallTirOp, MatchSizesOp, Operator
 
 # Imported to register their rules.
 from relex.dialects.sizes import accesses as accesses
@@ -16,8 +20,10 @@ from relex.dialects.sizes import rules as rules
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown
 from relex.dialects.sizes.expressions import Sizes
+from relex.dialects.sizes.late import LateSizes
 from relex.dialects.symbols import lookup
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.walks import walk
 
 
 def has_unknown_sizes(module: ModuleOp) -> bool:
@@ -44,6 +50,19 @@ def _mentions_unknown(op: Operation, kind: type[Attribute]) -> bool:
     return isinstance(callee, PrimFuncOp) and any(map(has_unknown, callee.function_type.inputs))
 
 
+def may_have_late_sizes(function: Operation) -> bool:
+    """Return whether sizes in a graph function may be known only in the middle of a run."""
+    return isinstance(function, FuncOp) and any(map(_may_be_late, walk(function)))
+
+
+def _may_be_late(op: Operation) -> bool:
+    if isinstance(op, Operator | MatchSizesOp):
+        return not isinstance(op, Operator) or op.COUNTS
+    if isinstance(op, ForOp | WhileOp):
+        return True  # It counts its trips.
+    return IndexType() in op.result_types and not isinstance(op, (ConstantOp, tensor.DimOp, memref.DimOp, *EXPRESSIONS))
+
+
 def sizes_at_entry(function: Operation) -> FunctionSizes:
     """Return the sizes of a function's arguments as the program states them, without looking at its body."""
     return SizeAnalysis(function, sizes_at_entry).run(body=False)
@@ -56,7 +75,7 @@ class ModuleSizes:
     """
 
     def __init__(self) -> None:
-        self._found: dict[Operation, tuple[FunctionSizes, dict[SSAValue, Sizes]] | None] = {}
+        self._found: dict[Operation, tuple[FunctionSizes, dict[SSAValue, Sizes], LateSizes] | None] = {}
 
     @classmethod
     def of_all(cls, module: ModuleOp) -> ModuleSizes:
@@ -75,14 +94,18 @@ class ModuleSizes:
         """Return the sizes of the values in a function, as far as they are known. An index has one size, its value."""
         return self._analyse(function)[1]
 
-    def _analyse(self, function: Operation) -> tuple[FunctionSizes, dict[SSAValue, Sizes]]:
+    def late(self, function: Operation) -> LateSizes:
+        """Return the sizes in a graph function that are known only in the middle of a run."""
+        return self._analyse(function)[2]
+
+    def _analyse(self, function: Operation) -> tuple[FunctionSizes, dict[SSAValue, Sizes], LateSizes]:
         if function not in self._found and is_static(function):
-            self._found[function] = sizes_at_entry(function), {}
+            self._found[function] = sizes_at_entry(function), {}, LateSizes()
         if function not in self._found:
             self._found[function] = None
-            analysis = SizeAnalysis(function, self.of)
+            analysis = SizeAnalysis(function, self.of, late=isinstance(function, FuncOp))
             try:
-                self._found[function] = analysis.run(), analysis.sizes_by_value()
+                self._found[function] = analysis.run(), analysis.sizes_by_value(), analysis.late_sizes
             except PassError:
                 del self._found[function]
                 raise

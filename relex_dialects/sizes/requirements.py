@@ -42,6 +42,12 @@ class Requirement:
         return f"{self.lhs} {self.relation} {self.rhs}"
 
     @property
+    def meaning(self) -> object:
+        """What is equal for requirements that say the same, such as n == m and m == n."""
+        sides = frozenset((self.lhs, self.rhs)) if self.relation == "==" else (self.lhs, self.rhs)
+        return self.relation, sides
+
+    @property
     def holds(self) -> bool | None:
         """True if it holds in every run, False if in none; None if that depends on the run or cannot be decided."""
         slack = self.rhs - self.lhs
@@ -134,12 +140,16 @@ def parse_requirement(text: str) -> Requirement:
             raise ValueError(f"expected a comparison by '==' or '<=', found '{text}'")
 
 
+LATE = 2.0**32
+"""The rank of sizes that are known only in the middle of a run begins here."""
+
+
 class Solver:
     """Requirements on one set of names, and their consequences: names that are equal to other sizes."""
 
     def __init__(self) -> None:
         self._known: dict[str, Size] = {}
-        self._rank: dict[str, int] = {}
+        self._rank: dict[str, float] = {}
         self._left: list[Requirement] = []
         self._solved: dict[Size, Size] = {}
         self.refused: Requirement | None = None
@@ -150,10 +160,15 @@ class Solver:
         """The requirements to check in a run, besides that names are equal to what `solved` replaces them by."""
         return self._left
 
-    def name(self, name: str) -> Size:
-        """Return the size called `name`. If two names turn out to be equal, the one created first stays."""
-        self._rank.setdefault(name, len(self._rank))
+    def name(self, name: str, late: float | None = None) -> Size:
+        """Return the size called `name`. If two names turn out to be equal, the one created first stays. A size that is
+        known only in the middle of a run has its place there as `late`: no size is expressed by later ones."""
+        self._rank.setdefault(name, len(self._rank) if late is None else LATE + late)
         return named(name)
+
+    def knows(self, name: str) -> bool:
+        """Return whether a size has this name."""
+        return name in self._rank
 
     def solved(self, sizes: Iterable[Size]) -> Sizes:
         """Return sizes in terms of the names that stay."""
@@ -182,13 +197,15 @@ class Solver:
             self._left.append(now)
         return True
 
+    def _is_known_at(self, name: str, size: Size) -> bool:
+        """Return whether no size in an expression is known later than a name, and late."""
+        ranks = (self._rank.get(other, -1) for other in names_in(size))
+        return all(rank < max(LATE, self._rank.get(name, -1)) for rank in ranks)
+
     def _learn(self, lhs: Size, rhs: Size) -> bool:
         """If one side is a name, replace it by the other side from now on. Returns whether that was possible."""
-        candidates = [
-            (name, other)
-            for size, other in ((lhs, rhs), (rhs, lhs))
-            if (name := name_of_size(size)) is not None and name not in names_in(other)
-        ]
+        sides = [(name, other) for s, other in ((lhs, rhs), (rhs, lhs)) if (name := name_of_size(s)) is not None]
+        candidates = [(n, other) for n, other in sides if n not in names_in(other) and self._is_known_at(n, other)]
         if not candidates:
             return False
         name, value = max(candidates, key=lambda candidate: self._rank.get(candidate[0], -1))

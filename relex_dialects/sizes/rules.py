@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
-from xdsl.dialects import arith, func, memref, tensor
+from xdsl.dialects import arith, cf, func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError, fail, name_of, one_line
+from relex.dialects.index.expr import names_in
 from relex.dialects.index.from_ir import EXPRESSIONS
 from relex.dialects.index.values import substitute
-from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, DataflowOp, Operator
+from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, DataflowOp, MatchSizesOp, Operator
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.sizes.expressions import count
+from relex.dialects.sizes.late import data_size
 from relex.dialects.sizes.requirements import Requirement, gathering
 from relex.dialects.tir import AllocBufferOp
 from relex.dialects.upstream.reshapes import Collapse, Expand, groups_of
@@ -33,8 +36,9 @@ def _infer_operator(op: Operator, analysis: SizeAnalysis) -> None:
         fail(op, one_line(e))
     for requirement in requirements:
         analysis.require(requirement)
-    for result, found in zip(op.results, inferred, strict=True):
-        analysis.set(result, found.get_shape())
+    sizes = analysis.name_data_sizes(op, [found.get_shape() for found in inferred])
+    for result, found in zip(op.results, sizes, strict=True):
+        analysis.set(result, found)
 
 
 @SIZES.rule(DataflowOp)
@@ -80,8 +84,11 @@ def _infer_call(op: CallOp | func.CallOp, analysis: SizeAnalysis) -> None:
     _expect_sizes([value for value in op.arguments if value.type == IndexType()], analysis)
     callee = analysis.callee(op.callee)
     values = analysis.enter(callee, [analysis.sizes(value) for value in op.arguments])
-    for result, sizes in zip(op.results, callee.results, strict=True):
-        analysis.set(result, [substitute(size, values) for size in sizes])
+    late = {name for sizes in callee.results for size in sizes for name in names_in(size)} - values.keys()
+    values |= {name: data_size(name) for name in late}
+    results = [tuple(substitute(size, values) for size in sizes) for sizes in callee.results]
+    for result, sizes in zip(op.results, analysis.name_data_sizes(op, results), strict=True):
+        analysis.set(result, sizes)
         analysis.allocate(result)
 
 
@@ -96,6 +103,34 @@ def _infer_dim(op: tensor.DimOp | memref.DimOp, analysis: SizeAnalysis) -> None:
 @SIZES.rule(tensor.CastOp, memref.CastOp)
 def _infer_cast(op: tensor.CastOp | memref.CastOp, analysis: SizeAnalysis) -> None:
     analysis.set(op.results[0], analysis.sizes(op.operands[0]))
+
+
+@SIZES.rule(MatchSizesOp)
+def _infer_matched(op: MatchSizesOp, analysis: SizeAnalysis) -> None:
+    sizes = list(analysis.sizes(op.operand))
+    for dimension, text in enumerate(op.texts):
+        if text:
+            sizes[dimension] = analysis.named_size(text, sizes[dimension])
+    analysis.set(op.result, sizes)
+
+
+_UNSIGNED = 7
+_RELATIONS: Mapping[int, Literal["==", "<="]] = {0: "==", 3: "<=", _UNSIGNED: "<="}
+"""The comparisons of indices that a program checks sizes by: `eq`, `sle` and `ule`."""
+
+
+@SIZES.rule(cf.AssertOp)
+def _note_check(op: cf.AssertOp, analysis: SizeAnalysis) -> None:
+    check = op.arg.owner
+    if not isinstance(check, arith.CmpiOp) or check.lhs.type != IndexType() or not analysis.knows(check.rhs):
+        return
+    relation = _RELATIONS.get(check.predicate.value.data)
+    if relation is None:
+        return
+    if not analysis.knows(check.lhs) and check.predicate.value.data == _UNSIGNED:
+        analysis.name_checked(check.lhs, analysis.number(check.rhs))
+    elif analysis.knows(check.lhs):
+        analysis.assume(Requirement(analysis.number(check.lhs), relation, analysis.number(check.rhs)))
 
 
 @SIZES.rule(tensor.InsertSliceOp)

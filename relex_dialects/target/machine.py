@@ -38,6 +38,10 @@ for programs that this process runs, the runtime answers."""
 LOOPS_BEGIN, LOOPS_END = "relex_loops_begin", "relex_loops_end"
 """The functions of the runtime that a program with loops calls when a call begins and when it ends."""
 
+NEW_RESULT = "relex_new_result"
+"""The function that compiled code calls with the number of a result, and its sizes, for the memory of a result whose
+sizes are known only during a call."""
+
 STOPPED = "expected to go on, found that the run was stopped"
 """The message of the assertion that a loop goes on. What has stopped the run is raised instead of it."""
 

@@ -29,15 +29,16 @@ MAX_WORDS = 2048
 class CallPlan:
     """The data that all calls of a function with the same shapes have in common.
 
-    `shapes` are the shapes of all arguments and results. A frame has a descriptor for each of them, or one word for a
-    scalar, in the order of `Signature.frame_order`; the number of a failure and an index follow if calls may fail.
+    `shapes` are the shapes of what the signature has `framed`. A frame has a descriptor for each of them, or one word
+    for a scalar, in the order of `Signature.frame_order`; the number of a failure and an index follow if calls may
+    fail.
     `places` are their offsets in the frame, in words. `template` is a frame without addresses and scalars.
     """
 
     def __init__(self, signature: Signature, shapes: Sequence[Shape]):
         count = len(signature.inputs)
         self.shapes = shapes
-        self.is_scalar = [spec.is_scalar for spec in (*signature.inputs, *signature.outputs)]
+        self.is_scalar = [spec.is_scalar for spec in signature.framed]
         self._returned = [i for i, is_scalar in enumerate(self.is_scalar) if is_scalar and i >= count]
         order = signature.frame_order
         pieces = [[0] if self.is_scalar[i] else descriptor(shapes[i]) for i in order]

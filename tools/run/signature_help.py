@@ -53,8 +53,12 @@ def _costs(signature: Signature, module: ModuleOp | None, sizes: Mapping[str, in
     shapes = [spec.shape_with(sizes) for spec in signature.inputs]
     if module is not None and (flops := count_flops(module, signature.name, shapes)) is not None:
         yield _short(flops, " floating-point operations")
-    for what, specs in (("arguments", signature.inputs), ("results", signature.outputs)):
-        yield _short(sum(_bytes(spec, sizes) for spec in specs), f"B of {what}")
+    results = signature.framed[len(signature.inputs) :]
+    for what, specs in (("arguments", signature.inputs), ("results", results)):
+        if specs or not signature.late:
+            yield _short(sum(_bytes(spec, sizes) for spec in specs), f"B of {what}")
+    if signature.late:
+        yield "results whose size only a call finds out"
     if memory := max((evaluate(size, sizes) for size in signature.temporaries), default=0):
         yield _short(memory, "B of memory in between")
 
@@ -88,7 +92,7 @@ def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] 
 
 def _shapes_in(function: func.FuncOp, arguments: Sequence[Sequence[int]]) -> Callable[[SSAValue], Sequence[int]]:
     """Return a function to the shapes of values in a call on arguments of these shapes, -1 where a size is unknown."""
-    analysis = SizeAnalysis(function, sizes_at_entry)
+    analysis = SizeAnalysis(function, sizes_at_entry, late=True)
     sources = analysis.run().sources
     known = {name: arguments[i][d] for name, (i, d) in sources.items() if i < len(arguments) and d < len(arguments[i])}
     sizes = analysis.sizes_by_value()

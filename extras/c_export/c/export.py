@@ -9,7 +9,7 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.signature import Signature
 from relex.dialects.symbols import symbol_of
 from relex.dialects.target.features import as_target
-from relex.dialects.target.machine import Target
+from relex.dialects.target.machine import NEW_RESULT, Target
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
 from relex.passes.driver.extension import AnyExtension
@@ -53,7 +53,13 @@ def build_object(
     with showing_source(text):
         lowered = lower_program(program, strict=strict, target=target, passes=passes, approximate=approximate)
         # Functions on buffers are exported only if they ask for a C interface.
-        symbols = {symbol_of(op) for op in lowered.module.ops}
+        if NEW_RESULT in (symbols := {symbol_of(op) for op in lowered.module.ops}):
+            late = next(s for s in lowered.signatures.values() if s.late)
+            name = late.outputs[late.late[0]].name
+            raise RelexError(
+                f"{late.name}() cannot be exported to C: only a call finds out the size of {name}; fill one of the "
+                "largest size instead, and return how much of it is used"
+            )
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols or _is_on_numbers(s)]
         libraries = tuple(lowered.libraries)
         names = CNames(path.stem, signatures, libraries)

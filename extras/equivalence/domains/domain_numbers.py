@@ -113,7 +113,8 @@ class DomainNumbers(Numbers):
         types = [TensorType(t.element_type, a.shape) for t, a in zip(operands, cells, strict=True)]
         key = (op, *types)
         if key not in self._loops:
-            self._loops[key] = _as_loops(op, types, self)
+            # The loops of an operator that counts are two functions, with a number between them.
+            self._loops[key] = None if op.COUNTS else _as_loops(op, types, self)
         loops = self._loops[key]
         inferred = op.types_of_results(types, op.properties)
         results = [(tuple(t.get_shape()), signless(dtype_of(op, t.element_type)), t.element_type) for t in inferred]

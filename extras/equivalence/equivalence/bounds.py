@@ -37,6 +37,7 @@ from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.domain_numbers import DomainNumbers
 from relex.reference.domains.symbols import SymbolHead
 from relex.reference.equivalence.bounded import UndecidedBranch, plain, spread_of, value_of
+from relex.reference.equivalence.interface import NotComparable
 from relex.reference.equivalence.spread_rules import RULES, Rule, known_if_operands_are
 
 STEPS = 4
@@ -93,6 +94,8 @@ class BoundedNumbers(DomainNumbers):
     def without_loops(
         self, op: Operator, cells: Sequence[Array], results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
     ) -> Sequence[tuple[Array, np.dtype[Any]]]:
+        if op.COUNTS and _any_spread(cells):
+            raise NotComparable(f"sizes depend on rounded elements by {op.name}")
         types = [tensor_type(v.type).element_type for v in op.operands]
         values = [np.asarray(value_of(c)).view(numpy_dtype(t)) for c, t in zip(cells, types, strict=True)]
         found = zip(op.evaluate_results(*values), results, strict=True)

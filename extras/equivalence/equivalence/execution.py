@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -28,19 +28,22 @@ from relex.dialects.errors import (
 from relex.dialects.target.machine import PACKED_PREFIX
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
+from relex.lowering.support.signatures import stated_signature
 from relex.passes.rewriting.numerics import Numerics, exact
 from relex.reference.equivalence.approximation import numbers_for
 from relex.reference.equivalence.bounded import UndecidedBranch, plain, spread_of
-from relex.reference.equivalence.interface import Interface, NotComparable, Spec, find_function
+from relex.reference.equivalence.interface import Interface, NotComparable, Spec, find_function, late_results
 
 # The interpreter's tables are filled by its modules.
 from relex.reference.interpreter import api as api
 from relex.reference.interpreter.budget import OutOfSteps, at_most
-from relex.reference.interpreter.failures import expect_success, failures_of, results_of
+from relex.reference.interpreter.failures import expect_success, results_of
+from relex.reference.interpreter.late_results import collecting_results
 from relex.reference.interpreter.library import CALLS
 from relex.reference.interpreter.memory import Buffer, signless
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.program import Program
+from relex.runtime.callbacks import LateResults
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
 
@@ -156,17 +159,21 @@ class Runner:
             except RelexError as e:
                 raise NotComparable(str(e)) from e
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
-        outputs = [] if interface.written else _fresh(self._program.numbers, interface.outputs, shapes)
+        entry = SymbolTable.lookup_symbol(self.module, PACKED_PREFIX + function.sym_name.data) or function
+        signature = stated_signature(entry, function.sym_name.data)
+        late = () if signature is None else signature.late
+        outputs = [] if interface.written else _fresh(self._program.numbers, interface.outputs, shapes, late)
         scalars = [spec for spec in interface.outputs if spec.shape is None]
-        entry = SymbolTable.lookup_symbol(self.module, PACKED_PREFIX + function.sym_name.data)
-        failures = failures_of(function if entry is None else entry)
+        failures = () if signature is None else signature.failures
         result = _native_result(scalars, may_fail=bool(failures))
         words = [word for value in (*inputs, *outputs) for word in _words(value)]
         if len(words) != len(function.function_type.inputs):
             raise NotComparable(f"expected {len(words)} arguments at the machine level")
         prototype = ctypes.CFUNCTYPE(result, *(kind for kind, _ in words))
         before = [np.array(value) for value in inputs]
-        returned = prototype(self._code.address(function.sym_name.data))(*(word for _, word in words))
+        allocated: dict[int, Array] = {}
+        with LateResults(signature, allocated) if signature is not None else nullcontext():
+            returned = prototype(self._code.address(function.sym_name.data))(*(word for _, word in words))
         if not interface.written and any(a.tobytes() != b.tobytes() for a, b in zip(before, inputs, strict=True)):
             return CallOutcome(error="writes one of its inputs")
         if failures:
@@ -175,7 +182,7 @@ class Runner:
             except ExecutionError as e:
                 return CallOutcome.of(e)
         values = [np.array(returned, spec.dtype) for spec in scalars]
-        found = values if interface.written else _in_order(interface, outputs, values)
+        found = values if interface.written else _in_order(interface, outputs, values, allocated)
         return CallOutcome((*found, *map(np.array, _written(interface, inputs))))
 
 
@@ -236,13 +243,14 @@ def _interpret(
     """Call a function, and return its results, then the buffers that it may have written."""
     assert isinstance(function, func.FuncOp | PrimFuncOp)
     returns_all = isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs)
-    outputs = [] if returns_all else _fresh(program.numbers, interface.outputs, shapes)
-    with interpreting(steps):
+    late = late_results(function)
+    outputs = [] if returns_all and not late else _fresh(program.numbers, interface.outputs, shapes, late)
+    with interpreting(steps), collecting_results() as allocated:
         found = program.function(function)(*_as_arguments(function, inputs), *map(Buffer, outputs))
         returned = results_of(function, found)
-    if returns_all:
+    if returns_all and not late:
         return [*returned, *_written(interface, inputs)]
-    return _in_order(interface, outputs, returned)
+    return _in_order(interface, outputs, returned, allocated)
 
 
 def _input(spec: Spec, value: Any) -> Any:
@@ -277,18 +285,25 @@ def _with_sign(value: Array, dtype: np.dtype[Any]) -> Array:
     return value.view(dtype) if value.dtype.names is None else value
 
 
-def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any]) -> list[Any]:
-    """Return the results of a function that fills buffers for arrays and returns scalars."""
-    arrays, numbers = iter(filled), iter(returned)
-    return [next(numbers if spec.shape is None else arrays) for spec in interface.outputs]
+def _in_order(
+    interface: Interface, filled: Sequence[Any], returned: Sequence[Any], late: Mapping[int, Any] | None = None
+) -> list[Any]:
+    """Return the results of a function that fills buffers for arrays and returns scalars. It has allocated late
+    results."""
+    arrays, numbers, allocated = iter(filled), iter(returned), late or {}
+    return [
+        allocated[i] if i in allocated else next(numbers if spec.shape is None else arrays)
+        for i, spec in enumerate(interface.outputs)
+    ]
 
 
-def _fresh(numbers: Numbers, specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
-    """Allocate arrays for the results, except for scalars."""
+def _fresh(numbers: Numbers, specs: Sequence[Spec], shapes: Shapes | None, late: Collection[int] = ()) -> list[Array]:
+    """Allocate arrays for the results, except for scalars and late results."""
     shapes = shapes or [spec.shape or () for spec in specs]
-    if any(size < 0 for shape in shapes for size in shape):
+    if any(size < 0 for i, shape in enumerate(shapes) if i not in late for size in shape):
         raise UnknownSizes("the sizes of its results are not known")
-    arrays = [(spec, shape) for spec, shape in zip(specs, shapes, strict=True) if spec.shape is not None]
+    filled = [pair for i, pair in enumerate(zip(specs, shapes, strict=True)) if i not in late]
+    arrays = [(spec, shape) for spec, shape in filled if spec.shape is not None]
     return [numbers.fresh_array(shape, spec.dtype, element_type_of(spec.dtype)) for spec, shape in arrays]
 
 

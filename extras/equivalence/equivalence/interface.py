@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, NoneAttr, TensorType, VectorType
+from xdsl.dialects import func, llvm, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, NoneAttr, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import INTEGERS, is_unsigned, numpy_dtype
 from relex.dialects.errors import DTypeError, size_str
-from relex.dialects.function_arguments import FINITE_ATTR, argument_attr, argument_names, stated_dims
+from relex.dialects.function_arguments import FINITE_ATTR, RESULT_ATTR, argument_attr, argument_names, stated_dims
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.interpreter.failures import failures_of
 from relex.reference.interpreter.memory import signless
@@ -64,6 +64,8 @@ class Interface:
     outputs: tuple[Spec, ...]
     fills: bool = False
     has_loops: bool = False
+    late: frozenset[int] = frozenset()
+    """The numbers of further results, which the function allocates when it knows their sizes."""
 
     @property
     def written(self) -> tuple[Spec, ...]:
@@ -91,7 +93,8 @@ class Interface:
 
     def lowered_from(self, other: Interface) -> bool:
         """Return whether this is `other`, an interface on values, with buffers for the results that are not scalars."""
-        inputs = (*other.inputs, *(spec for spec in other.outputs if spec.shape is not None))
+        filled = [spec for i, spec in enumerate(other.outputs) if spec.shape is not None and i not in self.late]
+        inputs = (*other.inputs, *filled)
         outputs = [spec for spec in other.outputs if spec.shape is None]
         return not other.written and _fit(self.inputs, inputs) and _fit(self.outputs, outputs)
 
@@ -153,7 +156,13 @@ def interface_of(function: Operation) -> Interface:
         raise NotComparable("it returns a buffer")
     has_loops = any(op.regions or op.successors for op in function.walk() if op is not function)
     calls = any("call" in op.name for op in function.walk())
-    return Interface(specs, outputs, has_loops=has_loops or calls)
+    return Interface(specs, outputs, has_loops=has_loops or calls, late=late_results(function))
+
+
+def late_results(function: Operation) -> frozenset[int]:
+    """Return the numbers of the results that a function on buffers allocates itself."""
+    numbers = (op.attributes.get(RESULT_ATTR) for op in function.walk() if isinstance(op, memref.AllocOp))
+    return frozenset(number.value.data for number in numbers if isa(number, IntegerAttr))
 
 
 def _spec(function: Operation, index: int | None, name: str, t: Attribute) -> Spec:

@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from relex.dialects.errors import PassError
-from relex.dialects.sizes import Requirement, Size, evaluate, name_of_size, names_in
+from relex.dialects.sizes import Requirement, Size, evaluate, name_of_size, named, names_in
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, signature_of
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.equivalence.comparison import Mismatch
-from relex.reference.equivalence.interface import Interface
+from relex.reference.equivalence.interface import Interface, late_results
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -146,9 +146,15 @@ class _Sizes:
         find = find or (ModuleSizes().of if is_known else sizes_at_entry)
         sizes = find(function)
         count = len(interface.inputs)
+        late = late_results(function)
         filled = sizes.arguments[count:]
+        is_lowered = bool(filled or late)
         arrays = [s for spec, s in zip(interface.outputs, sizes.results, strict=False) if spec.shape is not None]
-        return cls(sizes, count, tuple(filled or arrays))
+        given = iter(filled if is_lowered else arrays)
+        shapes = [(i, spec.shape) for i, spec in enumerate(interface.outputs) if spec.shape is not None]
+        unknown = {i: tuple(named(f"?{i}_{d}") for d in range(len(shape))) for i, shape in shapes if i in late}
+        found = (unknown[i] if i in unknown else next(given, None) for i, _ in shapes)
+        return cls(sizes, count, tuple(size for size in found if size is not None))
 
     def calls(self) -> Iterator[Shapes]:
         """Yield the input shapes of calls that are accepted."""

@@ -11,18 +11,32 @@ import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, LocationAttr, StringAttr, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.function_arguments import keep_argument_names, state_dims
+from relex.dialects.names import Names
 from relex.dialects.relex import AssertOp, ConstantOp, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, without_names
-from relex.dialects.sizes import IndexExpr, Requirement, Size, Sizes, count, larger, name_of_size, never_negative
+from relex.dialects.sizes import (
+    IndexExpr,
+    Requirement,
+    Size,
+    Sizes,
+    count,
+    larger,
+    name_of_size,
+    named,
+    names_in,
+    never_negative,
+    substitute,
+)
 from relex.dialects.sizes.attributes import state_requirements
 from relex.dialects.sizes.implied import always_holds
+from relex.dialects.sizes.late import data_name
 from relex.frontend import op
 from relex.frontend.graph_expressions import AnyOperand, Call, Constant, Expr, Operand
 from relex.frontend.importing.conditions import at_least, requirements_of
@@ -54,6 +68,7 @@ class Builder(OpenSizes):
         self._names: list[str] = []
         self._dims: list[list[str]] = []
         self._arguments: dict[SSAValue, Computed] = {}
+        """The arguments, and the tensors whose sizes depend on elements."""
         self._sources: dict[str, tuple[SSAValue, int]] = {}
 
     def place(self, path: str) -> FileLineColLoc:
@@ -147,6 +162,11 @@ class Builder(OpenSizes):
         for requirement in requirements_of(condition):
             if requirement.holds is False:
                 refuse(message or f"expected {requirement}")
+            late = [
+                name for size in (requirement.lhs, requirement.rhs) for name in names_in(size) if self._is_late(name)
+            ]
+            if late:
+                refuse(f"expected no condition on {late[0]}, which depends on elements, found {requirement}")
             if requirement not in self._requirements and not always_holds(requirement):
                 self._requirements.append(requirement)
 
@@ -226,7 +246,24 @@ class Builder(OpenSizes):
             return [cast(TensorType, t).get_shape() for t in op.result_types]
         used = [*operands, *(self._arguments[value] for value in op.operands[len(operands) :])]
         inferred = type(op).infer_results([SizedType(o.element_type, o.sizes) for o in used], op.properties)
-        return [result.get_shape() for result in inferred]
+        sizes = [result.get_shape() for result in inferred]
+        return sizes if not op.COUNTS else self._late(op, sizes)
+
+    def _is_late(self, name: str) -> bool:
+        return name in self._sources and isinstance(self._sources[name][0], OpResult)
+
+    def _late(self, op: Operator, results: Sequence[Sizes]) -> Sequence[Sizes]:
+        """Return the sizes of results with names for those that depend on elements."""
+        named_now: dict[str, Size] = {}
+        for value, sizes in zip(op.results, results, strict=True):
+            for dimension, size in enumerate(sizes):
+                if (name := data_name(size)) is not None and str(size) not in named_now:
+                    late = Names(self._sources).fresh(f"{op.name.rpartition('.')[2]}_{name}")
+                    named_now[str(size)] = named(late)
+                    self._sources[late] = value, dimension
+        known = [tuple(substitute(size, named_now) for size in sizes) for sizes in results]
+        self._arguments |= {v: Computed(v, sizes) for v, sizes in zip(op.results, known, strict=True)}
+        return known
 
     def _constant(self, known: Known) -> SSAValue:
         element_type_of(known.array.dtype)  # Raises an error that names the type.

@@ -243,4 +243,4 @@ class SymbolicNumbers(DomainNumbers):
     def without_loops(
         self, op: Operator, cells: Sequence[Array], results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
     ) -> Sequence[tuple[Array, np.dtype[Any]]]:
-        raise Unproved(f"{op.name} has no loops")
+        raise Unproved(f"sizes depend on elements by {op.name}" if op.COUNTS else f"{op.name} has no loops")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -21,11 +21,16 @@ from relex.dialects.relex import (
     CallTirOp,
     ConstantOp,
     DenseOp,
+    MatchSizesOp,
+    NonzeroOp,
+    PermuteDimsOp,
     TakeOp,
 )
+from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import rank_of
 from relex.dialects.table import Table
 from relex.frontend.arrays import array_of
-from relex.frontend.script.declarations import declare, read_tensors
+from relex.frontend.script.declarations import declare, read_tensor, read_tensors
 from relex.frontend.script.dtypes import NAMES, element_type_of
 from relex.frontend.script.scope import arguments
 from relex.frontend.script.source import ScriptError
@@ -247,6 +252,46 @@ def _print_batch_norm(printer: GraphPrinter, op: BatchNormOp) -> str:
 @PRINTED.rule(TakeOp)
 def _print_take(printer: GraphPrinter, op: TakeOp) -> str:
     return printer.operator(op, 'mode="clip"')  # TVM's default differs.
+
+
+@CALLS.rule("R.nonzero")
+def _nonzero(graph: GraphExpressions, node: ast.Call) -> Value:
+    """Read `R.nonzero`, which has a row for each dimension in TVM."""
+    places = graph.apply(node, "R.nonzero", NonzeroOp)
+    return graph.scope.emit(node, PermuteDimsOp(places)).result
+
+
+@PRINTED.rule(NonzeroOp)
+def _print_nonzero(printer: GraphPrinter, op: NonzeroOp) -> str:
+    return f"R.permute_dims(R.nonzero({printer.text(op.operand)}))"
+
+
+@CALLS.rule("R.match_cast")
+def _match_cast(graph: GraphExpressions, node: ast.Call) -> Value:
+    bound = arguments(node, "R.match_cast", ("value", "ty"))
+    value, declared = graph.tensor(bound["value"]), read_tensor(graph.scope.unit, bound["ty"])
+    if not declared.fits(value.type):
+        raise ScriptError(bound["ty"], f"expected a type that {value.type} may have, found {declared}")
+    texts = [_size_text(size) for size in declared.sizes or ()] or [""] * rank_of(value)
+    result = graph.scope.emit(node, MatchSizesOp(value, texts)).result
+    for dimension, text in enumerate(texts):
+        if text.isidentifier():
+            graph.parameters.name_size(node, text, result, dimension)
+    return result
+
+
+def _size_text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+
+
+@PRINTED.rule(MatchSizesOp)
+def _print_match_sizes(printer: GraphPrinter, op: MatchSizesOp) -> str:
+    t = tensor_type(op.result.type)
+    texts = [text or str(size) for text, size in zip(op.texts, t.get_shape(), strict=True)]
+    if str(DYNAMIC_INDEX) in texts:
+        fail(op, f"{CANNOT}: expected a name for each size")
+    declared = printer.tensor([text if text.isdecimal() else f'"{text}"' for text in texts], t)
+    return f"R.match_cast({printer.text(op.operand)}, {declared})"
 
 
 @CALLS.rule("R.tuple")

@@ -37,7 +37,6 @@ _INSTEAD = {
     "R.call_packed": "library functions that fill their results are called by R.call_dps_packed",
     "R.call_pure_packed": "library functions that fill their results are called by R.call_dps_packed",
     "R.call_tir_inplace": "R.call_tir gives new tensors",
-    "R.match_cast": "shapes follow from the shapes of the arguments",
     "R.dataflow": "write 'with R.dataflow():'",
     "R.output": "it ends a dataflow block",
 }
@@ -56,6 +55,7 @@ class GraphExpressions:
 
     def __init__(self, scope: Scope, parameters: Parameters, functions: ModuleReader):
         self.scope = scope
+        self.parameters = parameters
         self.scalars = Expressions(scope, parameters)
         self.functions = functions
         self.in_dataflow = False

@@ -129,10 +129,18 @@ class GraphFunctionReader:
         if isinstance(value, ast.Name) and value.id == self._functions.class_name and value.id not in self._scope.names:
             self._scope.names[target.id] = TheModule()
         elif isinstance(value, ast.Call) and self._declares_size(value):
-            if target.id not in self._scope.names:
+            if target.id not in self._scope.names and self._is_matched(target.id):
+                self._scope.names[target.id] = Size(target.id)
+            elif target.id not in self._scope.names:
                 raise ScriptError(target, f"expected an argument that has a size '{target.id}'")
         else:
             self._bind(target.id, self._graph.tensors(value))
+
+    def _is_matched(self, name: str) -> bool:
+        """Return whether a call of `R.match_cast` gives a size this name."""
+        calls = (n for n in ast.walk(self._node) if isinstance(n, ast.Call))
+        casts = (call for call in calls if self._scope.meaning(call.func) == "R.match_cast")
+        return any(isinstance(n, ast.Name) and n.id == name for call in casts for n in ast.walk(call))
 
     def _declares_size(self, call: ast.Call) -> bool:
         return self._scope.meaning(call.func) in ("T.int64", "T.int32") and not call.args

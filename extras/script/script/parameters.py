@@ -64,6 +64,15 @@ class Parameters:
             name_value(read.results[0], name)
         return self._sizes[name]
 
+    def name_size(self, node: ast.AST, name: str, value: SSAValue, dimension: int) -> None:
+        """Give a size of a tensor a name, unless it is known already."""
+        if name in self._sizes or any(name in dims for dims in self._dims.values()):
+            return
+        place = self._scope.emit(node, build_constant(dimension, IndexType()))
+        self._sizes[name] = self._scope.emit(node, tensor.DimOp(value, place.result)).result
+        self._scope.names.setdefault(name, Size(name))
+        name_value(self._sizes[name], name)
+
     def _insert_first(self, node: ast.AST, *ops: Operation) -> None:
         """Insert ops at the beginning of the function, after those inserted there before."""
         for op in ops:

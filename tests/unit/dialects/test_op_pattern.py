@@ -59,6 +59,10 @@ def expect_patterns_of_loops(module: ModuleOp) -> None:
         legalize = find(LEGALIZATIONS, op)
         assert legalize is not None
         loops = loops_of(op, legalize)
+        if loops is None:
+            assert op.COUNTS
+            assert op.pattern is OpPattern.OPAQUE
+            continue
         inferred = get_op_pattern(loops) or pattern_of_function(loops)
         stated = op.pattern
         assert stated is not None

@@ -95,6 +95,11 @@ _HIDDEN = np.array([[0] * 5, [1] * 5, [0, 0, 1, 0, 1]], bool)
 """A mask that hides no element of a row, all of them, or some."""
 
 CASES: list[tuple[MakeOperator, list[Array]]] = [
+    (ops.NonzeroOp, [_floats(3, 5)]),
+    (ops.NonzeroOp, [_words(4)]),
+    (ops.CompressOp, [_floats(3, 5), _bools(14)]),
+    (partial(ops.CompressOp, axis=0), [_floats(3, 5), _bools(3)]),
+    (partial(ops.CompressOp, axis=-1), [_words(3, 5, 2), _bools(2)]),
     *((operator, [_floats(3, 5)]) for operator in UNARY),
     *((operator, [_floats(3, 1), _floats(5)]) for operator in (*BINARY, *COMPARISONS)),
     *(

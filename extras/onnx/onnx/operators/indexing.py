@@ -165,14 +165,21 @@ def reverse_sequence(node: OnnxNode, x: Tensor, lengths: Tensor) -> Operand:
 
 @imports("Compress")
 def compress(node: OnnxNode, x: Tensor, condition: Tensor) -> Operand:
-    """The elements where a condition that is known holds."""
-    places = np.flatnonzero(node.known(condition, "a condition (the result's size depends on it)"))
-    if node.has("axis"):
-        return op.take(x, Known(places), node.axis(x))
-    return op.take(node.reshape(x, [count(node.shape(x))]), Known(places), 0)
+    """The elements where a condition holds. Their number is known at import if the condition is."""
+    axis = node.axis(x) if node.has("axis") else None
+    if not isinstance(condition, Known):
+        return op.compress(x, condition, axis)
+    places = Known(np.flatnonzero(condition.array))
+    return op.take(node.reshape(x, [count(node.shape(x))]) if axis is None else x, places, axis or 0)
 
 
 @imports("NonZero")
 def nonzero(node: OnnxNode, x: Tensor) -> Operand:
-    """The positions of elements other than zero, which must be known."""
-    return Known(np.array(np.nonzero(node.known(x, "a tensor (the result's size depends on it)")), np.int64))
+    """The positions of elements other than zero, a row for each dimension."""
+    if isinstance(x, Known):
+        return Known(np.array(np.nonzero(x.array), np.int64))
+    places = op.nonzero(x if node.rank(x) else node.reshape(x, [1]))
+    if not node.rank(x):
+        # A number is at no position or at one, which has no indices.
+        places = op.strided_slice(places, [1], [0], [0])
+    return op.permute_dims(places)

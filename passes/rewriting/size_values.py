@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects import arith, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType
@@ -16,6 +16,8 @@ from relex.dialects.index.text import ordered_terms
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.names import name_value
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, sizes_in_type
+from relex.dialects.sizes.expressions import Size
+from relex.dialects.sizes.late import LateSize, LateSizes
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.walks import ancestors
 
@@ -30,6 +32,7 @@ class SizesOfResults:
         self._sizes = sizes
         self._values: dict[Operation, SizeValues] = {}
         self._known_as: dict[SSAValue, SSAValue] = {}
+        self._moved: dict[SSAValue, SSAValue] = {}
 
     def take_over(self, new: SSAValue, old: SSAValue) -> None:
         """Give a new value, which replaces another one or is like it, the sizes of that."""
@@ -44,7 +47,36 @@ class SizesOfResults:
             self._values[function] = SizeValues.of(function.body.blocks[0], self._sizes.of(function))
         known = self._known_as.get(result, result)
         sizes = zip(self._sizes.inside(function)[known], sizes_in_type(result.type), strict=True)
-        return [self._values[function].emit(size) for size, known in sizes if known == DYNAMIC_INDEX]
+        return [self._emit(size, function) for size, known in sizes if known == DYNAMIC_INDEX]
+
+    def _emit(self, size: Size, function: FuncOp) -> SSAValue:
+        last = self._late(function).last_in(size)
+        values = self._values[function]
+        return values.emit(size) if last is None else values.after(last, self._late(function)).emit(size)
+
+    def _late(self, function: FuncOp) -> LateSizes:
+        assert self._sizes is not None
+        late = self._sizes.late(function)
+        return late.moved(self._moved) if self._moved else late
+
+    def is_late(self, value: SSAValue) -> bool:
+        """Return whether a tensor has a size that is known only in the middle of a run."""
+        if self._sizes is None:
+            return False
+        function = _function_around(value)
+        found = self._sizes.inside(function).get(value, ())
+        return self._sizes.late(function).last_in(*found) is not None
+
+    def has_late(self, results: Sequence[SSAValue]) -> bool:
+        """Return whether an op determines sizes of its results, which depend on elements."""
+        if self._sizes is None or not any(has_unknown(result.type) for result in results):
+            return False
+        late = self._sizes.late(_function_around(results[0]))
+        return any(size.value in results for size in late.sources.values())
+
+    def move(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:
+        """Let late sizes come from values that replace others."""
+        self._moved |= zip(old, new, strict=True)
 
 
 def _function_around(value: SSAValue) -> FuncOp:
@@ -65,14 +97,26 @@ class SizeValues(IndexBuilder):
 
     divide = arith.DivUIOp
 
-    def __init__(self, block: Block, sources: Sources):
+    def __init__(self, block: Block, sources: Sources, last: Operation | None = None):
         super().__init__()
         self._block = block
         self._sources = sources
         self._order: dict[Atom, int] = {Symbol(name): i for i, name in enumerate(sources)}
         self._constants: dict[int, SSAValue] = {}
         self._dimensions: dict[tuple[SSAValue, int], SSAValue] = {}
-        self._last: Operation | None = None
+        self._last = last
+        self._later: dict[SSAValue, SizeValues] = {}
+
+    def after(self, last: LateSize, late: LateSizes) -> SizeValues:
+        """Return what emits sizes right after the last of the late sizes that they depend on is known."""
+        value = last.value
+        if value not in self._later:
+            sources = {**late.places, **self._sources}
+            is_result = isinstance(owner := value.owner, Operation)
+            block = owner.parent if is_result else owner
+            assert block is not None
+            self._later[value] = SizeValues(block, sources, owner if is_result else None)
+        return self._later[value]
 
     @classmethod
     def of(cls, block: Block, sizes: FunctionSizes) -> SizeValues:

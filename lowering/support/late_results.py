@@ -1,0 +1,91 @@
+"""Results whose sizes are known only in the middle of a call: their memory comes from the caller, when it is known how
+much it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.bufferization import MaterializeInDestinationOp
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, TensorType, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
+
+from relex.dialects.errors import fail
+from relex.dialects.function_arguments import RESULT_ATTR, result_attrs
+from relex.dialects.relex import AllocTensorOp
+from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.symbols import is_private
+from relex.dialects.walks import walk
+from relex.lowering.memory.lifetimes import uses_of_memory
+from relex.passes.rewriting.size_values import SizesOfResults
+
+
+def allocate_results(function: func.FuncOp, sizes: SizesOfResults) -> None:
+    """Let a function return tensors with late sizes by writing them to tensors that are marked as its results.
+
+    ```mlir
+    %y = relex.call_tir @f(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+    func.return %y : tensor<?xf32>
+    // becomes
+    %out = relex.alloc_tensor sizes(%n) {relex.result = 0} : tensor<?xf32>
+    %y = relex.call_tir @f(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?xf32>
+    %0 = bufferization.materialize_in_destination %y in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    func.return
+    ```
+    """
+    end = function.body.blocks[-1].last_op
+    if not isinstance(end, func.ReturnOp):
+        return
+    returned = [*end.arguments]
+    late = [i for i, value in enumerate(returned) if has_unknown(value.type) and sizes.is_late(value)]
+    if not late:
+        return
+    if is_private(function):
+        fail(
+            end,
+            "expected a private function to return tensors whose sizes follow from its arguments; return this "
+            "one from a public function, or move the ops to the caller",
+        )
+    for i in late:
+        _write(returned[i], i, end, sizes)
+    kept = [i for i in range(len(returned)) if i not in late]
+    end.operands = [returned[i] for i in kept]
+    types = function.function_type
+    attrs = result_attrs(function, len(returned))
+    function.function_type = FunctionType.from_lists(types.inputs.data, [types.outputs.data[i] for i in kept])
+    function.res_attrs = ArrayAttr(attrs[i] for i in kept)
+
+
+def free_early(function: func.FuncOp) -> None:
+    """Free each buffer right after its last use: one of late size has no place in the memory that is planned."""
+    for dealloc in [op for op in walk(function) if isinstance(op, memref.DeallocOp)]:
+        uses, block = uses_of_memory(dealloc.memref), dealloc.parent_block()
+        if uses is None or block is None or isinstance(dealloc.memref.owner, Block):
+            continue
+        users = {block.find_ancestor_op_in_block(use.operation) for use in uses} - {dealloc, None}
+        last = next((op for op in _upwards(dealloc) if op in users or op is dealloc.memref.owner), None)
+        if last is not None and last.next_op is not dealloc:
+            dealloc.detach()
+            Rewriter.insert_op(dealloc, InsertPoint.after(last))
+
+
+def _upwards(op: Operation) -> Iterator[Operation]:
+    while (previous := op.prev_op) is not None:
+        yield previous
+        op = previous
+
+
+def _write(value: SSAValue, number: int, end: func.ReturnOp, sizes: SizesOfResults) -> None:
+    """Write a tensor to the memory of a result: at once, if nothing else is in its way."""
+    assert isa(value.type, TensorType)
+    owner = value.owner
+    at = owner if isinstance(owner, Operation) and owner.parent is end.parent else end
+    alloc = AllocTensorOp(value.type, sizes.of(value))
+    alloc.attributes[RESULT_ATTR] = IntegerAttr(number, i64)
+    alloc.result.name_hint = "out"
+    write = MaterializeInDestinationOp.create(operands=[value, alloc.result], result_types=[value.type])
+    for op, before in ((alloc, at), (write, end)):
+        op.location = end.location
+        Rewriter.insert_op(op, InsertPoint.before(before))

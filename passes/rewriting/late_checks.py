@@ -1,0 +1,64 @@
+"""Checks of sizes that are known only in the middle of a run."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, cf, func, tensor
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
+from xdsl.rewriter import Rewriter
+
+from relex.dialects.failures import FOUND_SIZE, size_declaration
+from relex.dialects.relex import DataflowOp, MatchSizesOp
+from relex.dialects.sizes.late import LateCheck, LateSizes
+from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.symbols import symbol_of
+from relex.dialects.walks import walk
+from relex.passes.rewriting.size_values import SizeValues
+
+
+def check_late_sizes(module: ModuleOp, sizes: ModuleSizes) -> None:
+    """Insert assertions of what ops require of late sizes where these become known, and remove `relex.match_sizes`."""
+    for function in [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]:
+        late = sizes.late(function)
+        if late.sources:
+            for block in [op for op in walk(function) if isinstance(op, DataflowOp)]:
+                block.dissolve()  # Assertions stay outside of dataflow blocks.
+        checks = _Checks(function, late)
+        for check in late.checks:
+            checks.insert(check)
+        if checks.has_any and all(symbol_of(op) != FOUND_SIZE for op in module.ops):
+            module.body.block.add_op(size_declaration())
+        for op in [op for op in walk(function) if isinstance(op, MatchSizesOp)]:
+            forward(op)
+
+
+def forward(op: MatchSizesOp) -> None:
+    """Replace the op by its operand, of the type that it states."""
+    if op.operand.type == op.result.type:
+        Rewriter.replace_op(op, [], [op.operand])
+        return
+    cast = tensor.CastOp(op.operand, op.result.type)
+    cast.location = op.location
+    Rewriter.replace_op(op, cast)
+
+
+class _Checks:
+    """The checks of a function."""
+
+    def __init__(self, function: func.FuncOp, late: LateSizes):
+        self._late = late
+        self._values = SizeValues(function.body.blocks[0], late.known)
+        self.has_any = False
+
+    def insert(self, check: LateCheck) -> None:
+        """Insert a check after the last size that it is about."""
+        requirement = check.requirement
+        last = self._late.last_in(requirement.lhs, requirement.rhs)
+        assert last is not None
+        at = self._values.after(last, self._late)
+        lhs, rhs, found = at.emit(requirement.lhs), at.emit(requirement.rhs), at.emit(check.found)
+        note = at.add(arith.IndexCastOp(found, i64))
+        holds = at.add(arith.CmpiOp(lhs, rhs, "eq" if requirement.relation == "==" else "sle"))
+        for op in (func.CallOp(FOUND_SIZE, [note], []), cf.AssertOp(holds, StringAttr(check.message))):
+            at.insert(op)
+            op.location = check.op.location
+        self.has_any = True

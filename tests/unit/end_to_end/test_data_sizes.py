@@ -1,0 +1,272 @@
+"""Sizes that depend on elements: at every level, with errors that name what does not fit."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relex
+from relex.dialects import CompileError, parse_module
+from relex.dialects.exceptions import ShapeError
+from relex.frontend import BlockBuilder, Var, op
+from relex.reference import interpret
+from relex.runtime import build
+
+SIZES = (0, 1, 3, 17, 1000)
+
+PLACES = """
+func.func @main(%x: tensor<?x3xf32>) -> (tensor<?x2xi64>, tensor<?x2xi64>) {
+  %y = relex.nonzero %x : (tensor<?x3xf32>) -> tensor<?x2xi64>
+  %z = relex.add %y, %y : (tensor<?x2xi64>, tensor<?x2xi64>) -> tensor<?x2xi64>
+  func.return %y, %z : tensor<?x2xi64>, tensor<?x2xi64>
+}
+"""
+
+CHOSEN = """
+func.func @main(%x: tensor<?x2xf32>, %c: tensor<?xi1>, %y: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %a = relex.compress %x, %c axis = 0 : (tensor<?x2xf32>, tensor<?xi1>) -> tensor<?x2xf32>
+  %z = relex.add %a, %y : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+  func.return %z : tensor<?x2xf32>
+}
+"""
+
+
+def at_every_level(program: str) -> list[Callable[..., Any]]:
+    compiled = build(program)
+    levels = [compiled.ir(level) for level in ("graph", "loops", "core")]
+    return [compiled["main"], *(interpret(module)["main"] for module in (program, *levels))]
+
+
+def test_places_of_odd_sizes() -> None:
+    functions = at_every_level(PLACES)
+    rng = np.random.default_rng(0)
+    for size in SIZES:
+        some = rng.integers(0, 2, (size, 3)).astype(np.float32)
+        for x in (some, np.zeros_like(some), np.ones_like(some), np.full_like(some, np.nan), -0.0 * some):
+            expected = np.stack(np.nonzero(x), -1)
+            # Interpreting a thousand rows at the lower levels takes seconds.
+            for function in functions[: None if size < 100 else 2]:
+                found, twice = function(x)
+                assert found.dtype == np.int64
+                assert np.array_equal(found, expected)
+                assert np.array_equal(twice, 2 * expected)
+
+
+def test_choices_of_odd_sizes() -> None:
+    functions = at_every_level(CHOSEN)
+    rng = np.random.default_rng(0)
+    for size in SIZES:
+        x = rng.standard_normal((size, 2)).astype(np.float32)
+        for condition in (rng.integers(0, 2, size) == 1, np.zeros(size, bool), np.ones(size // 2, bool)):
+            expected = np.compress(condition, x, 0)
+            for function in functions[: None if size < 100 else 2]:
+                assert np.array_equal(function(x, condition, np.zeros_like(expected)), expected)
+
+
+def test_what_meets_a_counted_size_is_checked() -> None:
+    x, condition = np.ones((3, 2), np.float32), np.array([True, False, True])
+    for function in at_every_level(CHOSEN):
+        for wrong in (0, 1, 3):
+            with pytest.raises(ShapeError, match=r"'relex\.add' expected a_kept == y_d0, found 2"):
+                function(x, condition, np.zeros((wrong, 2), np.float32))
+        with pytest.raises(ShapeError, match="c_d0 <= x_d0"):
+            function(x, np.ones(4, bool), np.zeros((2, 2), np.float32))
+        assert np.array_equal(function(x, condition, np.zeros((2, 2), np.float32)), x[:2])
+
+
+def test_stated_sizes() -> None:
+    functions = at_every_level("""
+    func.func @main(%x: tensor<?xf32> {relex.dims = ["n"]}, %y: tensor<?xf32>) -> (tensor<?xf32>, tensor<2x1xi64>) {
+      %a = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+      %b = relex.match_sizes %a sizes = ["k", ""] : (tensor<?x1xi64>) -> tensor<?x1xi64>
+      %c = relex.match_sizes %y sizes = ["k + n"] : (tensor<?xf32>) -> tensor<?xf32>
+      %d = relex.match_sizes %b sizes = ["2", "1"] : (tensor<?x1xi64>) -> tensor<2x1xi64>
+      func.return %c, %d : tensor<?xf32>, tensor<2x1xi64>
+    }
+    """)
+    x = np.array([1, 0, 2], np.float32)
+    for function in functions:
+        y, places = function(x, np.ones(5, np.float32))
+        assert y.shape == (5,)
+        assert np.array_equal(places, [[0], [2]])
+        # As k is 2, this can be told before the call.
+        with pytest.raises(ShapeError, match=r"argument 'y': expected shape \(n \+ 2,\) with n = 3"):
+            function(x, np.ones(4, np.float32))
+        with pytest.raises(ShapeError, match=r"'relex\.match_sizes' expected a_rows"):
+            function(np.ones(3, np.float32), np.ones(5, np.float32))
+
+
+def test_hand_written_fill() -> None:
+    functions = at_every_level("""
+    func.func @main(%n: tensor<i64>, %x: tensor<f32>) -> tensor<?xf32> {
+      %0 = tensor.extract %n[] : tensor<i64>
+      %size = arith.index_cast %0 : i64 to index
+      %y = relex.call_tir @fill(%x) sizes(%size) : (tensor<f32>) -> tensor<?xf32>
+      func.return %y : tensor<?xf32>
+    }
+    tir.prim_func private @fill(%x: memref<f32>) outs(%y: memref<?xf32>) {
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %y, %c0 : memref<?xf32>
+      tir.for %i in (%n) {
+        tir.block @y (%vi: spatial<%n> = %i) {
+          %v = memref.load %x[] : memref<f32>
+          memref.store %v, %y[%vi] : memref<?xf32>
+        }
+      }
+    }
+    """)
+    for function in functions:
+        for size in (0, 1, 17):
+            assert np.array_equal(function(np.array(size), np.array(2, np.float32)), np.full(size, 2, np.float32))
+        for wrong in (-1, -(2**63), 2**63 - 1, 2**60):
+            with pytest.raises(ShapeError, match=f"'relex.call_tir' expected .*size.*, found {wrong}"):
+                function(np.array(wrong), np.array(2, np.float32))
+
+
+def test_in_branches_and_loops() -> None:
+    functions = at_every_level("""
+    func.func @main(%x: tensor<?xf32>, %c: tensor<i1>, %y: tensor<?xf32>) -> (tensor<f32>, tensor<f32>) {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %three = arith.constant 3 : index
+      %nothing = relex.constant dense<0.0> : tensor<f32>
+      %holds = tensor.extract %c[] : tensor<i1>
+      %s = scf.if %holds -> (tensor<f32>) {
+        %m = relex.greater %x, %nothing : (tensor<?xf32>, tensor<f32>) -> tensor<?xi1>
+        %a = relex.compress %x, %m : (tensor<?xf32>, tensor<?xi1>) -> tensor<?xf32>
+        %b = relex.add %a, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+        %t = relex.sum %b : (tensor<?xf32>) -> tensor<f32>
+        scf.yield %t : tensor<f32>
+      } else {
+        scf.yield %nothing : tensor<f32>
+      }
+      %r = scf.for %i = %zero to %three step %one iter_args(%v = %nothing) -> (tensor<f32>) {
+        %w = relex.add %x, %v : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+        %m = relex.less %w, %nothing : (tensor<?xf32>, tensor<f32>) -> tensor<?xi1>
+        %a = relex.compress %w, %m : (tensor<?xf32>, tensor<?xi1>) -> tensor<?xf32>
+        %t = relex.sum %a : (tensor<?xf32>) -> tensor<f32>
+        scf.yield %t : tensor<f32>
+      }
+      func.return %s, %r : tensor<f32>, tensor<f32>
+    }
+    """)
+    x = np.array([-4, 1, 2, -1], np.float32)
+    for function in functions:
+        s, r = function(x, np.array(True), np.ones(2, np.float32))
+        assert (s, r) == (5, -90)  # -4 - 1 = -5, -9 - 4 - 3 - 6 = -22, -26 - 21 - 20 - 23
+        with pytest.raises(ShapeError, match=r"'relex\.add' expected a_kept == y_d0, found 2"):
+            function(x, np.array(True), np.ones(3, np.float32))
+        # What a branch requires is checked where it runs: the size is known only there.
+        assert function(x, np.array(False), np.ones(3, np.float32))[0] == 0
+
+
+def test_sizes_do_not_leave_a_branch() -> None:
+    with pytest.raises(CompileError, match=r"the same sizes in each branch.*pad it to the largest size"):
+        build("""
+        func.func @main(%x: tensor<?xf32>, %c: tensor<i1>) -> tensor<?x1xi64> {
+          %holds = tensor.extract %c[] : tensor<i1>
+          %s = scf.if %holds -> (tensor<?x1xi64>) {
+            %a = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+            scf.yield %a : tensor<?x1xi64>
+          } else {
+            %b = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+            scf.yield %b : tensor<?x1xi64>
+          }
+          func.return %s : tensor<?x1xi64>
+        }
+        """)
+
+
+def test_private_functions_return_no_counted_sizes() -> None:
+    with pytest.raises(CompileError, match="expected a private function to return tensors whose sizes follow"):
+        build("""
+        func.func @main(%x: tensor<?xf32>) -> tensor<?x1xi64> {
+          %y = func.call @f(%x) : (tensor<?xf32>) -> tensor<?x1xi64>
+          func.return %y : tensor<?x1xi64>
+        }
+        func.func private @f(%x: tensor<?xf32>) -> tensor<?x1xi64> {
+          %y = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+          func.return %y : tensor<?x1xi64>
+        }
+        """)
+
+
+def test_wrong_types() -> None:
+    for line, message in (
+        ("relex.nonzero %x : (tensor<?x3xf32>) -> tensor<4x2xi64>", r"expected result type tensor<\?x2xi64>"),
+        ("relex.nonzero %s : (tensor<f32>) -> tensor<?x0xi64>", "expected a tensor of one dimension or more"),
+        ("relex.compress %x, %s : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>", "expected a condition of i1"),
+        ('relex.match_sizes %x sizes = ["n"] : (tensor<?x3xf32>) -> tensor<?x3xf32>', "expected 2 sizes, found 1"),
+        ('relex.match_sizes %x sizes = ["n", "4"] : (tensor<?x3xf32>) -> tensor<?x3xf32>', "expected a size of 3"),
+    ):
+        with pytest.raises(CompileError, match=message):
+            parse_module(f"""
+            func.func @main(%x: tensor<?x3xf32>, %s: tensor<f32>) {{
+              %y = {line}
+              func.return
+            }}
+            """)
+
+
+def test_names_that_are_not_known() -> None:
+    with pytest.raises(CompileError, match="expected names of sizes that are known before, found 'k'"):
+        build("""
+        func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+          %y = relex.match_sizes %x sizes = ["k + 1"] : (tensor<?xf32>) -> tensor<?xf32>
+          func.return %y : tensor<?xf32>
+        }
+        """)
+
+
+def test_calls_of_compiled_functions(tmp_path: Path) -> None:
+    compiled = build(PLACES)
+    x = np.eye(3, dtype=np.float32)
+    compiled.save(tmp_path / "places.relex")
+    for executable in (compiled, relex.load(tmp_path / "places.relex"), pickle.loads(pickle.dumps(compiled))):
+        assert np.array_equal(executable["main"](x)[0], [[0, 0], [1, 1], [2, 2]])
+        with pytest.raises(ShapeError, match="no 'out', as only the call finds out the size of result 0"):
+            executable["main"](x, out=(np.zeros((3, 2), np.int64),) * 2)
+    assert str(compiled["main"].signature).endswith("(result 0: (y_rows, 2) of i64, result 1: (y_rows, 2) of i64)")
+
+
+def test_results_are_arrays_of_their_own() -> None:
+    main = build(PLACES)["main"]
+    first, _ = main(np.eye(3, dtype=np.float32))
+    kept = first.copy()
+    main(np.ones((3, 3), np.float32))
+    first += 1
+    assert np.array_equal(first, kept + 1)
+    assert np.array_equal(main(np.eye(3, dtype=np.float32))[0], kept)
+
+
+def test_returned_arguments_and_constants_stay_as_they_are() -> None:
+    functions = at_every_level("""
+    func.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?x1xi64>, tensor<?x1xi64>, f32) {
+      %y = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+      %n = arith.constant 2.0 : f32
+      func.return %x, %y, %y, %n : tensor<?xf32>, tensor<?x1xi64>, tensor<?x1xi64>, f32
+    }
+    """)
+    for function in functions:
+        x, first, second, number = function(np.array([0, 3], np.float32))
+        assert (list(x), first.tolist(), second.tolist(), number) == ([0, 3], [[1]], [[1]], 2)
+        assert not np.may_share_memory(first, second)
+
+
+def test_block_builder() -> None:
+    bb = BlockBuilder()
+    x = Var("x", ("n",), "float32")
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            places = bb.emit(op.nonzero(op.relu(x)))
+            chosen = bb.emit(op.compress(x, op.greater(x, 0.0)))
+            outputs = [bb.emit_output(places), bb.emit_output(chosen)]
+        bb.emit_func_output(outputs)
+    places, chosen = build(bb.get())["main"](np.array([-1, 2, 0, 4], np.float32))
+    assert places.tolist() == [[1], [3]]
+    assert chosen.tolist() == [2, 4]
