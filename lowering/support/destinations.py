@@ -67,8 +67,11 @@ def destination_of(result: SSAValue) -> SSAValue | None:
     for use in result.uses:
         op = use.operation
         if isinstance(op, MaterializeInDestinationOp) and op.source is result and op.parent is result.owner.parent:
-            # One that is allocated in the same block is written to after it has been allocated.
-            if isinstance(op.dest, BlockArgument) or op.dest.owner.parent is not op.parent:
+            # An argument of a function is read until the end. One that is allocated in the same block is written to
+            # after it has been allocated.
+            owner = op.dest.owner
+            around = owner.parent_op() if isinstance(owner, Block) else None
+            if not isinstance(around, func.FuncOp) and (isinstance(owner, Block) or owner.parent is not op.parent):
                 return op.dest
     return None
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
@@ -156,7 +156,7 @@ class Runner:
             except RelexError as e:
                 raise NotComparable(str(e)) from e
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
-        outputs = [] if interface.written else _fresh(self._program.numbers, interface.outputs, shapes)
+        outputs = [] if interface.written else _fresh(self._program.numbers, interface, shapes)
         scalars = [spec for spec in interface.outputs if spec.shape is None]
         entry = SymbolTable.lookup_symbol(self.module, PACKED_PREFIX + function.sym_name.data)
         failures = failures_of(function if entry is None else entry)
@@ -167,7 +167,8 @@ class Runner:
         prototype = ctypes.CFUNCTYPE(result, *(kind for kind, _ in words))
         before = [np.array(value) for value in inputs]
         returned = prototype(self._code.address(function.sym_name.data))(*(word for _, word in words))
-        if not interface.written and any(a.tobytes() != b.tobytes() for a, b in zip(before, inputs, strict=True)):
+        read = [i for i in range(len(inputs)) if i not in interface.replaced.values()]
+        if not interface.written and any(before[i].tobytes() != inputs[i].tobytes() for i in read):
             return CallOutcome(error="writes one of its inputs")
         if failures:
             try:
@@ -175,7 +176,7 @@ class Runner:
             except ExecutionError as e:
                 return CallOutcome.of(e)
         values = [np.array(returned, spec.dtype) for spec in scalars]
-        found = values if interface.written else _in_order(interface, outputs, values)
+        found = values if interface.written else _in_order(interface, outputs, values, inputs)
         return CallOutcome((*found, *map(np.array, _written(interface, inputs))))
 
 
@@ -235,14 +236,17 @@ def _interpret(
 ) -> list[Any]:
     """Call a function, and return its results, then the buffers that it may have written."""
     assert isinstance(function, func.FuncOp | PrimFuncOp)
-    returns_all = isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs)
-    outputs = [] if returns_all else _fresh(program.numbers, interface.outputs, shapes)
+    types = function.function_type.inputs.data
+    writes_results = any(isinstance(types[i], MemRefType) for i in interface.replaced.values())
+    returns_all = isinstance(function, func.FuncOp) and len(types) == len(interface.inputs) and not writes_results
+    outputs = [] if returns_all else _fresh(program.numbers, interface, shapes)
+    written = range(len(inputs)) if returns_all else interface.replaced.values()
     with interpreting(steps):
-        found = program.function(function)(*_as_arguments(function, inputs), *map(Buffer, outputs))
+        found = program.function(function)(*_as_arguments(function, inputs, written), *map(Buffer, outputs))
         returned = results_of(function, found)
     if returns_all:
         return [*returned, *_written(interface, inputs)]
-    return _in_order(interface, outputs, returned)
+    return _in_order(interface, outputs, returned, inputs)
 
 
 def _input(spec: Spec, value: Any) -> Any:
@@ -256,19 +260,18 @@ def _without_sign(value: Any) -> Array:
     return array.view(signless(array.dtype))
 
 
-def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
+def _as_arguments(function: Operation, values: Sequence[Any], written: Collection[int]) -> list[Any]:
     """Return what the interpreter passes for arrays: themselves for tensors, with the sign of their type, buffers for
-    memrefs."""
+    memrefs, which may be `written` or not."""
     types = function.regions[0].blocks[0].arg_types
-    is_read_only = len(types) != len(values)
     arguments: list[Any] = []
-    for t, value in zip(types, values, strict=False):
+    for i, (t, value) in enumerate(zip(types, values, strict=False)):
         if isa(t, TensorType) and storage_of(t.element_type) != t.element_type:
             arguments.append(_with_sign(value, numpy_dtype(t.element_type)))
         elif t.name != "memref":
             arguments.append(value)
         else:
-            arguments.append(Buffer.read_only(value) if is_read_only else Buffer(value))
+            arguments.append(Buffer(value) if i in written else Buffer.read_only(value))
     return arguments
 
 
@@ -277,19 +280,22 @@ def _with_sign(value: Array, dtype: np.dtype[Any]) -> Array:
     return value.view(dtype) if value.dtype.names is None else value
 
 
-def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any]) -> list[Any]:
-    """Return the results of a function that fills buffers for arrays and returns scalars."""
-    arrays, numbers = iter(filled), iter(returned)
-    return [next(numbers if spec.shape is None else arrays) for spec in interface.outputs]
+def _in_order(interface: Interface, filled: Sequence[Any], returned: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    """Return the results of a function that fills buffers for arrays, some of them arguments, and returns scalars."""
+    arrays, numbers, replaced = iter(filled), iter(returned), interface.replaced
+    return [
+        np.array(inputs[replaced[i]]) if i in replaced else next(numbers if spec.shape is None else arrays)
+        for i, spec in enumerate(interface.outputs)
+    ]
 
 
-def _fresh(numbers: Numbers, specs: Sequence[Spec], shapes: Shapes | None) -> list[Array]:
-    """Allocate arrays for the results, except for scalars."""
-    shapes = shapes or [spec.shape or () for spec in specs]
+def _fresh(numbers: Numbers, interface: Interface, shapes: Shapes | None) -> list[Array]:
+    """Allocate arrays for the results, except for scalars and those that take the place of arguments."""
+    shapes = shapes or [spec.shape or () for spec in interface.outputs]
     if any(size < 0 for shape in shapes for size in shape):
         raise UnknownSizes("the sizes of its results are not known")
-    arrays = [(spec, shape) for spec, shape in zip(specs, shapes, strict=True) if spec.shape is not None]
-    return [numbers.fresh_array(shape, spec.dtype, element_type_of(spec.dtype)) for spec, shape in arrays]
+    arrays = [(interface.outputs[i].dtype, shapes[i]) for i in interface.filled]
+    return [numbers.fresh_array(shape, dtype, element_type_of(dtype)) for dtype, shape in arrays]
 
 
 def _written(interface: Interface, inputs: Sequence[Any]) -> list[Array]:

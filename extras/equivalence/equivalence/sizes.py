@@ -147,7 +147,7 @@ class _Sizes:
         sizes = find(function)
         count = len(interface.inputs)
         filled = sizes.arguments[count:]
-        arrays = [s for spec, s in zip(interface.outputs, sizes.results, strict=False) if spec.shape is not None]
+        arrays = [sizes.results[i] for i in interface.filled if i < len(sizes.results)]
         return cls(sizes, count, tuple(filled or arrays))
 
     def calls(self) -> Iterator[Shapes]:
