@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import UnionType
 from typing import Any, TypeGuard
@@ -128,15 +128,20 @@ class BlockBuilder(RegionBuilder):
         body.dataflow.outputs.extend(outputs)
         return _one_or_all(outputs)
 
-    def emit_func_output(self, results: AnyTensor | Sequence[AnyTensor]) -> None:
-        """End the function and return one or several results from it."""
+    def emit_func_output(
+        self, results: AnyTensor | Sequence[AnyTensor] = (), *, replacing: Mapping[Var, AnyTensor] | None = None
+    ) -> None:
+        """End the function and return results from it. Those in `replacing` take the place of parameters: a call writes
+        them to the memory of these arguments, and returns the others."""
         body = self._open_body()
         if body.dataflow is not None:
             refuse("expected the dataflow block to end before the function does")
         if body.is_in_region:
             refuse("expected branches and loops to end before the function does")
         _expect(results, AnyTensor | Sequence, "a tensor of the program, or several")
-        body.finish([body.value(e) for e in (results if isinstance(results, Sequence) else [results])])
+        values = [body.value(e) for e in (results if isinstance(results, Sequence) else [results])]
+        _expect(replacing or {}, Mapping, "tensors by the parameters whose place they take")
+        body.finish(values, {body.value(param): body.value(e) for param, e in (replacing or {}).items()})
 
     def call_te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         """Return a call of a new loop function generated from a tensor expression: `function` receives a `te` tensor

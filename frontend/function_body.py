@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, ModuleOp, TensorType, i1
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntegerAttr, ModuleOp, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.errors import CompileError, RelexError, one_line
-from relex.dialects.function_arguments import keep_argument_names, state_dims
+from relex.dialects.function_arguments import INOUT_ATTR, keep_argument_names, set_argument_attr, state_dims
 from relex.dialects.names import Names, name_value
 from relex.dialects.relex import ConstantOp, DataflowOp, OutputOp
 from relex.dialects.relex.structure import impurity
@@ -135,11 +135,16 @@ class FunctionBody(OpenSizes):
             refuse(f"'{op.name}' op expected to be pure inside a dataflow block, but it {reason}", place)
         self.insert(op, place)
 
-    def finish(self, values: Sequence[SSAValue]) -> None:
-        """End the function with its results."""
-        self._block.add_op(ReturnOp(*values))
+    def finish(self, values: Sequence[SSAValue], replacing: Mapping[SSAValue, SSAValue]) -> None:
+        """End the function with its results, of which the last ones take the place of parameters."""
+        for number, param in enumerate(replacing, len(values)):
+            if not isinstance(param, BlockArgument) or param.owner is not self._block:
+                refuse(f"expected a parameter to replace, found '{param.name_hint}'")
+            set_argument_attr(self.op, param.index, INOUT_ATTR, IntegerAttr(number, i64))
+        results = [*values, *replacing.values()]
+        self._block.add_op(ReturnOp(*results))
         inputs = self.op.function_type.inputs.data
-        self.op.function_type = FunctionType.from_lists(inputs, [value.type for value in values])
+        self.op.function_type = FunctionType.from_lists(inputs, [value.type for value in results])
         self.is_complete = True
 
     def close_dataflow(self) -> None:

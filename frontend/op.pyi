@@ -731,10 +731,11 @@ def scatter_elements(
     index counts from the end; updates still out of range have no effect.
     """
 
-def scatter_nd(data: Operand, indices: Operand, updates: Operand, reduction: str = "update") -> Call:
+def scatter_nd(data: Operand, indices: Operand, updates: Operand, reduction: str = "update", axis: int = 0) -> Call:
     """
     The data, in which each part of `updates` has been stored at the list of indices in the last dimension of `indices`.
-    Instead of storing it, `reduction` can combine it with the elements there: `add`, `mul`, `max` or `min`. Updates
+    The first of them counts along dimension `axis`, by default the first; the same indices hold for all that is before
+    it. Instead of storing it, `reduction` can combine it with the elements there: `add`, `mul`, `max` or `min`. Updates
     take effect one after the other, in row-major order. A negative index counts from the end; updates still out of
     range have no effect.
     """

@@ -30,7 +30,7 @@ from relex.dialects import tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, declaration
-from relex.dialects.function_arguments import C_INTERFACE_ATTR, result_attrs
+from relex.dialects.function_arguments import C_INTERFACE_ATTR, INOUT_ATTR, replacements, result_attrs
 from relex.dialects.libraries import LibraryFunction
 from relex.dialects.relex import (
     AllocTensorOp,
@@ -59,6 +59,7 @@ from relex.lowering.support.control_rules import (
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
 from relex.lowering.support.late_results import allocate_results, free_early
 from relex.lowering.support.loop_checks import check_loops
+from relex.lowering.support.replaced_arguments import write_arguments
 from relex.lowering.support.result_buffers import (
     ALIGNMENT,
     buffer_type,
@@ -87,11 +88,12 @@ def convert_tensor_type(tensor: TensorType) -> Attribute:
 class LowerCallTirPass(ConversionPass):
     """
     Makes memory explicit: tensors become buffers, and functions take buffers for their results as further arguments;
-    scalar results stay results. A call writes straight into the caller's buffer if its result is returned; other
-    results get memory that is freed at the end of the function. Only returned arguments and constants, and values
-    returned twice, are copied. Dataflow blocks are inlined, constants become globals, and equal constants share one.
-    Public functions get a C interface. A library function is declared once for all calls with the same types; the
-    declaration names it.
+    scalar results stay results. A result that takes the place of an argument is copied into it; `plan-memory` lets it
+    be computed there, as far as that is right. A call writes straight into the caller's buffer if its result is
+    returned; other results get memory that is freed at the end of the function. Only returned arguments and constants,
+    and values returned twice, are copied. Dataflow blocks are inlined, constants become globals, and equal constants
+    share one. Public functions get a C interface. A library function is declared once for all calls with the same
+    types; the declaration names it.
 
     Requires graph operators to be gone (`legalize-ops`). Dynamic sizes are those that calls name, or follow from the
     sizes of the arguments.
@@ -123,19 +125,27 @@ class LowerCallTirPass(ConversionPass):
             block.dissolve()
         _check_recursion(op)
         calls = [o for o in walk(op) if isinstance(o, (CallOp, func.CallOp, *BRANCHES, *LOOPS))]
+        types = [value.type for call in calls for value in call.results]
+        types += [t for f in op.ops if isinstance(f, func.FuncOp) and replacements(f) for t in f.function_type.outputs]
         may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
-        needs_sizes = may_be_late or any(map(has_unknown, (value.type for call in calls for value in call.results)))
-        known = ModuleSizes.of_all(op) if needs_sizes else None
+        known = ModuleSizes.of_all(op) if may_be_late or any(map(has_unknown, types)) else None
         late = [f for f in may_be_late if known is not None and known.late(f).sources]
         if late and known is not None:
             check_late_sizes(op, known)
             known = ModuleSizes.of_all(op)
         sizes = SizesOfResults(known)
         for function in late:
+            if replacements(function):
+                fail(
+                    function,
+                    f"expected sizes that follow from the arguments in a function with '{INOUT_ATTR}', found one that "
+                    "depends on elements; compute it in another function",
+                )
             allocate_results(function, sizes)
         check_loops(op)
+        write_arguments(op, sizes)
         give_destinations(op, sizes)
-        _pass_destinations(calls, sizes)
+        _pass_destinations(op, sizes)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
         for function in late:
             free_early(function)
@@ -321,10 +331,11 @@ def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
     conversion.replace(conversion.add(memref.GetGlobalOp(SymbolRefAttr(name), buffer)).memref)
 
 
-def _pass_destinations(ops: Sequence[Operation], sizes: SizesOfResults) -> None:
+def _pass_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
     """Let callers allocate results whose sizes follow from the sizes of the arguments, and pass them as
     destinations."""
-    calls = [op for op in ops if isinstance(op, CallOp | func.CallOp) and any(map(has_unknown, op.result_types))]
+    ops = [op for op in walk(module) if isinstance(op, CallOp | func.CallOp)]
+    calls = [op for op in ops if any(map(has_unknown, op.result_types))]
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}
         for result in call.results:

@@ -35,7 +35,8 @@ class PlanMemoryPass(RelexPass):
     """
     Packs the buffers that a function allocates into one, the arena: buffers with disjoint lifetimes share memory. A
     small arena lives on the stack. A call of a loop function that is the last to read a buffer, and reads each element
-    only where it writes the same element of another buffer, works in place: both become one buffer.
+    only where it writes the same element of another buffer, works in place: both become one buffer. An argument that is
+    overwritten at the end is such a buffer from its last reader on: what is copied into it is computed there.
 
     The pass moves buffers that the function frees, in branches and loops too, and that do not escape. Dynamic
     sizes must follow from the sizes of the arguments; offsets are computed from them. A single buffer that is not small

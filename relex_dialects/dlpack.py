@@ -97,3 +97,12 @@ def tensor_in(capsule: object) -> DLTensorHead | None:
             return VersionedHead.from_address(_address_in(capsule, name)).tensor
         case _:
             return None
+
+
+def is_versioned(tensor: Any) -> bool:
+    """Return whether a tensor comes by version 1 of DLPack or a later one, which say whether its memory is
+    read-only."""
+    try:
+        return _name_of(tensor.__dlpack__(max_version=(1, 0))) == b"dltensor_versioned"
+    except TypeError:
+        return False

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.traits import SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import UnknownNameError
@@ -19,6 +30,10 @@ NAME_ATTR = "relex.name"
 DIMS_ATTR = "relex.dims"
 """The sizes of an argument or result: expressions of names, each standing for one size; "" for a size given by the
 type."""
+
+INOUT_ATTR = "relex.inout"
+"""On an argument of a graph function: the number of the result that takes its place. A call writes that result to the
+memory of the argument, and does not return it. On a buffer: the function may overwrite it."""
 
 REQUIRES_ATTR = "relex.requires"
 """On a function: requirements on the sizes of its arguments, beyond those implied by their `relex.dims`."""
@@ -117,6 +132,40 @@ def remove_argument_attr(function: Operation, name: str) -> None:
         function.properties["arg_attrs"] = ArrayAttr(attrs)
     else:
         function.properties.pop("arg_attrs", None)
+
+
+def replacements(function: Operation) -> dict[int, int]:
+    """Return the arguments of a graph function that results take the place of, each with the number of the result."""
+    if "arg_attrs" not in function.properties:
+        return {}
+    stated = ((i, attrs.data.get(INOUT_ATTR)) for i, attrs in enumerate(argument_attrs(function) or ()))
+    return {i: number.value.data for i, number in stated if isinstance(number, IntegerAttr)}
+
+
+def verify_replacements(function: FuncOp) -> None:
+    """Check that the results that take the place of arguments exist, and that none takes two places. Raises
+    `VerifyException`."""
+    types, results = function.function_type.inputs.data, function.function_type.outputs.data
+    for i, attrs in enumerate(argument_attrs(function) or ()):
+        number = attrs.data.get(INOUT_ATTR)
+        if number is None or (isinstance(types[i], MemRefType) and number == UnitAttr()):
+            continue
+        if not isinstance(types[i], TensorType):
+            raise VerifyException(f"expected argument {i} with '{INOUT_ATTR}' to be a tensor, found {types[i]}")
+        if not isinstance(number, IntegerAttr) or not 0 <= number.value.data < len(results):
+            raise VerifyException(f"expected '{INOUT_ATTR}' to be the number of a result, found {number}")
+        if (found := results[number.value.data]) != types[i]:
+            what = f"result {number.value.data} to be {types[i]}, as argument {i}, whose place it takes"
+            raise VerifyException(f"expected {what}, found {found}")
+    numbers = [*replacements(function).values()]
+    if twice := [number for number in numbers if numbers.count(number) > 1]:
+        raise VerifyException(f"expected result {twice[0]} to take the place of one argument, found {len(twice)}")
+
+
+def overwritten(function: Operation) -> list[BlockArgument]:
+    """Return the buffers that a function may overwrite, as they were arguments that results take the place of."""
+    stated = zip(arguments(function), argument_attrs(function) or (), strict=False)
+    return [argument for argument, attrs in stated if attrs.data.get(INOUT_ATTR) == UnitAttr()]
 
 
 def argument_names(function: Operation) -> list[str]:

@@ -39,10 +39,14 @@ class TensorSpec:
     shape: Sizes
     element_type: str
     is_scalar: bool = False
+    is_inout: bool = False
+    """True for an argument that a call writes: what takes its place."""
 
     def __str__(self) -> str:
         if self.is_scalar:
             return f"{self.name}: {self.element_type}"
+        if self.is_inout:
+            return f"inout {replace(self, is_inout=False)}"
         shape = ("x".join(map(str, self.shape)) or "scalar") if self.is_static else shape_text(self.shape)
         return f"{self.name}: {shape} of {self.element_type}"
 
@@ -152,6 +156,8 @@ class Signature:
         for spec in specs:
             if spec.element_type not in ELEMENTS and not (spec.is_scalar and spec.element_type == "index"):
                 yield f"expected an element type among {', '.join(ELEMENTS)}, found {spec.element_type}"
+            if spec.is_inout and (spec.is_scalar or spec in self.outputs):
+                yield f"expected arrays as arguments that '{self.name}' writes, found {spec.name}"
 
     def with_sizes(self, values: Mapping[str, int]) -> Signature:
         """Return the signature of calls with these values of the sizes. Raises `ShapeError` if there are no such

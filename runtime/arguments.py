@@ -11,6 +11,7 @@ import numpy as np
 
 from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, RangeError, ShapeError
 from relex.dialects.signature import Signature, TensorSpec, shape_text
+from relex.runtime.descriptors import writable
 
 if TYPE_CHECKING:
     from relex.dialects.dtypes import Array
@@ -49,8 +50,21 @@ def expect_in_place(signature: Signature, arrays: Sequence[Array], given: Sequen
         raise OverlapError(f"{signature.name}() expected arrays that do not share memory")
 
 
+def expect_apart(signature: Signature, arrays: Sequence[Array]) -> None:
+    """Check that arguments that a call changes share no memory with others. Raises `OverlapError`."""
+    for i, (spec, array) in enumerate(zip(signature.inputs, arrays, strict=True)):
+        for j, other in enumerate(arrays) if spec.is_inout else ():
+            # All of them are contiguous, so comparing the bounds of their memory is exact.
+            if i != j and np.may_share_memory(array, other):
+                where = f"{signature.name}() argument '{spec.name}'"
+                name = signature.inputs[j].name
+                raise OverlapError(f"{where}: a call changes it, so it must not share memory with '{name}'")
+
+
 def argument_reader(spec: TensorSpec, function: str) -> Callable[[Any], Array]:
     """Return the reader for the values of an argument."""
+    if spec.is_inout:
+        return InoutReader(spec, function)
     return ScalarReader(spec, function) if spec.is_scalar else ArgumentReader(spec, function)
 
 
@@ -81,15 +95,19 @@ class ArgumentReader:
         return shape == self._shape if self._shape is not None else self._spec.fits(shape)
 
     def _read(self, value: Any) -> Array:
-        array = self._of_list(value) if isinstance(value, list) else _as_ndarray(value, self._where, self._accepted)
+        value = self._of_list(value) if isinstance(value, list) else value
+        array = np.require(self._fitting(value), self._dtype, ["C", "A"])
+        return _as_zeros_and_ones(array) if self._is_bool else array
+
+    def _fitting(self, value: Any) -> Array:
+        array = _as_ndarray(value, self._where, self._accepted)
         if array.dtype == f"V{self._dtype.itemsize}" and self._dtype.kind == "V":
             array = array.view(self._dtype)  # Files of arrays do not name dtypes that are not NumPy's own.
         if not np.can_cast(array.dtype, self._dtype, "equiv"):
             raise DTypeError(self._wrong_dtype(array.dtype))
         if not self._fits(array.shape):
             raise ShapeError(f"{self._where}: expected shape {shape_text(self._spec.shape)}, found {array.shape}")
-        array = np.require(array, self._dtype, ["C", "A"])
-        return _as_zeros_and_ones(array) if self._is_bool else array
+        return array
 
     def _of_list(self, value: list[Any]) -> Array:
         try:
@@ -107,6 +125,35 @@ class ArgumentReader:
         text = f"{self._where}: expected dtype {self._dtype.name}, found {found.name}"
         is_safe = found.kind in "biuf" and self._dtype.kind in "iuf" and np.can_cast(found, self._dtype, "same_kind")
         return f"{text}; {self._spec.name}.astype(np.{self._dtype.name}) converts it" if is_safe else text
+
+
+class InoutReader(ArgumentReader):
+    """Returns an array over the memory of an argument that a call changes.
+
+    Takes NumPy arrays, and objects with DLPack in CPU memory or with the buffer protocol, of exactly the type and the
+    static sizes of the argument, that can be written, are aligned and row-major: nothing is copied. Raises `DTypeError`
+    and `ShapeError`, which name the argument.
+    """
+
+    def __init__(self, spec: TensorSpec, function: str):
+        super().__init__(spec, function)
+        self._accepted = "a NumPy array, a DLPack tensor or a buffer"
+
+    def __call__(self, value: Any) -> Array:
+        array = self._fitting(value)
+        if isinstance(value, np.generic) or array.dtype != self._dtype:
+            found = f"{'a number' if isinstance(value, np.generic) else 'one'} of {array.dtype}"
+        elif not (array.flags.c_contiguous and array.flags.aligned):
+            found = f"one with strides {array.strides}"
+        elif not (array.flags.writeable or _is_unversioned(value)):
+            found = "one that is read-only"
+        else:
+            array = array if array.flags.writeable else writable(array)
+            if self._is_bool:
+                array[...] = _as_zeros_and_ones(array)
+            return array
+        expected = "an aligned, row-major array that can be written, as a call changes it"
+        raise DTypeError(f"{self._where}: expected {expected}, found {found}")
 
 
 class ScalarReader(ArgumentReader):
@@ -141,6 +188,15 @@ def _as_zeros_and_ones(array: Array) -> Array:
     """Return booleans as bytes of 0 and 1. A view of other memory may hold any byte; NumPy takes all but 0 as true."""
     numbers = array.view(np.uint8)
     return array if numbers.max(initial=0) <= 1 else numbers != 0
+
+
+def _is_unversioned(value: Any) -> bool:
+    """Return whether a tensor comes by the first version of DLPack, which does not say whether memory is read-only."""
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return False
+    from relex.dialects.dlpack import is_versioned
+
+    return not is_versioned(value)
 
 
 def _as_ndarray(value: Any, where: str, accepted: str) -> Array:

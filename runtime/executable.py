@@ -13,7 +13,7 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature, unknown_function
 from relex.dialects.target.machine import LOOPS_BEGIN
-from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
+from relex.runtime.arguments import argument_reader, bind_arguments, expect_apart, expect_in_place
 from relex.runtime.callbacks import LateResults, LibraryCalls, failure
 from relex.runtime.container import as_path, write_file
 from relex.runtime.entry.native import native_entry
@@ -212,7 +212,9 @@ class CompiledFunction:
     `IndexRangeError` for an assertion of the program that fails; and what a library function raises. Library functions
     after that in the program are not called. Calls from several threads may overlap.
 
-    A function on buffers, at the core level, takes all of them as arguments and writes into them.
+    A call changes an argument whose place a result takes, and does not return that result. Such an argument must be
+    writable and share no memory with others. A function on buffers, at the core level, takes all of them as arguments
+    and writes into them.
 
     Pickling a function pickles its whole program: to send several functions, send the executable.
     """
@@ -224,6 +226,7 @@ class CompiledFunction:
         self._readers = [argument_reader(spec, signature.name) for spec in signature.inputs]
         self._results = ResultArrays(signature)
         self._has_late = bool(signature.late)
+        self._changes = any(spec.is_inout for spec in signature.inputs)
         entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(loaded.code.address(signature.symbol))
         self._enter = loaded.library.guard(entry)
 
@@ -235,6 +238,8 @@ class CompiledFunction:
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
         if signature.writes_inputs:
             expect_in_place(signature, inputs, values)
+        if self._changes:
+            expect_apart(signature, inputs)
         plan = self._plan(inputs)
         shapes = plan.shapes[len(inputs) :]
         outputs = self._results.fresh(shapes) if out is None else self._results.given(out, shapes, inputs)
@@ -295,7 +300,7 @@ def _native_class(native: type) -> Callable[..., CompiledFunction]:
 
 def _compiled_function(loaded: _Loaded, signature: Signature) -> CompiledFunction:
     """Make a function of compiled code. If it calls Python anyway, native calls gain nothing; and they do not check
-    that arguments are writable."""
+    the arguments of a function on buffers, which writes all of them; nor do they allocate late results."""
     in_python = loaded.library.calls_python or signature.writes_inputs or signature.late
     entry = None if in_python else native_entry()
     if entry is None:

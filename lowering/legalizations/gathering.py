@@ -88,11 +88,12 @@ def scatter_elements(op: ScatterElementsOp, x: Tensor, indices: Tensor, updates:
 @legalizes(ScatterNdOp)
 def scatter_nd(op: ScatterNdOp, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Legalize to a copy and a loop over the updates."""
-    places, depth = indices.ndim - 1, indices.shape[-1]
+    axis, depth = op.normal_axis, indices.shape[-1]
+    after = axis + indices.ndim - 1
     assert isinstance(depth, int)
 
     def place(i: Sequence[Axis]) -> tuple[Sequence[PrimExpr], Sequence[int]]:
-        chosen = [_from_front(indices[*i[:places], d], x.shape[d]) for d in range(depth)]
-        return [*chosen, *i[places:]], range(depth)
+        chosen = [_from_front(indices[*i[axis:after], d], x.shape[axis + d]) for d in range(depth)]
+        return [*i[:axis], *chosen, *i[after:]], range(axis, axis + depth)
 
     return _scatter(op, x, indices, updates, place)

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from relex.dialects.function_arguments import DIMS_ATTR, SIGNATURE_ATTR, argument_attr
+from relex.dialects.function_arguments import DIMS_ATTR, SIGNATURE_ATTR, argument_attr, overwritten
 from relex.dialects.names import Names
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
-from relex.dialects.tir import CallLoopsOp, ForOp, PrimFuncOp
-from relex.dialects.tir.accesses import Access
+from relex.dialects.tir import BlockOp, CallLoopsOp, ForOp, PrimFuncOp
+from relex.dialects.tir.accesses import Access, innermost_block, is_pure
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR
+from relex.dialects.walks import walk
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of
-from relex.lowering.memory.lifetimes import Lifetime, lifetimes, positions_in, uses_of_memory
+from relex.lowering.memory.lifetimes import lifetimes, positions_in, touched_by, uses_of_memory
 from relex.lowering.memory.loops_in_place import loops_in_place
 from relex.lowering.memory.needs import BufferSizes
 from relex.passes.analysis.dependence import Meeting
 from relex.passes.analysis.iteration_systems import comes_first, scopes_around
 from relex.passes.analysis.sharing import is_understood
+from relex.passes.rewriting.loop_edits import erase_empty
 
 
 def work_in_place(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
@@ -60,19 +63,51 @@ class Variants:
         erase_unused(self._module, [function for (function, _, _), variant in self._found.items() if variant])
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """A buffer: the positions of the first and last op that access it, and the op that frees it. One that is an
+    argument whose place a result takes is free from its last reader up to the op at `until`, which writes the result;
+    None for other buffers."""
+
+    buffer: SSAValue
+    first: int
+    last: int
+    dealloc: memref.DeallocOp | None
+    until: int | None = None
+
+    def may_become(self, new: _Memory) -> bool:
+        """Return whether another buffer, which begins to live where this one ends, may be in its place."""
+        return new.until is None and (self.until is None or new.last <= self.until)
+
+
 class _Function:
-    """The calls in a function, and the buffers that it allocates."""
+    """The calls and copies in a function, the buffers that it allocates, and the arguments that it may overwrite."""
 
     def __init__(self, function: func.FuncOp, variants: Variants):
         self._block = function.body.blocks[0]
         self._variants = variants
         self._sizes = BufferSizes(function)
-        self._found: dict[SSAValue, Lifetime] = {found.buffer: found for found in lifetimes(self._block)}
+        self._positions = positions_in(self._block)
+        own = [_Memory(found.buffer, found.first, found.last, found.dealloc) for found in lifetimes(self._block)]
+        given = [found for buffer in overwritten(function) if (found := self._of_argument(buffer)) is not None]
+        self._found = {found.buffer: found for found in [*own, *given]}
         self._aliases = {buffer: _aliases(buffer) for buffer in self._found}
         """The values that may be the memory of each buffer, itself included."""
 
+    def _of_argument(self, buffer: SSAValue) -> _Memory | None:
+        """Return an argument that is only read before it is overwritten as a whole."""
+        users = [use.operation for use in uses_of_memory(buffer) or ()]
+        writes = [op for op in users if isinstance(op, memref.CopyOp) and op.destination is buffer]
+        touched = touched_by([op for op in users if op not in writes], self._block, self._positions)
+        if len(writes) != 1 or touched is None or writes[0].parent is not self._block:
+            return None
+        until, _ = self._positions[writes[0]]
+        return _Memory(buffer, -1, max(touched, default=-1), None, until)
+
     def run(self) -> None:
-        for op, (position, _) in positions_in(self._block).items():
+        for op, (position, _) in self._positions.items():
+            if isinstance(op, memref.CopyOp):
+                self._improve_copy(op, position)
             call = op if isinstance(op, CallLoopsOp) else None
             while call is not None:
                 call = self._improve(call, position)
@@ -86,28 +121,49 @@ class _Function:
                 if old is None or new is None or (old.last, new.first) != (position, position):
                     continue
                 if self._fits(call, old, new) and (variant := self._variants.of(callee, source, target)) is not None:
-                    return self._merge(call, variant, source, old, new)
+                    arguments = [argument for i, argument in enumerate(call.arguments) if i != source]
+                    better = CallLoopsOp(variant.sym_name.data, arguments)
+                    better.location = call.location
+                    Rewriter.replace_op(call, better)
+                    self._merge(old, new)
+                    return better
         return None
 
-    def _fits(self, call: CallLoopsOp, old: Lifetime, new: Lifetime) -> bool:
-        """Return whether two buffers are of equal size, and the call takes each of them once."""
+    def _improve_copy(self, copy: memref.CopyOp, position: int) -> None:
+        """Let a buffer that an argument is copied into be that argument, if that is not read again; and a buffer that
+        is copied into an argument at last, if that is not read any more when the buffer is first written."""
+        source, destination = self._found.get(copy.source), self._found.get(copy.destination)
+        if source is None or destination is None:
+            return
+        if source is destination:
+            Rewriter.erase_op(copy)
+        elif source.until is not None and (source.last, destination.first) == (position, position):
+            self._improve_copy_of(copy, source, destination)
+        elif destination.until == position and destination.last < source.first:
+            self._improve_copy_of(copy, destination, source)
+
+    def _improve_copy_of(self, copy: memref.CopyOp, argument: _Memory, other: _Memory) -> None:
+        if self._fits(copy, argument, other):
+            Rewriter.erase_op(copy)
+            self._merge(argument, other)
+
+    def _fits(self, op: Operation, old: _Memory, new: _Memory) -> bool:
+        """Return whether two buffers are of equal size and one may be in the place of the other, and the op takes each
+        of them once."""
         sizes = self._sizes.of(old.buffer)
-        if sizes is None or sizes != self._sizes.of(new.buffer):
+        if sizes is None or sizes != self._sizes.of(new.buffer) or not old.may_become(new):
             return False
         memory = (self._aliases[old.buffer], self._aliases[new.buffer])
-        return all(sum(operand in values for operand in call.operands) == 1 for values in memory)
+        return all(sum(operand in values for operand in op.operands) == 1 for values in memory)
 
-    def _merge(self, call: CallLoopsOp, callee: PrimFuncOp, source: int, old: Lifetime, new: Lifetime) -> CallLoopsOp:
-        """Replace two buffers by one, of which the call reads the first and writes the second."""
-        self._found[old.buffer] = Lifetime(old.alloc, new.dealloc, old.first, new.last)
+    def _merge(self, old: _Memory, new: _Memory) -> None:
+        """Replace two buffers by one, the first."""
+        assert new.dealloc is not None
+        assert isinstance(new.buffer.owner, Operation)
+        self._found[old.buffer] = replace(old, last=new.last, dealloc=new.dealloc if old.dealloc else None)
         self._aliases[old.buffer] |= self._aliases.pop(new.buffer) - {new.buffer}
-        Rewriter.erase_op(old.dealloc)
-        Rewriter.replace_op(new.alloc, [], [old.buffer])
-        arguments = [argument for i, argument in enumerate(call.arguments) if i != source]
-        better = CallLoopsOp(callee.sym_name.data, arguments)
-        better.location = call.location
-        Rewriter.replace_op(call, better)
-        return better
+        Rewriter.erase_op(old.dealloc or new.dealloc)
+        Rewriter.replace_op(new.buffer.owner, [], [old.buffer])
 
 
 def _aliases(buffer: SSAValue) -> set[SSAValue]:
@@ -131,6 +187,9 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     )
     loads = [op for op in readers if isinstance(op, memref.LoadOp)]
     stores = [op for op in writers if isinstance(op, memref.StoreOp)]
+    if loads and all(any(_is_copied(load, store) for store in stores) for load in loads):
+        # The output is the input, with updates that may depend on what is there.
+        writers = [op for op in writers if not isinstance(op, memref.LoadOp)]
     if (loads, stores) != (readers, writers):
         return False
     return all(map(is_understood, function.body.block.ops)) and not any(
@@ -170,6 +229,7 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     new = function.clone()
     kept = [i for i in range(len(new.args)) if i != source]
     new.args[source].replace_all_uses_with(new.args[target])
+    _erase_copies(new.args[target])
     new.body.block.erase_arg(new.args[source])
     new.sym_name, new.sym_visibility = StringAttr(name), StringAttr("private")
     new.function_type = FunctionType.from_lists([function.function_type.inputs.data[i] for i in kept], [])
@@ -185,3 +245,26 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
         left = [pair for pair in known.in_place if source not in pair and target not in pair]
         replace(known, in_place=tuple((kept.index(i), kept.index(j)) for i, j in left)).mark(new)
     return new
+
+
+def _erase_copies(buffer: SSAValue) -> None:
+    """Erase copies of the elements of a buffer to where they are, and the loops that do nothing else."""
+    for store in [use.operation for use in buffer.uses if isinstance(use.operation, memref.StoreOp)]:
+        block, load = innermost_block(store), store.value.owner
+        if block is None or not _is_copied(load, store) or load.memref is not buffer:
+            continue
+        Rewriter.erase_op(store)
+        if all(is_pure(op) or isinstance(op, BlockOp | memref.LoadOp) for op in walk(block)):
+            around = block.parent_op()
+            Rewriter.erase_op(block)
+            erase_empty(around)
+
+
+def _is_copied(load: object, store: memref.StoreOp) -> TypeGuard[memref.LoadOp]:
+    """Return whether a store copies the element of a load to the same indices, and nothing is written in between."""
+    if not isinstance(load, memref.LoadOp) or store.value is not load.res or load.parent is not store.parent:
+        return False
+    op = load.next_op
+    while op is not None and op is not store and (is_pure(op) or isinstance(op, memref.LoadOp)):
+        op = op.next_op
+    return op is store and [*load.indices] == [*store.indices]

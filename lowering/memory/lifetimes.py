@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import cf, memref, scf
@@ -91,27 +91,27 @@ def _is_plain(alloc: memref.AllocOp) -> bool:
 
 
 def _lifetime(alloc: memref.AllocOp, positions: Positions) -> Lifetime | None:
-    deallocs: list[memref.DeallocOp] = []
     block = alloc.parent_block()
     assert block is not None
     start, _ = positions[alloc]
-    touched: list[int] = []
     uses = uses_of_memory(alloc.memref)
     if uses is None:
         return None
-    for use in uses:
-        op = use.operation
-        if isinstance(op, memref.DeallocOp):
-            if op.memref is not alloc.memref or op.parent is not block:
-                return None
-            deallocs.append(op)
-        elif (statement := block.find_ancestor_op_in_block(op)) is None:
-            return None
-        elif op.name not in _LOOK:
-            touched += positions[statement]
-    if len(deallocs) != 1 or positions[deallocs[0]][0] < max(touched, default=start):
+    deallocs = [op for use in uses if isinstance(op := use.operation, memref.DeallocOp)]
+    touched = touched_by([use.operation for use in uses if use.operation not in deallocs], block, positions)
+    if len(deallocs) != 1 or deallocs[0].memref is not alloc.memref or deallocs[0].parent is not block:
+        return None
+    if touched is None or positions[deallocs[0]][0] < max(touched, default=start):
         return None
     return Lifetime(alloc, deallocs[0], min(touched, default=start), max(touched, default=start))
+
+
+def touched_by(users: Iterable[Operation], block: Block, positions: Positions) -> list[int] | None:
+    """Return the positions at which users of a buffer access it; None if one of them is outside of the block."""
+    statements = [(op, block.find_ancestor_op_in_block(op)) for op in users]
+    if any(statement is None for _, statement in statements):
+        return None
+    return [place for op, at in statements if at is not None and op.name not in _LOOK for place in positions[at]]
 
 
 def uses_of_memory(buffer: SSAValue) -> Sequence[Use] | None:

@@ -68,11 +68,15 @@ def destination_of(result: SSAValue) -> SSAValue | None:
     for use in result.uses:
         op = use.operation
         if isinstance(op, MaterializeInDestinationOp) and op.source is result and op.parent is result.owner.parent:
-            # One that is allocated in the same block is written to after it has been allocated.
+            # An argument of a function is read until the end. One that is allocated in the same block is written to
+            # after it has been allocated.
             place = op.dest.owner
-            if isinstance(place, Block) or place.parent is not op.parent:
+            around = place.parent_op() if isinstance(place, Block) else None
+            if not isinstance(around, func.FuncOp) and (isinstance(place, Block) or place.parent is not op.parent):
                 return op.dest
-            if RESULT_ATTR in place.attributes and isinstance(result, OpResult) and place.is_before_in_block(result.op):
+            if isinstance(place, Block) or RESULT_ATTR not in place.attributes:
+                continue
+            if isinstance(result, OpResult) and place.is_before_in_block(result.op):
                 return op.dest
     return None
 

@@ -34,7 +34,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.dtypes import BUFFER_TYPES, ELEMENT_TYPES, record_of
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.errors import fail
-from relex.dialects.function_arguments import DIMS_ATTR, SIGNATURE_ATTR, argument_names
+from relex.dialects.function_arguments import DIMS_ATTR, SIGNATURE_ATTR, argument_names, replacements
 from relex.dialects.json_codec import Buffer, Plain, from_plain, to_plain
 from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import MAX_SIZE, Sizes, names_in
@@ -127,14 +127,17 @@ def _of_values(op: func.FuncOp | PrimFuncOp, module_sizes: ModuleSizes) -> Signa
     if isinstance(op, PrimFuncOp):
         inputs, outputs = op.input_types, op.output_types
     names = argument_names(op)[: len(inputs)]
-    result_names = [f"result {i}" if len(outputs) > 1 else "result" for i in range(len(outputs))]
     sizes = module_sizes.of(op)
     entered = sizes.arguments[: len(inputs)]
     returned = sizes.results if isinstance(op, func.FuncOp) else sizes.arguments[len(inputs) :]
+    replaced = replacements(op)
+    fresh = [of_one for i, of_one in enumerate(zip(outputs, returned, strict=True)) if i not in replaced.values()]
+    result_names = [f"result {i}" if len(fresh) > 1 else "result" for i in range(len(fresh))]
+    specs = _specs(op, names, inputs, entered)
     signature = Signature(
         op.sym_name.data,
-        _specs(op, names, inputs, entered),
-        _specs(op, result_names, outputs, [() if t in SCALARS else s for t, s in zip(outputs, returned, strict=True)]),
+        tuple(replace(spec, is_inout=i in replaced) for i, spec in enumerate(specs)),
+        _specs(op, result_names, [t for t, _ in fresh], [() if t in SCALARS else s for t, s in fresh]),
         requirements=sizes.requirements,
         temporaries=sizes.temporaries,
     )
@@ -175,7 +178,7 @@ def _called_like(spec: TensorSpec, stated: TensorSpec) -> TensorSpec:
     is_no_size = spec.is_scalar and stated.is_scalar and not stated.shape
     stored = stated.element_type in ELEMENTS and ELEMENTS[stated.element_type].storage == spec.element_type
     element_type = stated.element_type if stored and not spec.is_scalar else spec.element_type
-    return TensorSpec(stated.name, () if is_no_size else spec.shape, element_type, spec.is_scalar)
+    return TensorSpec(stated.name, () if is_no_size else spec.shape, element_type, spec.is_scalar, stated.is_inout)
 
 
 def _without_idle_sizes(signature: Signature) -> Signature:

@@ -19,7 +19,7 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dlpack import as_array
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, UnknownNameError, expect_kind, fail
-from relex.dialects.function_arguments import argument_names
+from relex.dialects.function_arguments import argument_names, replacements
 from relex.dialects.relex import CallOp, ConstantOp
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
@@ -76,6 +76,8 @@ class BindParamsPass(RelexPass):
             if names.count(name) != 1:
                 problem = "no parameter" if name not in names else "more than one parameter"
                 raise UnknownNameError(f"@{self.func} has {problem} '{name}'; its parameters are {', '.join(names)}")
+            if names.index(name) in replacements(function):
+                fail(function, f"overwrites '{name}', so it cannot be bound")
         _bind(function, names, params)
 
 

@@ -14,8 +14,9 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.arrays import Array
 from relex.dialects.errors import CompileError, RelexError
+from relex.dialects.function_arguments import replacements
 from relex.dialects.parser import add_source
-from relex.dialects.signature import Signature, unknown_function
+from relex.dialects.signature import Signature, TensorSpec, unknown_function
 from relex.extras import find_part
 from relex.lowering.support.signatures import refusals, signatures
 
@@ -34,7 +35,7 @@ from relex.reference.interpreter.failures import results_of
 from relex.reference.interpreter.late_results import collecting_results, note_results
 from relex.reference.interpreter.memory import Buffer, fresh_array
 from relex.reference.interpreter.program import PreparedFunction, Program
-from relex.runtime.arguments import argument_reader, bind_arguments, expect_in_place
+from relex.runtime.arguments import argument_reader, bind_arguments, expect_apart, expect_in_place
 from relex.runtime.results import ResultArrays, split_out
 from relex.runtime.shapes import ShapeRule
 from relex.runtime.sources import AnyProgram, read_program
@@ -116,6 +117,7 @@ class InterpretedFunction:
         named, out = split_out(self.signature, named)
         values = bind_arguments(self.signature, args, named)
         inputs = [read(value) for read, value in zip(self._readers, values, strict=True)]
+        expect_apart(self.signature, inputs)
         shapes = self._result_shapes(inputs)
         outputs = None if out is None else self._results.given(out, shapes, inputs)
         with self._located(), watching(), np.errstate(all="ignore"), collecting_results() as late:
@@ -129,28 +131,32 @@ class InterpretedFunction:
     def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         op, signature = self._function.op, self.signature
         if isinstance(op, FuncOp) and not any(isinstance(t, MemRefType) for t in op.function_type.inputs):
-            values = self._passed(inputs, lambda array: array)
+            replaced = {number: inputs[i] for i, number in replacements(op).items()}
+            values = self._passed(inputs, lambda array, _: array)
             results = [np.array(result) for result in self._function(*values)]
+            for number, array in replaced.items():
+                array[...] = results[number]
+            results = [result for i, result in enumerate(results) if i not in replaced]
             note_results({i: results[i] for i in signature.late})
             return [result for i, result in enumerate(results) if i not in signature.late]
         if signature.writes_inputs:
             expect_in_place(signature, inputs, given)
-            self._function(*self._passed(inputs, Buffer))
+            self._function(*self._passed(inputs, lambda array, _: Buffer(array)))
             return []
         specs = signature.framed[len(inputs) :]
         outputs = [
             fresh_array(shape, spec.dtype, checked=self._checked) for shape, spec in zip(shapes, specs, strict=True)
         ]
         buffers = [Buffer(array) for array, spec in zip(outputs, specs, strict=True) if not spec.is_scalar]
-        returned = iter(results_of(op, self._function(*self._passed(inputs, Buffer.read_only), *buffers)))
+        returned = iter(results_of(op, self._function(*self._passed(inputs, _buffer), *buffers)))
         return [
             np.array(next(returned)) if spec.is_scalar else array for array, spec in zip(outputs, specs, strict=True)
         ]
 
-    def _passed(self, inputs: Sequence[Array], pass_array: Callable[[Array], Any]) -> list[Any]:
+    def _passed(self, inputs: Sequence[Array], pass_array: Callable[[Array, TensorSpec], Any]) -> list[Any]:
         """Return the values that the function takes: scalars as numbers."""
-        specs = self.signature.inputs
-        return [array[()] if spec.is_scalar else pass_array(array) for array, spec in zip(inputs, specs, strict=True)]
+        pairs = zip(inputs, self.signature.inputs, strict=True)
+        return [array[()] if spec.is_scalar else pass_array(array, spec) for array, spec in pairs]
 
     @contextmanager
     def _located(self) -> Generator[None]:
@@ -169,3 +175,7 @@ class InterpretedFunction:
 
     def _repr_html_(self) -> str:
         return find_part("html-of-signature")(self.signature, "interpreted function")
+
+
+def _buffer(array: Array, spec: TensorSpec) -> Buffer:
+    return Buffer(array) if spec.is_inout else Buffer.read_only(array)

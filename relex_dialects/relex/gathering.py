@@ -234,27 +234,33 @@ class ScatterElementsOp(Scatter, AlongAxis):
 
 
 @declared
-class ScatterNdOp(Scatter):
+class ScatterNdOp(Scatter, AlongAxis):
     """
     The data, in which each part of `updates` has been stored at the list of indices in the last dimension of `indices`.
-    Instead of storing it, `reduction` can combine it with the elements there: `add`, `mul`, `max` or `min`. Updates
+    The first of them counts along dimension `axis`, by default the first; the same indices hold for all that is before
+    it. Instead of storing it, `reduction` can combine it with the elements there: `add`, `mul`, `max` or `min`. Updates
     take effect one after the other, in row-major order. A negative index counts from the end; updates still out of
     range have no effect.
 
     ```mlir
     %y = relex.scatter_nd %x, %indices, %updates reduction = "max"
         : (tensor<3x4x5xf32>, tensor<7x2xi64>, tensor<7x5xf32>) -> tensor<3x4x5xf32>
+    %z = relex.scatter_nd %x, %rows, %parts axis = 1
+        : (tensor<3x4x5xf32>, tensor<2x1xi64>, tensor<3x2x5xf32>) -> tensor<3x4x5xf32>
     ```
     """
 
-    def __init__(self, data: Operand, indices: Operand, updates: Operand, reduction: str = "update"):
-        super().__init__(data, indices, updates, properties={"reduction": reduction})
+    axis = prop_def(IntegerConstr, default_value=integer(0))
+
+    def __init__(self, data: Operand, indices: Operand, updates: Operand, reduction: str = "update", axis: int = 0):
+        super().__init__(data, indices, updates, properties={"reduction": reduction, "axis": axis})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         element_type, shape, indices, updates = cls.read(operands, properties)
-        depth = _depth(indices, shape)
-        expected = (*indices[:-1], *shape[depth:])
+        axis = axis_of(properties, shape)
+        depth = _depth(indices, shape, axis)
+        expected = (*shape[:axis], *indices[:-1], *shape[axis + depth :])
         if len(updates) != len(expected):
             raise InferenceError(f"expected updates of {shape_str(expected)}, found {shape_str(updates)}")
         for size, other in zip(expected, updates, strict=True):
@@ -262,5 +268,8 @@ class ScatterNdOp(Scatter):
         return SizedType(element_type, shape)
 
     def evaluate(self, x: Array, indices: Array, updates: Array) -> Array:
-        places = [_from_front(indices[..., d], x.shape[d]) for d in range(indices.shape[-1])]
+        axis = self.normal_axis
+        own = cast(Array, np.indices((*x.shape[:axis], *indices.shape[:-1])))
+        chosen = [_from_front(indices[..., d], x.shape[axis + d]) for d in range(indices.shape[-1])]
+        places = [*own[:axis], *(np.broadcast_to(place, own.shape[1:]) for place in chosen)]
         return self.scattered(x, places, updates)

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.function_arguments import argument_names, arguments
+from relex.dialects.function_arguments import argument_names, arguments, replacements
 from relex.dialects.index.expr import name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
@@ -348,4 +348,8 @@ class SizeAnalysis:
         self._op = region.blocks[-1].last_op or self._function
         if not isinstance(self._op, func.ReturnOp):
             return []
-        return [self.sizes(value) for value in self._op.arguments]
+        results = [self.sizes(value) for value in self._op.arguments]
+        for argument, number in replacements(self._function).items():
+            for size, found in zip(self.sizes(arguments(self._function)[argument]), results[number], strict=True):
+                self.require(Requirement(found, "==", size))
+        return results

@@ -14,6 +14,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import WrongOp, types_str
+from relex.dialects.function_arguments import verify_replacements
 from relex.dialects.table import Table
 
 RULES = Table[str, Callable[[Any], None]]("rules of upstream ops")
@@ -24,6 +25,11 @@ def check_upstream(op: Operation) -> None:
     """Apply the rule for ops like `op`, if there is one. Raises `VerifyException`."""
     if (rule := RULES.get(op.name)) is not None:
         rule(op)
+
+
+@RULES.rule("func.func")
+def _function(op: Any) -> None:
+    verify_replacements(op)
 
 
 @RULES.rule("cf.br", "llvm.br")

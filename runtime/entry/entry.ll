@@ -16,13 +16,14 @@
 %Function = type { %Object, ptr, ptr }
 
 ; The next plan; the code, which is called with a frame; the numbers of arguments, of results, and of words in the frame;
-; whether the keyword `out` stands for arrays of results; whether the last two words of the frame say what has failed.
-; The arrays follow, arguments first, and then a template of the frame, in which only addresses are missing.
-%Plan = type { ptr, ptr, i64, i64, i64, i64, i64 }
+; whether the keyword `out` stands for arrays of results; whether the last two words of the frame say what has failed;
+; whether a call changes arguments. The arrays follow, arguments first, and then a template of the frame, in which only
+; addresses are missing.
+%Plan = type { ptr, ptr, i64, i64, i64, i64, i64, i64 }
 
 ; The dtype and its number; the rank; the offset of the descriptor in words; for booleans, how many bytes must be 0 or 1;
-; the size in bytes.
-%Array = type { ptr, i64, i64, i64, i64, i64 }
+; the size in bytes; whether a call changes it.
+%Array = type { ptr, i64, i64, i64, i64, i64, i64 }
 
 %Member = type { ptr, i32, i64, i32, ptr }                        ; name, type, offset, flags, documentation
 %Slot = type { i32, ptr }
@@ -129,7 +130,8 @@ failed:
   ret ptr null
 }
 
-; Return whether the arguments are arrays of a plan's dtypes and shapes, in the layout that compiled code reads.
+; Return whether the arguments are arrays of a plan's dtypes and shapes, in the layout that compiled code reads, and those
+; that the call changes may change.
 define internal i1 @fits(ptr %plan, ptr %arguments, i64 %count) alwaysinline {
 start:
   %inputs.at = getelementptr %Plan, ptr %plan, i32 0, i32 2
@@ -154,6 +156,65 @@ body:
   %good = call i1 @is_readable(ptr %array, ptr %frame, ptr %value)
   %next = add i64 %i, 1
   br i1 %good, label %head, label %no
+
+yes:
+  %changes.at = getelementptr %Plan, ptr %plan, i32 0, i32 7
+  %changes = load i64, ptr %changes.at
+  %reads_only = icmp eq i64 %changes, 0
+  br i1 %reads_only, label %good.all, label %changing
+
+changing:
+  %may_change = call i1 @may_change(ptr %arrays, ptr %arguments, i64 %count)
+  ret i1 %may_change
+
+good.all:
+  ret i1 true
+
+no:
+  ret i1 false
+}
+
+; Return whether the arguments that a call changes are writable, and share no memory with others.
+define internal i1 @may_change(ptr %arrays, ptr %arguments, i64 %count) noinline {
+start:
+  br label %head
+
+head:
+  %i = phi i64 [ 0, %start ], [ %i.next, %next ]
+  %i.more = icmp slt i64 %i, %count
+  br i1 %i.more, label %one, label %yes
+
+one:
+  %array = getelementptr %Array, ptr %arrays, i64 %i
+  %value.at = getelementptr ptr, ptr %arguments, i64 %i
+  %value = load ptr, ptr %value.at
+  %changes.at = getelementptr %Array, ptr %array, i32 0, i32 6
+  %changes = load i64, ptr %changes.at
+  %is_read = icmp eq i64 %changes, 0
+  br i1 %is_read, label %next, label %changed
+
+changed:
+  %may_write = call i1 @is_writable(ptr %value)
+  br i1 %may_write, label %other.head, label %no
+
+other.head:
+  %j = phi i64 [ 0, %changed ], [ %j.next, %other ]
+  %j.more = icmp slt i64 %j, %count
+  br i1 %j.more, label %other, label %next
+
+other:
+  %other.array = getelementptr %Array, ptr %arrays, i64 %j
+  %other.value.at = getelementptr ptr, ptr %arguments, i64 %j
+  %other.value = load ptr, ptr %other.value.at
+  %common = call i1 @overlap(ptr %array, ptr %value, ptr %other.array, ptr %other.value)
+  %is_other = icmp ne i64 %i, %j
+  %shared = and i1 %common, %is_other
+  %j.next = add i64 %j, 1
+  br i1 %shared, label %no, label %other.head
+
+next:
+  %i.next = add i64 %i, 1
+  br label %head
 
 yes:
   ret i1 true
@@ -232,10 +293,7 @@ result:
   br i1 %good, label %writable, label %no
 
 writable:
-  %flags.at = getelementptr %Ndarray, ptr %value, i32 0, i32 7
-  %flags = load i32, ptr %flags.at
-  %write = and i32 %flags, 1024
-  %may_write = icmp ne i32 %write, 0
+  %may_write = call i1 @is_writable(ptr %value)
   br i1 %may_write, label %other.head, label %no
 
 other.head:                                              ; All arguments, and the results before this one.
@@ -264,6 +322,14 @@ yes:
 
 no:
   ret ptr null
+}
+
+define internal i1 @is_writable(ptr %value) alwaysinline {
+  %flags.at = getelementptr %Ndarray, ptr %value, i32 0, i32 7
+  %flags = load i32, ptr %flags.at
+  %write = and i32 %flags, 1024
+  %may_write = icmp ne i32 %write, 0
+  ret i1 %may_write
 }
 
 ; Return whether two row-major arrays have bytes in common.

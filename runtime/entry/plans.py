@@ -86,6 +86,7 @@ class NativePlans:
         self._dtypes = [spec.dtype for spec in (*signature.inputs, *signature.outputs)]
         self._takes_out = takes_out(signature)
         self._may_fail = bool(signature.failures)
+        self._changes = [spec.is_inout for spec in (*signature.inputs, *signature.outputs)]
         self._kept: dict[CallPlan, Array] = {}
         self._lock = Lock()
 
@@ -104,11 +105,12 @@ class NativePlans:
             self._kept = {**kept, plan: words}
 
     def _words(self, plan: CallPlan, following: int) -> Array:
-        head = [following, self._code, *self._counts, len(plan.template), self._takes_out, self._may_fail]
-        arrays = [_array(*of_one) for of_one in zip(self._dtypes, plan.shapes, plan.places, strict=True)]
+        does = (self._takes_out, self._may_fail, any(self._changes))
+        head = [following, self._code, *self._counts, len(plan.template), *does]
+        arrays = map(_array, self._dtypes, plan.shapes, plan.places, self._changes)
         return np.array([*head, *(word for array in arrays for word in array), *plan.template], np.int64)
 
 
-def _array(dtype: np.dtype[Any], shape: Shape, place: int) -> list[int]:
+def _array(dtype: np.dtype[Any], shape: Shape, place: int, changes: bool) -> list[int]:
     count = prod(shape)
-    return [id(dtype), dtype.num, len(shape), place, count if dtype == np.bool_ else 0, count * dtype.itemsize]
+    return [id(dtype), dtype.num, len(shape), place, count if dtype == np.bool_ else 0, count * dtype.itemsize, changes]

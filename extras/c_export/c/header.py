@@ -173,7 +173,7 @@ class _Function:
         self.sizes = {
             size: self._names.fresh(identifier(spec.name if spec.is_scalar else size)) for size, spec in sources.items()
         }
-        inputs = [self._passed(spec, is_output=signature.writes_inputs) for spec in signature.inputs]
+        inputs = [self._passed(spec, is_output=spec.is_inout or signature.writes_inputs) for spec in signature.inputs]
         self.passed = [*inputs, *(self._passed(spec, is_output=True) for spec in signature.outputs)]
         self.outputs = [p.name for p in self.passed if p.is_output]
         self.fields = [p for p in self.passed if p.is_computed or not p.spec.is_scalar]

@@ -125,6 +125,35 @@ int main(void) {
 
 
 @needs_cc
+def test_an_argument_whose_place_a_result_takes(tmp_path: Path):
+    build_object(
+        """
+        func.func @main(%x: tensor<?xf32>, %total: tensor<?xf32> {relex.inout = 0 : i64}) -> tensor<?xf32> {
+          %0 = relex.add %total, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+          func.return %0 : tensor<?xf32>
+        }
+        """,
+        tmp_path / "model.o",
+    )
+    assert "int model_main(int64_t x_d0, const float *x, float *total)" in (tmp_path / "model.h").read_text()
+    source = r"""
+#include "model.h"
+#include <stdio.h>
+
+int main(void) {
+  const float x[2] = {1, 2};
+  float total[2] = {0, 0};
+  int i;
+  for (i = 0; i < 3; ++i)
+    if (model_main(2, x, total) != RELEX_OK) return 1;
+  printf("%g %g", total[0], total[1]);
+  return 0;
+}
+"""
+    assert run_c(tmp_path, source, "model.o") == "3 6"
+
+
+@needs_cc
 def test_only_what_the_header_has_is_seen(tmp_path: Path):
     """A program has its own `main`, and two object files may be linked together."""
     for name in ("first", "second"):

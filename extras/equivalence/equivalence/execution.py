@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
@@ -162,7 +162,7 @@ class Runner:
         entry = SymbolTable.lookup_symbol(self.module, PACKED_PREFIX + function.sym_name.data) or function
         signature = stated_signature(entry, function.sym_name.data)
         late = () if signature is None else signature.late
-        outputs = [] if interface.written else _fresh(self._program.numbers, interface.outputs, shapes, late)
+        outputs = [] if interface.written else _fresh(self._program.numbers, interface, shapes, late)
         scalars = [spec for spec in interface.outputs if spec.shape is None]
         failures = () if signature is None else signature.failures
         result = _native_result(scalars, may_fail=bool(failures))
@@ -174,7 +174,8 @@ class Runner:
         allocated: dict[int, Array] = {}
         with LateResults(signature, allocated) if signature is not None else nullcontext():
             returned = prototype(self._code.address(function.sym_name.data))(*(word for _, word in words))
-        if not interface.written and any(a.tobytes() != b.tobytes() for a, b in zip(before, inputs, strict=True)):
+        read = [i for i in range(len(inputs)) if i not in interface.replaced.values()]
+        if not interface.written and any(before[i].tobytes() != inputs[i].tobytes() for i in read):
             return CallOutcome(error="writes one of its inputs")
         if failures:
             try:
@@ -182,7 +183,7 @@ class Runner:
             except ExecutionError as e:
                 return CallOutcome.of(e)
         values = [np.array(returned, spec.dtype) for spec in scalars]
-        found = values if interface.written else _in_order(interface, outputs, values, allocated)
+        found = values if interface.written else _in_order(interface, outputs, values, inputs, allocated)
         return CallOutcome((*found, *map(np.array, _written(interface, inputs))))
 
 
@@ -242,15 +243,18 @@ def _interpret(
 ) -> list[Any]:
     """Call a function, and return its results, then the buffers that it may have written."""
     assert isinstance(function, func.FuncOp | PrimFuncOp)
-    returns_all = isinstance(function, func.FuncOp) and len(function.function_type.inputs) == len(interface.inputs)
+    types = function.function_type.inputs.data
+    writes_results = any(isinstance(types[i], MemRefType) for i in interface.replaced.values())
+    returns_all = isinstance(function, func.FuncOp) and len(types) == len(interface.inputs) and not writes_results
     late = late_results(function)
-    outputs = [] if returns_all and not late else _fresh(program.numbers, interface.outputs, shapes, late)
+    outputs = [] if returns_all and not late else _fresh(program.numbers, interface, shapes, late)
+    written = range(len(inputs)) if returns_all else interface.replaced.values()
     with interpreting(steps), collecting_results() as allocated:
-        found = program.function(function)(*_as_arguments(function, inputs), *map(Buffer, outputs))
+        found = program.function(function)(*_as_arguments(function, inputs, written), *map(Buffer, outputs))
         returned = results_of(function, found)
     if returns_all and not late:
         return [*returned, *_written(interface, inputs)]
-    return _in_order(interface, outputs, returned, allocated)
+    return _in_order(interface, outputs, returned, inputs, allocated)
 
 
 def _input(spec: Spec, value: Any) -> Any:
@@ -264,19 +268,18 @@ def _without_sign(value: Any) -> Array:
     return array.view(signless(array.dtype))
 
 
-def _as_arguments(function: Operation, values: Sequence[Any]) -> list[Any]:
+def _as_arguments(function: Operation, values: Sequence[Any], written: Collection[int]) -> list[Any]:
     """Return what the interpreter passes for arrays: themselves for tensors, with the sign of their type, buffers for
-    memrefs."""
+    memrefs, which may be `written` or not."""
     types = function.regions[0].blocks[0].arg_types
-    is_read_only = len(types) != len(values)
     arguments: list[Any] = []
-    for t, value in zip(types, values, strict=False):
+    for i, (t, value) in enumerate(zip(types, values, strict=False)):
         if isa(t, TensorType) and storage_of(t.element_type) != t.element_type:
             arguments.append(_with_sign(value, numpy_dtype(t.element_type)))
         elif t.name != "memref":
             arguments.append(value)
         else:
-            arguments.append(Buffer.read_only(value) if is_read_only else Buffer(value))
+            arguments.append(Buffer(value) if i in written else Buffer.read_only(value))
     return arguments
 
 
@@ -286,25 +289,31 @@ def _with_sign(value: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _in_order(
-    interface: Interface, filled: Sequence[Any], returned: Sequence[Any], late: Mapping[int, Any] | None = None
+    interface: Interface,
+    filled: Sequence[Any],
+    returned: Sequence[Any],
+    inputs: Sequence[Any],
+    late: Mapping[int, Any] | None = None,
 ) -> list[Any]:
-    """Return the results of a function that fills buffers for arrays and returns scalars. It has allocated late
-    results."""
-    arrays, numbers, allocated = iter(filled), iter(returned), late or {}
-    return [
-        allocated[i] if i in allocated else next(numbers if spec.shape is None else arrays)
-        for i, spec in enumerate(interface.outputs)
-    ]
+    """Return the results of a function that fills buffers for arrays, some of them arguments, and returns scalars. It
+    has allocated late results."""
+    arrays, numbers, replaced, allocated = iter(filled), iter(returned), interface.replaced, late or {}
+
+    def result(i: int, spec: Spec) -> Any:
+        if i in replaced:
+            return np.array(inputs[replaced[i]])
+        return allocated[i] if i in allocated else next(numbers if spec.shape is None else arrays)
+
+    return [result(i, spec) for i, spec in enumerate(interface.outputs)]
 
 
-def _fresh(numbers: Numbers, specs: Sequence[Spec], shapes: Shapes | None, late: Collection[int] = ()) -> list[Array]:
-    """Allocate arrays for the results, except for scalars and late results."""
-    shapes = shapes or [spec.shape or () for spec in specs]
+def _fresh(numbers: Numbers, interface: Interface, shapes: Shapes | None, late: Collection[int] = ()) -> list[Array]:
+    """Allocate arrays for the results, except for scalars, late results, and those that take the place of arguments."""
+    shapes = shapes or [spec.shape or () for spec in interface.outputs]
     if any(size < 0 for i, shape in enumerate(shapes) if i not in late for size in shape):
         raise UnknownSizes("the sizes of its results are not known")
-    filled = [pair for i, pair in enumerate(zip(specs, shapes, strict=True)) if i not in late]
-    arrays = [(spec, shape) for spec, shape in filled if spec.shape is not None]
-    return [numbers.fresh_array(shape, spec.dtype, element_type_of(spec.dtype)) for spec, shape in arrays]
+    arrays = [(interface.outputs[i].dtype, shapes[i]) for i in interface.filled if i not in late]
+    return [numbers.fresh_array(shape, dtype, element_type_of(dtype)) for dtype, shape in arrays]
 
 
 def _written(interface: Interface, inputs: Sequence[Any]) -> list[Array]:

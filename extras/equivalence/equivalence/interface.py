@@ -16,7 +16,14 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import INTEGERS, is_unsigned, numpy_dtype
 from relex.dialects.errors import DTypeError, size_str
-from relex.dialects.function_arguments import FINITE_ATTR, RESULT_ATTR, argument_attr, argument_names, stated_dims
+from relex.dialects.function_arguments import (
+    FINITE_ATTR,
+    RESULT_ATTR,
+    argument_attr,
+    argument_names,
+    replacements,
+    stated_dims,
+)
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.interpreter.failures import failures_of
 from relex.reference.interpreter.memory import signless
@@ -37,6 +44,8 @@ class Spec:
     """Whether integers are unsigned; `dtype` is then the signed type of the same size."""
     is_finite: bool = False
     """Whether all calls pass finite numbers."""
+    result: int | None = None
+    """The number of the result that takes the place of an argument: once lowered, a function writes it there."""
 
     def shown(self, value: Any) -> Any:
         """Return numbers of this type as messages show them."""
@@ -91,10 +100,19 @@ class Interface:
         """Return the interface with other arguments that are finite in all calls."""
         return replace(self, inputs=tuple(replace(spec, is_finite=i in finite) for i, spec in enumerate(self.inputs)))
 
+    @property
+    def replaced(self) -> dict[int, int]:
+        """The results that take the place of arguments, by number, each with the index of the argument."""
+        return {spec.result: i for i, spec in enumerate(self.inputs) if spec.result is not None}
+
+    @property
+    def filled(self) -> list[int]:
+        """The results, by number, that a function has further buffers for once it is lowered."""
+        return [i for i, spec in enumerate(self.outputs) if spec.shape is not None and i not in self.replaced]
+
     def lowered_from(self, other: Interface) -> bool:
         """Return whether this is `other`, an interface on values, with buffers for the results that are not scalars."""
-        filled = [spec for i, spec in enumerate(other.outputs) if spec.shape is not None and i not in self.late]
-        inputs = (*other.inputs, *filled)
+        inputs = (*other.inputs, *(other.outputs[i] for i in other.filled if i not in self.late))
         outputs = [spec for spec in other.outputs if spec.shape is None]
         return not other.written and _fit(self.inputs, inputs) and _fit(self.outputs, outputs)
 
@@ -144,7 +162,10 @@ def interface_of(function: Operation) -> Interface:
     if not isinstance(function, func.FuncOp | PrimFuncOp):
         raise NotComparable(f"'{function.name}' says too little about its arguments")
     arguments = zip(argument_names(function), function.args, strict=True)
-    specs = tuple(_spec(function, i, name, arg.type) for i, (name, arg) in enumerate(arguments))
+    replaced = replacements(function)
+    specs = tuple(
+        replace(_spec(function, i, name, arg.type), result=replaced.get(i)) for i, (name, arg) in enumerate(arguments)
+    )
     if isinstance(function, PrimFuncOp):
         count = len(function.input_types)
         return Interface(specs[:count], specs[count:], fills=True, has_loops=True)

@@ -149,11 +149,10 @@ class _Sizes:
         late = late_results(function)
         filled = sizes.arguments[count:]
         is_lowered = bool(filled or late)
-        arrays = [s for spec, s in zip(interface.outputs, sizes.results, strict=False) if spec.shape is not None]
-        given = iter(filled if is_lowered else arrays)
-        shapes = [(i, spec.shape) for i, spec in enumerate(interface.outputs) if spec.shape is not None]
-        unknown = {i: tuple(named(f"?{i}_{d}") for d in range(len(shape))) for i, shape in shapes if i in late}
-        found = (unknown[i] if i in unknown else next(given, None) for i, _ in shapes)
+        arrays = [(i, s) for i, s in enumerate(sizes.results) if i in interface.filled]
+        given = iter(filled if is_lowered else [s for _, s in arrays])
+        unknown = {i: tuple(named(f"?{i}_{d}") for d in range(len(interface.outputs[i].shape or ()))) for i in late}
+        found = (unknown[i] if i in unknown else next(given, None) for i in interface.filled)
         return cls(sizes, count, tuple(size for size in found if size is not None))
 
     def calls(self) -> Iterator[Shapes]:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntAttr, LocationAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    FunctionType,
+    IntAttr,
+    IntegerAttr,
+    LocationAttr,
+    StringAttr,
+    TensorType,
+    i1,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
-from relex.dialects.function_arguments import keep_argument_names, state_dims
+from relex.dialects.function_arguments import INOUT_ATTR, keep_argument_names, set_argument_attr, state_dims
 from relex.dialects.names import Names
 from relex.dialects.relex import AssertOp, ConstantOp, Operator
 from relex.dialects.relex.operator import tensor_type
@@ -128,8 +138,9 @@ class Builder(OpenSizes):
             self._constants[tensor] = self._constant(tensor)
         return self._constants[tensor]
 
-    def finish(self, name: str, results: Sequence[SSAValue]) -> FuncOp:
-        """End the function with its results."""
+    def finish(self, name: str, results: Sequence[SSAValue], replaced: Mapping[SSAValue, int] | None = None) -> FuncOp:
+        """End the function with its results, of which some take the place of arguments: `replaced` has their
+        numbers."""
         self.add(ReturnOp(*results))
         types = FunctionType.from_lists(self.block.arg_types, [value.type for value in results])
         function = FuncOp(name, types, Region(self.block))
@@ -137,6 +148,9 @@ class Builder(OpenSizes):
         keep_argument_names(function, self._names)
         for i, dims in enumerate(self._dims):
             state_dims(function, i, dims)
+        for argument, number in (replaced or {}).items():
+            assert isinstance(argument, BlockArgument)
+            set_argument_attr(function, argument.index, INOUT_ATTR, IntegerAttr(number, i64))
         state_requirements(function, self._requirements)
         return function
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -56,10 +56,11 @@ class GraphImporter:
         if self.problems:
             raise CompileError(self.problems)
 
-    def finish(self, results: Sequence[SSAValue]) -> ModuleOp:
-        """Return the module of the function. Raises `CompileError` with everything that could not be imported."""
+    def finish(self, results: Sequence[SSAValue], replaced: Mapping[SSAValue, int] | None = None) -> ModuleOp:
+        """Return the module of the function, in which some results take the place of arguments. Raises `CompileError`
+        with everything that could not be imported."""
         self.expect_no_problems()
-        module = ModuleOp([self.builder.finish("main", results)])
+        module = ModuleOp([self.builder.finish("main", results, replaced)])
         verify_module(module)
         return module
 

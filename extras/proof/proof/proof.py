@@ -80,7 +80,7 @@ def _sides(
     """Return both sides, with fewer rows if these stand for all."""
     whole = Sides(before, after, arguments, shapes, rewrite)
     count = min((spec.shape[0] for spec in before.interface.outputs if spec.shape), default=0)
-    if rewrite is not None or before.interface.written or count < 2:
+    if rewrite is not None or before.interface.written or before.interface.replaced or count < 2:
         return whole
     old, new = (Batch.of(side.runner.module, side.name, count) for side in (before, after))
     if old is None or new is None or old.arguments != new.arguments:

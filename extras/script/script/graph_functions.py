@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import FunctionType, UnitAttr
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.hints import isa
 
+from relex.dialects.function_arguments import INOUT_ATTR, set_argument_attr
 from relex.dialects.names import name_value
 from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
 from relex.frontend.script.attributes import read_attributes
@@ -37,6 +39,7 @@ class GraphFunctionReader:
         self._parameters = Parameters(self._scope)
         self._graph = GraphExpressions(self._scope, self._parameters, functions)
         self._attributes: dict[str, Attribute] = {}
+        self._replaced: Sequence[int] = ()
         self._outputs_of_block: dict[str, Value] = {}
         self._returned: Sequence[SSAValue] | None = None
 
@@ -54,6 +57,9 @@ class GraphFunctionReader:
         kind = FunctionType.from_lists(entry.arg_types, [value.type for value in self._returned or ()])
         result = FuncOp(self._node.name, kind, Region(entry), "private" if private else None)
         self._parameters.describe(result, self._node, self._attributes)
+        for number, position in enumerate(self._replaced):
+            if position >= 0:
+                set_argument_attr(result, position, INOUT_ATTR, IntegerAttr(number, i64))
         return result
 
     # Statements.
@@ -175,11 +181,19 @@ class GraphFunctionReader:
             attributes, found = function_attributes(self._scope, node, meaning, self._node.name)
             if found.pop("Primitive", False):
                 self._attributes[PRIMITIVE_ATTR] = UnitAttr()
+            self._replaced = self._positions(attributes, found.pop(INOUT_ATTR, ()))
             self._attributes |= read_attributes(attributes, found)
         elif isinstance(node, ast.Call) and meaning == "R.output":
             self._output(node)
         else:
             self._graph.tensors(node)
+
+    def _positions(self, node: ast.expr, found: object) -> Sequence[int]:
+        """Return which parameter each result takes the place of; -1 stands for none."""
+        count = len(self._scope.entry.args)
+        if not isa(found, tuple[int, ...]) or not all(-1 <= position < count for position in found):
+            raise ScriptError(node, f"expected '{INOUT_ATTR}' to be a list of parameters, from 0 to {count - 1}, or -1")
+        return found
 
     def _return(self, node: ast.Return, value: ast.expr) -> None:
         returned = flatten(self._graph.tensors(value))

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
-from relex.dialects.function_arguments import argument_names
+from relex.dialects.function_arguments import INOUT_ATTR, argument_names, replacements
 from relex.dialects.relex import (
     PRIMITIVE_ATTR,
     AssertOp,
@@ -86,7 +86,13 @@ class GraphPrinter(ExpressionPrinter):
     def _attributes(self) -> dict[str, object]:
         attributes = dict(self._function.attributes)
         primitive = {"Primitive": True} if attributes.pop(PRIMITIVE_ATTR, None) is not None else {}
-        return primitive | write_attributes(self._function, attributes)
+        return primitive | self._replaced() | write_attributes(self._function, attributes)
+
+    def _replaced(self) -> dict[str, object]:
+        """For each result, the number of the parameter whose place it takes, or -1."""
+        places = {number: argument for argument, number in replacements(self._function).items()}
+        count = len(self._function.function_type.outputs)
+        return {INOUT_ATTR: [places.get(i, -1) for i in range(count)]} if places else {}
 
     # Types.
 

@@ -46,6 +46,28 @@ def test_programs(name: str):
     assert_comes_back(read(name, 784 if name == "new_mlp" else 24))
 
 
+def test_results_that_take_the_place_of_parameters():
+    assert_comes_back(
+        parse_module("""
+        func.func @main(%x: tensor<2xf32> {relex.inout = 2 : i64}, %n: tensor<3xf32>,
+            %y: tensor<2xf32> {relex.inout = 0 : i64}) -> (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>) {
+          func.return %x, %n, %y : tensor<2xf32>, tensor<3xf32>, tensor<2xf32>
+        }
+        """)
+    )
+
+
+@pytest.mark.parametrize("places", ["1", "[2]", "[0.5]", "[-2]", '["x"]'])
+def test_places_that_are_no_parameters(places: str):
+    with pytest.raises(CompileError, match=r"expected 'relex\.inout' to be a list of parameters, from 0 to 1, or -1"):
+        parse_script(f"""
+@R.function
+def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+    R.func_attr({{"relex.inout": {places}}})
+    return x
+""")
+
+
 OPERATORS_ALONE = [pytest.param(operator_program(*case), id=str(i)) for i, case in enumerate(CASES)]
 
 

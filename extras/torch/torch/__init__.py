@@ -16,5 +16,6 @@ if TYPE_CHECKING:
     from relex.frontend.torch.node import TorchNode as TorchNode
     from relex.frontend.torch.reading import from_exported as from_exported
     from relex.frontend.torch.reading import read_exported as read_exported
+    from relex.frontend.torch.reading import state_of as state_of
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from relex.dialects.errors import RelexError, describe
+from relex.dialects.errors import OverlapError, RelexError, describe
 from relex.dialects.sizes import IndexExpr, Size, named
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr
@@ -68,8 +68,13 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
     main, places = build(imported.module, passes=passes)["main"], imported.places
     results, sizes_of = imported.results, imported.sizes_of
 
-    def run(*arguments: Any) -> list[Any]:
-        found: Any = main(*(arguments[place].detach() for place in places))
+    def run(*arguments: Any) -> Sequence[Any]:
+        try:
+            found: Any = main(*(arguments[place].detach() for place in places))
+        except OverlapError:
+            return graph.forward(*arguments)  # One that changes shares memory with another one.
+        for place in imported.changed:
+            torch.autograd.graph.increment_version(arguments[place])
         arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
         computed, sizes = [*map(tensor_of, arrays)], sizes_of(arguments)
         return [result(arguments, computed, sizes) for result in results]
@@ -103,6 +108,8 @@ class _Imported:
     module: ModuleOp
     places: Sequence[int]
     """The inputs of the graph that the function takes."""
+    changed: Sequence[int]
+    """The inputs of the graph that a call changes."""
     results: Sequence[Make]
     sizes_of: Callable[[Sequence[Any]], Mapping[str, int]]
     """Returns the sizes of a call that results need, given the inputs."""
@@ -112,17 +119,18 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     """Import a graph, except for the results that are views: torch makes them."""
     nodes = [node for node in traced.graph.nodes if node.op == "placeholder"]
     names = {symbol: named(name) for symbol, name in size_names(nodes).items()}
-    views = _without_views(traced, names)
+    changes = _without_changes(traced)
+    views = _without_views(traced, names, changes)
     importer = TorchImporter(Builder("model"))
     values: dict[str, Value] = {}
     places: list[int] = []
     for i, node in enumerate(nodes):
-        if not node.users:
+        if not node.users and node not in changes:
             continue
         value = node.meta["val"]
         if not isinstance(value, torch.Tensor):
             values[node.name] = size_of(value, names) if isinstance(value, torch.SymInt) else value
-        elif i in frozen:
+        elif i in frozen and node not in changes:
             values[node.name] = Known(array_of(frozen[i]), node.name)
         else:
             places.append(i)
@@ -131,10 +139,14 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     (made,) = (node.args[0] for node in traced.graph.nodes if node.op == "output")
     found: dict[Any, Value] = dict(zip(made, importer.run(traced, values), strict=True))
     importer.expect_no_problems()
-    computed = {node: value for node, value in found.items() if isinstance(value, Expr | IndexExpr)}
+    bases = {view.base for view in views}
+    computed = {node: value for node, value in found.items() if node in bases and isinstance(value, Expr | IndexExpr)}
     orders = {node: order_in_memory(node) or [] for node, value in computed.items() if isinstance(value, Expr)}
     wanted = [_as_kept(value, orders.get(node, [])) for node, value in computed.items()]
-    module = importer.finish(results_of(importer, [importer.builder.tensor(x) for x in wanted]))
+    results = results_of(importer, [importer.builder.tensor(x) for x in wanted])
+    new = results_of(importer, [importer.builder.tensor(found[node]) for node in changes.values()])
+    replaced = {importer.builder.value(values[node.name]): len(results) + n for n, node in enumerate(changes)}
+    module = importer.finish([*results, *new], replaced)
     order = list(computed)
 
     def make(view: View) -> Make:
@@ -161,7 +173,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
         return lambda arguments, tensors, sizes: viewed(tensors[place].permute(own), steps, sizes)
 
     has_sizes = any(step.has_sizes for view in views for step in view.steps)
-    return _Imported(module, places, [make(view) for view in views], sizes_at(nodes, names if has_sizes else {}))
+    changed = [nodes.index(node) for node in changes]
+    return _Imported(module, places, changed, [*map(make, views)], sizes_at(nodes, names if has_sizes else {}))
 
 
 def _as_kept(value: Value, order: Sequence[int]) -> Expr:
@@ -171,11 +184,28 @@ def _as_kept(value: Value, order: Sequence[int]) -> Expr:
     return value if list(order) == sorted(order) else op.permute_dims(value, list(order))
 
 
-def _without_views(traced: Any, names: Mapping[Any, Size]) -> list[View]:
-    """Return the results of a graph as views, and let it return what they are views of, as far as it computes that."""
+def _without_changes(traced: Any) -> dict[Any, Any]:
+    """Remove the updates of inputs from a graph. Return the inputs that change, each with what it becomes."""
+    updates = [node for node in traced.graph.nodes if node.target is torch.ops.aten.copy_.default]
+    changes: dict[Any, Any] = {}
+    for node in updates:
+        place, new = node.args[0], node.args[1]
+        if place.op != "placeholder" or order_in_memory(place) != [*range(place.meta["val"].dim())]:
+            continue  # The import refuses it.
+        node.replace_all_uses_with(new)
+        traced.graph.erase_node(node)
+        changes[place] = new
+    return changes
+
+
+def _without_views(traced: Any, names: Mapping[Any, Size], changes: Mapping[Any, Any]) -> list[View]:
+    """Return the results of a graph as views, and let it return what they are views of, as far as it computes that, and
+    what inputs become. Raises `RelexError` for results that may share memory with inputs that change."""
     (output,) = (node for node in traced.graph.nodes if node.op == "output")
     views = views_of(output.args[0], names)
     bases = dict.fromkeys(view.base for view in views if isinstance(view.base, torch.fx.Node))
-    output.args = ([base for base in bases if base.op != "placeholder"],)
+    if shared := [base for base in bases if base in changes or base in changes.values()]:
+        raise RelexError(f"a result may be in the memory of an input that changes: '{shared[0]}'")
+    output.args = ([base for base in bases if base.op != "placeholder"] + [*dict.fromkeys(changes.values())],)
     traced.graph.eliminate_dead_code(_has_effect)
     return views

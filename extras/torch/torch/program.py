@@ -9,7 +9,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.errors import CompileError, Diagnostic, RelexError
+from relex.dialects.errors import CompileError, RelexError
 from relex.dialects.sizes import Size, named
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import Missing, reading
@@ -40,13 +40,29 @@ def _imported(program: Any, file: str, shapes: Mapping[str, int], weights_as_arg
     with importer.collecting(partial(importer.report, "the sizes")):
         for condition in conditions(checked, inputs.sizes, inputs.given, file):
             importer.builder.require(condition, "")
-    signature = program.graph_signature
-    for kind, names in (("buffer", signature.buffers_to_mutate), ("argument", signature.user_inputs_to_mutate)):
-        for name in names.values():
-            importer.problems.append(Diagnostic(f"in-place update of {kind} '{name}' is not supported", file))
     outputs = importer.run(program.graph_module, values)
     importer.expect_no_problems()
-    return importer.finish(results_of(importer, outputs))
+    changed = changed_inputs(program.graph_signature)
+    results = results_of(importer, [value for i, value in enumerate(outputs) if i not in changed])
+    new = results_of(importer, [outputs[i] for i in changed])
+    replaced = {importer.builder.value(values[name]): len(results) + n for n, name in enumerate(changed.values())}
+    return importer.finish([*results, *new], replaced)
+
+
+def changed_inputs(signature: Any) -> dict[int, str]:
+    """Return the outputs of a graph, by number, that are what a buffer or an argument becomes, each with the name of
+    that input in the graph."""
+    buffers = {path: name for name, path in signature.inputs_to_buffers.items()}
+    specs = [(i, spec.target, spec.kind.name) for i, spec in enumerate(signature.output_specs)]
+    return {i: buffers.get(target, target) for i, target, kind in specs if kind.endswith("_MUTATION")}
+
+
+def initial_state(program: Any) -> dict[str, Any]:
+    """Return copies of the buffers that a program changes."""
+    program = decomposed(program)
+    names = program.graph_signature.buffers_to_mutate.values()
+    stored = {**program.constants, **program.state_dict}
+    return {name: stored[name].detach().clone(memory_format=torch.contiguous_format) for name in names}
 
 
 def expect_inference(graph: Any, file: str) -> None:
@@ -130,14 +146,15 @@ class _Inputs:
         """Return the value of each input."""
         signature = self.program.graph_signature
         weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+        changed = changed_inputs(signature).values()
         values: dict[str, Value] = {}
         for name in signature.user_inputs:
             if name in self.nodes:
                 values[name] = self._guarded(name, name)
         for name, path in weights.items():
-            if not self.nodes[name].users:
+            if not self.nodes[name].users and name not in changed:
                 continue  # It is no part of the function.
-            if weights_as_arguments:
+            if weights_as_arguments or name in changed:
                 values[name] = self._guarded(name, path)
             else:
                 values[name] = self._constant(path, self.program.state_dict)

@@ -23,7 +23,9 @@ def from_exported(
 
     The program becomes the function `main`, whose arguments have the names of the arguments of `forward`. Sizes that
     `dynamic_shapes` leaves dynamic stay dynamic; `shapes` fixes them by name: `{"batch": 1}`. Parameters and buffers
-    are constants, or, on request, further arguments with their names in the model, such as `layer.0.weight`.
+    are constants, or, on request, further arguments with their names in the model, such as `layer.0.weight`. Buffers
+    that the model changes are always arguments: the call changes them as it changes other arguments that the model
+    changes, and `state_of` returns their first values.
 
     Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
     """
@@ -38,6 +40,15 @@ def from_exported(
         raise RelexError("expected a program, found a model; torch.export.export(model.eval(), arguments) makes one")
     expect_kind(program, torch.export.ExportedProgram, "what torch.export.export returns, or the path of a .pt2 file")
     return import_program(program, "model", shapes or {}, weights_as_arguments)
+
+
+def state_of(program: Any) -> dict[str, Any]:
+    """Return the buffers that a program of `torch.export.export`, or in a file, changes: copies of them by name, which
+    the function of `from_exported` takes as arguments, and changes."""
+    expect_package("torch", "models of PyTorch")
+    from relex.frontend.torch.program import initial_state
+
+    return initial_state(load(bytes_of(Path(program)), str(program)) if isinstance(program, str | Path) else program)
 
 
 def read_exported(data: bytes, name: str = "<bytes>", *, shapes: Mapping[str, Any] | None = None) -> ModuleOp:

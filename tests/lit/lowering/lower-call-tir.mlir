@@ -160,3 +160,31 @@ func.func @assertions(%c: tensor<i1>, %i: tensor<i64>) {
   relex.assert %c, "expected indices from 0 to 9" index %i : tensor<i1>, tensor<i64>
   func.return
 }
+
+// A result that takes the place of an argument is written there at the end, and what is returned of an argument before.
+// CHECK-LABEL: func.func @replaced
+// CHECK-SAME: (%x: memref<8xf32> {relex.inout}, %y: memref<8xf32> {relex.inout}, %out: memref<8xf32>)
+// CHECK-NEXT: [[X:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+// CHECK-NEXT: "memref.copy"(%x, [[X]])
+// CHECK-NEXT: "memref.copy"(%x, %out)
+// CHECK-NEXT: [[Y:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+// CHECK-NEXT: "memref.copy"(%y, [[Y]])
+// CHECK-NEXT: "memref.copy"([[Y]], %x)
+// CHECK-NEXT: "memref.copy"([[X]], %y)
+func.func @replaced(%x: tensor<8xf32> {relex.inout = 2 : i64}, %y: tensor<8xf32> {relex.inout = 0 : i64})
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  func.return %x, %x, %y : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// A call writes to a copy.
+// CHECK-LABEL: func.func @calls_replaced
+// CHECK-SAME: (%x: memref<8xf32>, %y: memref<8xf32> {relex.inout}, %out0: memref<8xf32>, %out1: memref<8xf32>)
+// CHECK:      "memref.copy"(%x, %out1)
+// CHECK:      "memref.copy"(%y, %r)
+// CHECK-NEXT: func.call @replaced(%out1, %r, %out0) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
+// CHECK-NEXT: "memref.copy"(%r, %y)
+func.func @calls_replaced(%x: tensor<8xf32>, %y: tensor<8xf32> {relex.inout = 0 : i64})
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %r:3 = func.call @replaced(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  func.return %r#0, %r#1, %r#2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

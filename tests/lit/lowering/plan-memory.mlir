@@ -442,3 +442,72 @@ func.func @carried_twice(%x: memref<8xf32>, %n: index, %out: memref<8xf32>) {
   memref.dealloc %b : memref<8xf32>
   func.return
 }
+
+// @put copies its input, and changes an element: in place, it only changes that.
+// CHECK: tir.prim_func private @put_in_place(%at: memref<1xi64>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: tir.block @put () {
+// CHECK-NOT: tir.for
+// CHECK: func.func @overwritten
+tir.prim_func private @put(%X: memref<8xf32>, %at: memref<1xi64>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  tir.for %i in (8) {
+    tir.block @copy (%vi: spatial<8> = %i) {
+      %x = memref.load %X[%vi] : memref<8xf32>
+      memref.store %x, %Y[%vi] : memref<8xf32>
+    }
+  }
+  tir.block @put () {
+    %place = memref.load %at[%c0] : memref<1xi64>
+    %i = arith.index_cast %place : i64 to index
+    %old = memref.load %Y[%i] : memref<8xf32>
+    %new = arith.addf %old, %old : f32
+    memref.store %new, %Y[%i] : memref<8xf32>
+  }
+}
+
+// An argument that is overwritten at the end is free from its last reader on: for what is made of it, and for %n, which
+// is made when it is not read any more. The last call reads %x, so %m needs memory.
+// CHECK-SAME: (%x: memref<8xf32> {relex.inout}, %y: memref<8xf32> {relex.inout}, %z: memref<8xf32> {relex.inout}, %at: memref<1xi64>)
+// CHECK:      tir.call @put_in_place(%at, %x)
+// CHECK-NEXT: tir.call @relu_in_place(%x)
+// CHECK-NEXT: func.call @f(%x, %y)
+// CHECK-NEXT: %m = memref.view
+// CHECK-NEXT: tir.call @reverse(%z, %m)
+// CHECK-NEXT: "memref.copy"(%m, %z)
+// CHECK-NEXT: func.return
+func.func @overwritten(%x: memref<8xf32> {relex.inout}, %y: memref<8xf32> {relex.inout}, %z: memref<8xf32> {relex.inout}, %at: memref<1xi64>) {
+  %a = memref.alloc() : memref<8xf32>
+  tir.call @put(%x, %at, %a) : memref<8xf32>, memref<1xi64>, memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  tir.call @relu(%a, %b) : memref<8xf32>, memref<8xf32>
+  %n = memref.alloc() : memref<8xf32>
+  func.call @f(%b, %n) : (memref<8xf32>, memref<8xf32>) -> ()
+  %m = memref.alloc() : memref<8xf32>
+  tir.call @reverse(%z, %m) : memref<8xf32>, memref<8xf32>
+  memref.copy %b, %x : memref<8xf32> to memref<8xf32>
+  memref.copy %n, %y : memref<8xf32> to memref<8xf32>
+  memref.copy %m, %z : memref<8xf32> to memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  memref.dealloc %n : memref<8xf32>
+  memref.dealloc %m : memref<8xf32>
+  func.return
+}
+
+// %a is read after %x is overwritten, so it is elsewhere.
+// CHECK-LABEL: func.func @overwritten_before
+// CHECK:      tir.call @relu(%x, %a)
+// CHECK-NEXT: tir.call @reverse(%a, %x)
+// CHECK-NEXT: "memref.copy"(%a, %out)
+func.func @overwritten_before(%x: memref<8xf32> {relex.inout}, %out: memref<8xf32>) {
+  %a = memref.alloc() : memref<8xf32>
+  tir.call @relu(%x, %a) : memref<8xf32>, memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  tir.call @reverse(%a, %b) : memref<8xf32>, memref<8xf32>
+  memref.copy %b, %x : memref<8xf32> to memref<8xf32>
+  memref.copy %a, %out : memref<8xf32> to memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  func.return
+}

@@ -46,6 +46,7 @@ INFERRED: list[tuple[MakeOperator, str, str]] = [
     (partial(relex.GatherElementsOp, axis=1), "?x3xf32 ?x2xi64", "?x2xf32"),
     (relex.GatherNdOp, "?x3xf32 ?x2xi64", "?xf32"),
     (relex.ScatterNdOp, "?x3xf32 ?x2xi64 ?xf32", "?x3xf32"),
+    (partial(relex.ScatterNdOp, axis=-2), "2x?x3xf32 ?x1xi64 2x?x3xf32", "2x?x3xf32"),
     (partial(relex.PermuteDimsOp, axes=[1, 0]), "?x3xf32", "3x?xf32"),
     (partial(relex.ReshapeOp, shape=[-1, 6]), "?x3xf32", "?x6xf32"),
     (partial(relex.ReshapeOp, shape=[2, 6]), "?x3xf32", "2x6xf32"),

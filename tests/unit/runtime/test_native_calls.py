@@ -112,6 +112,45 @@ def test_names_go_through_python(ex: Executable, checked: list[Any]) -> None:
     assert len(checked) == 2
 
 
+CHANGING = """
+func.func @main(%x: tensor<?x3xf32>, %total: tensor<?x3xf32> {relex.inout = 0 : i64},
+    %seen: tensor<?xi1> {relex.inout = 1 : i64}) -> (tensor<?x3xf32>, tensor<?xi1>) {
+  %0 = relex.add %x, %total : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %1 = relex.logical_not %seen : (tensor<?xi1>) -> tensor<?xi1>
+  func.return %0, %1 : tensor<?x3xf32>, tensor<?xi1>
+}
+"""
+
+
+def test_calls_that_change_arguments_are_native(checked: list[Any]) -> None:
+    main, total, seen = build(CHANGING)["main"], np.zeros((2, 3), np.float32), np.zeros(5, np.bool_)
+    for number in range(1, 4):
+        assert main(rows(2), total, seen) is None
+        np.testing.assert_array_equal(total, sum(rows(2) for _ in range(number)))
+        assert seen.all() == number % 2
+    assert len(checked) == 1
+
+
+def test_what_a_call_may_not_change_goes_through_python(checked: list[Any]) -> None:
+    main, total, seen = build(CHANGING)["main"], np.zeros((2, 3), np.float32), np.zeros(5, np.bool_)
+    main(rows(2), total, seen)
+    checked.clear()
+    kept = np.zeros((2, 3), np.float32)
+    kept.flags.writeable = False
+    memory = np.zeros(9, np.float32)
+    bytes_of = memory.view(np.bool_)[10:15]
+    with pytest.raises(DTypeError, match=r"'total'.* found one that is read-only"):
+        main(rows(2), kept, seen)
+    with pytest.raises(OverlapError, match="'total': a call changes it, so it must not share memory with 'x'"):
+        main(memory[:6].reshape(2, 3), memory[3:].reshape(2, 3), seen)
+    with pytest.raises(OverlapError, match="'total': a call changes it, so it must not share memory with 'seen'"):
+        main(rows(2), memory[:6].reshape(2, 3), bytes_of)
+    assert len(checked) == 3
+    main(memory[:6].reshape(2, 3)[:1], memory[3:6].reshape(1, 3), seen)
+    main(memory[:3].reshape(1, 3), memory[3:6].reshape(1, 3), seen)
+    assert len(checked) == 4
+
+
 def test_results_into_arrays_of_the_caller_are_native(ex: Executable, checked: list[Any]) -> None:
     x, out = rows(2), np.empty((2, 3), np.float32)
     numbers, same, constant = np.arange(5), np.zeros(5, np.int64), np.zeros(2)

@@ -189,6 +189,14 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
         partial(ops.ScatterNdOp, reduction="add"),
         [_floats(3, 4), np.array([[[0, 1], [2, -4]]], np.int64), _floats(1, 2)],
     ),
+    (
+        partial(ops.ScatterNdOp, axis=1),
+        [_floats(3, 4, 2), np.array([[[1], [-4]], [[7], [1]]], np.int64), _floats(3, 2, 2, 2)],
+    ),
+    (
+        partial(ops.ScatterNdOp, reduction="add", axis=-2),
+        [_integers(2, 3, 4), np.array([[0, 1], [2, -4], [0, 1]], np.int32), _integers(2, 3)],
+    ),
     (ops.CumsumOp, [_floats(7)]),
     (partial(ops.CumsumOp, axis=0, exclusive=True), [_integers(3, 5)]),
     (partial(ops.CumsumOp, axis=-1, exclusive=True, reverse=True), [_images(2, 3, 4)]),

@@ -438,6 +438,8 @@ def scattering() -> Iterator[Row]:
         wanted = scattered(x, np.repeat(rows, 3, 1), updates, axis=0, combine=combine)
         yield Row(make, [x, rows, updates], wanted)
         yield Row(make, [x, np.random.default_rng(9).integers(-4, 4, (2, 3, 2)), updates[:2].copy()])
+        make = partial(relex.ScatterNdOp, axis=1, reduction=reduction)
+        yield Row(make, [x.T.copy(), rows, updates.T.copy()], wanted.T.copy())
         # All special numbers, one after the other, into each of them.
         special = np.array(SPECIAL)
         places, updates = np.zeros((len(SPECIAL),) * 2, np.int64), np.tile(special, (len(SPECIAL), 1))

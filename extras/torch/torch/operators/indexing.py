@@ -215,10 +215,12 @@ def index_put(
         _expect_all(node, x, given, order)
     shape, common = node.shape(x), _common_shape(node, given)
     sizes = [shape[axis] for axis in order[len(given) :]]
-    chosen = [*sizes[:first], *common, *sizes[first:]]
-    updates = _permuted(node.broadcast_to(node.typed(values), chosen), _to_start(first, len(common), len(chosen)))
-    new = op.scatter_nd(_permuted(x, order), _lists(node, given), updates, "add" if accumulate else "update")
-    return _permuted(new, inverse(order))
+    updates = node.broadcast_to(node.typed(values), [*sizes[:first], *common, *sizes[first:]])
+    reduction = "add" if accumulate else "update"
+    if order[len(given) - 1] == first + len(given) - 1:
+        return op.scatter_nd(x, _lists(node, given), updates, reduction, first)
+    # Indices along dimensions that are not adjacent come first in the updates.
+    return _permuted(op.scatter_nd(_permuted(x, order), _lists(node, given), updates, reduction), inverse(order))
 
 
 @imports("aten.gather")
@@ -297,10 +299,8 @@ def put(node: TorchNode, x: Tensor, indices: Tensor, values: Tensor, accumulate:
 def _with_parts(node: TorchNode, x: Tensor, axis: int, indices: Operand, parts: Operand, reduction: str) -> Operand:
     """Return a tensor with parts at positions along a dimension; a scalar is like a tensor of one element."""
     axis, shape = node.dimension(axis, x), node.shape(parts) or (1,)
-    column = op.expand_dims(node.reshape(indices, [shape[axis]]), [d for d in range(len(shape)) if d != axis])
-    data = node.reshape(x, node.shape(x) or (1,))
-    new = op.scatter_elements(data, node.broadcast_to(column, shape), node.reshape(parts, shape), axis, reduction)
-    return node.reshape(new, node.shape(x))
+    data, column = node.reshape(x, node.shape(x) or (1,)), node.reshape(indices, [shape[axis], 1])
+    return node.reshape(op.scatter_nd(data, column, node.reshape(parts, shape), reduction, axis), node.shape(x))
 
 
 @imports("aten.one_hot")
