@@ -20,6 +20,7 @@ from relex.dialects.table import entered_by_others, is_own
 from relex.dialects.target.features import as_target
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.extras import find_part
+from relex.lowering.kernels.alone import add_constants
 from relex.lowering.kernels.loop_kernels import NotKnownError
 from relex.lowering.llvm.interface import entry_signatures
 from relex.lowering.llvm.parts import compile_each, compile_parts
@@ -28,6 +29,7 @@ from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.llvm.watch_loops import WatchLoopsPass
 from relex.lowering.relex_pipeline import pipeline
 from relex.lowering.support.signatures import refusals
+from relex.passes import FuseOpsPass
 from relex.passes.driver.activity import doing
 from relex.passes.driver.base import Level, apply_pass, verify_each
 from relex.passes.driver.extension import AnyExtension
@@ -39,6 +41,7 @@ from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache, i
 from relex.runtime.executable import Executable, Page
 from relex.runtime.gc_pause import UNCOLLECTED
 from relex.runtime.kernel_cache import KernelCache, Kernels
+from relex.runtime.kernel_workers import compile_ahead, expect_work
 from relex.runtime.loader import aligned
 from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.program import CompiledProgram
@@ -188,8 +191,7 @@ def compile_program(
 def _compile(program: ModuleOp, kernels: Kernels | None, **options: Any) -> CompiledProgram:
     lowered = lower_program(program, kernels=kernels, **options)
     check_registered(lowered.libraries)
-    for p in (PoolAllocationsPass(), WatchLoopsPass(), SplitKernelsPass()):
-        p.apply(make_context(), lowered.module)
+    split_kernels(lowered.module)
     # All that is called from outside: LLVM need not keep other functions, nor compile them on their own.
     names = {s.symbol: s.symbol for s in lowered.signatures.values()}
     with doing("LLVM"):
@@ -197,6 +199,24 @@ def _compile(program: ModuleOp, kernels: Kernels | None, **options: Any) -> Comp
     # Functions that cannot be called are gone, with their calls.
     libraries = tuple(use for use in lowered.libraries if use.symbol in code.imports)
     return CompiledProgram(code, lowered.signatures, libraries, refusals(program))
+
+
+def split_kernels(module: ModuleOp) -> None:
+    """Run the passes that come after the pipeline."""
+    for p in (PoolAllocationsPass(), WatchLoopsPass(), SplitKernelsPass()):
+        p.apply(make_context(), module)
+
+
+def compile_groups(module: ModuleOp, kernels: Kernels, strict: bool) -> None:
+    """Compile groups that are alone in a module, see `relex.lowering.kernels.alone`, and keep their code."""
+    after_fusion: list[tuple[Level, list[ModulePass]]] = [
+        (level, [p for p in group if not isinstance(p, FuseOpsPass)]) for level, group in pipeline(strict=strict)[1:]
+    ]
+    add_constants(module)
+    with kernels.lowering(f"strict={strict}") as loops:
+        lowered = _lowered(lambda: module, after_fusion, loops.before, kernels.mark).module
+    split_kernels(lowered)
+    kernels.compile([op for op in lowered.ops if isinstance(op, ModuleOp)])
 
 
 def find_kernels(
@@ -241,14 +261,18 @@ def lower_program(
     prepared = partial(_prepared, program, target)
     if kernels is None:
         return _lowered(prepared, levels, instrument)
+    # Passes of others may look at any function between two of ours, and schedules change them.
+    is_changed = bool(passes) or any(op.name == SequenceOp.name for op in program.ops)
+    if not is_changed:
+        expect_work(program, kernels)
+    ahead = partial(compile_ahead, strict=strict, cache=kernels.cache, here=compile_groups)
     while True:
         try:
-            with kernels.lowering(f"strict={strict}") as loops:
-                # Passes of others may look at any function between two of ours, and schedules change them.
-                is_changed = bool(passes) or any(op.name == SequenceOp.name for op in program.ops)
+            with kernels.lowering(f"strict={strict}", compile_ahead=ahead) as loops:
                 return _lowered(prepared, levels, None if is_changed else loops.before, kernels.mark)
         except NotKnownError as e:
             kernels.forget(e.recipes)
+            ahead = None
 
 
 def _lowered(

@@ -57,9 +57,9 @@ class _Uncollected(ContextDecorator):
             gc.collect()
             self._oldest = len(gc.get_objects(2))
 
-    def collect_if_many(self) -> None:
+    def collect_if_many(self, many: int = MANY) -> None:
         """Collect garbage if many objects have been made since the last time."""
-        if self._was_enabled and gc.get_count()[0] > MANY:
+        if self._was_enabled and gc.get_count()[0] > many:
             gc.collect(1)
 
 

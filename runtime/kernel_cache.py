@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +18,7 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.target.features import module_target
 from relex.dialects.target.machine import ObjectCode
 from relex.dialects.tir import PrimFuncOp
+from relex.lowering.kernels.alone import Group
 from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
 from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels, recipe_of
 from relex.lowering.llvm.parts import compile_each
@@ -103,12 +104,12 @@ class KernelCache:
     """Cache of what one compiler has made, in memory and, if there is one, in a folder."""
 
     def __init__(self, compiler: str, folder: CompileCache | None):
-        self._compiler = compiler
+        self.compiler = compiler
         self._folder = folder
 
     def key(self, *facts: str) -> str:
         """Return the key of what is made from some facts."""
-        return sha256("\n".join((self._compiler, *facts)).encode()).hexdigest()
+        return sha256("\n".join((self.compiler, *facts)).encode()).hexdigest()
 
     def get(self, kind: type[EntryT], key: str) -> EntryT | None:
         """Return the entry of a key, if there is an intact one."""
@@ -133,7 +134,7 @@ class Kernels:
     """The kernels of one compilation."""
 
     def __init__(self, cache: KernelCache):
-        self._cache = cache
+        self.cache = cache
         self._found: dict[str, Kernel] = {}
         """The kernels that the cache had, by symbol."""
         self._new: dict[str, Entry] = {}
@@ -142,12 +143,12 @@ class Kernels:
 
     def recall(self, *facts: str) -> str | None:
         """Return the text of a function that was rewritten before."""
-        found = self._cache.get(Text, self._cache.key(*facts))
+        found = self.cache.get(Text, self.cache.key(*facts))
         return None if found is None else found.code.decode()
 
     def remember(self, text: str, *facts: str) -> None:
         """Keep the text of a function, when the program is compiled."""
-        self._new[self._cache.key(*facts)] = Text(text.encode())
+        self._new[self.cache.key(*facts)] = Text(text.encode())
 
     def is_of_use(self, function: PrimFuncOp) -> bool:
         """Return whether a function may be rewritten again in a later compilation. If it has a recipe, its code is
@@ -155,10 +156,12 @@ class Kernels:
         return recipe_of(function) is None
 
     @contextmanager
-    def lowering(self, *facts: str) -> Generator[LoopKernels]:
+    def lowering(
+        self, *facts: str, compile_ahead: Callable[[ModuleOp, Sequence[Group]], None] | None = None
+    ) -> Generator[LoopKernels]:
         """Find kernels for a program that is lowered in the `with` block."""
         self._found.clear()
-        self._loops = LoopKernels(facts, self._recall_loops, self._resolve)
+        self._loops = LoopKernels(facts, self._recall_loops, self._resolve, compile_ahead)
         with remembering(self):
             yield self._loops
 
@@ -170,17 +173,17 @@ class Kernels:
         """Return the facts known about a loop function, if its code is cached."""
         if root_of(recipe) in self._forgotten:
             return None
-        found = self._cache.get(LoopFunction, self._key_of(recipe))
-        if found is None or (found.kernel and self._cache.get(Kernel, found.kernel) is None):
+        found = self.cache.get(LoopFunction, self._key_of(recipe))
+        if found is None or (found.kernel and self.cache.get(Kernel, found.kernel) is None):
             return None
         return found
 
     def _key_of(self, recipe: str) -> str:
-        return self._cache.key("loops", recipe)
+        return self.cache.key("loops", recipe)
 
     def _resolve(self, recipe: str) -> CompiledAs | None:
         known = self._recall_loops(recipe)
-        kernel = self._cache.get(Kernel, known.kernel) if known is not None and known.kernel else None
+        kernel = self.cache.get(Kernel, known.kernel) if known is not None and known.kernel else None
         if known is None or kernel is None:
             return None
         return replace(self._link(kernel), temporaries=known.temporaries)
@@ -195,8 +198,8 @@ class Kernels:
         self._target = module_target(module)
 
         def find(described: str) -> tuple[str, CompiledAs | None]:
-            key = self._cache.key(described, str(self._target))
-            kernel = self._cache.get(Kernel, key)
+            key = self.cache.key(described, str(self._target))
+            kernel = self.cache.get(Kernel, key)
             return key, None if kernel is None else self._link(kernel)
 
         if self._loops is None:
@@ -211,7 +214,7 @@ class Kernels:
         """Compile the kernels that were not found and keep their code. Returns all code that the program needs."""
         codes = [*compile_each(modules)]
         new = (_kernel(module, code) for module, code in zip(modules, codes, strict=True))
-        self._cache.put(self._new | dict(filter(None, new)))
+        self.cache.put(self._new | dict(filter(None, new)))
         compiled = {name for code in codes for name in code.functions}
         found = [kernel for symbol, kernel in self._found.items() if symbol not in compiled]
         return [*codes, *(ObjectCode((k.code,), (k.symbol,), k.imports, {}, self._target) for k in found)]

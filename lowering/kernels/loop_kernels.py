@@ -32,13 +32,14 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
+from relex.lowering.kernels.alone import Group, constants_of
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of, set_body
 from relex.lowering.legalizations.legalization_table import lowered_by
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.memory.in_place import pairs_in_place
 from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.plan_memory import PlanMemoryPass
-from relex.passes.analysis.constant_inputs import constant_of, is_constant, known_calls
+from relex.passes.analysis.constant_inputs import constant_of, known_calls
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.graph.layout.reorderings import reorderings
 from relex.passes.loops.annotate_finite import is_finite
@@ -121,12 +122,13 @@ class LoopKernels:
     """The loop functions of a program while it is lowered.
 
     `recall` returns the facts known about a function, given its recipe; `resolve` also gets its code. `facts` say how
-    functions are lowered.
+    functions are lowered. `compile_ahead` may compile groups of a module that are not known, and make them known.
     """
 
     facts: Sequence[str]
     recall: Callable[[str], LoopFunction | None]
     resolve: Callable[[str], CompiledAs | None]
+    compile_ahead: Callable[[ModuleOp, Sequence[Group]], None] | None = None
     learned: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
     _packing: list[tuple[str, _Packing | None]] = field(default_factory=list["tuple[str, _Packing | None]"])
 
@@ -138,30 +140,39 @@ class LoopKernels:
 
     def look_up_groups(self, module: ModuleOp) -> None:
         """Replace groups of operators that are known by empty loop functions, and give the others a recipe."""
+        groups = self._groups(module)
+        if self.compile_ahead is not None:
+            unknown = {group.recipe: group for group in groups if self.recall(group.recipe) is None}
+            self.compile_ahead(module, [*unknown.values()])
+        for group in groups:
+            known = self.recall(group.recipe)
+            if known is None:
+                group.function.attributes[RECIPE_ATTR] = StringAttr(group.recipe)
+                continue
+            function = _without_body(group.function)
+            function.attributes[RECIPE_ATTR] = StringAttr(group.recipe)
+            CompiledAs("", (), in_place=known.in_place).mark(function)
+            for call in group.calls:
+                new = CallTirOp(function.sym_name.data, list(call.arguments), list(map(tensor_type, call.result_types)))
+                new.location = call.location
+                Rewriter.replace_op(call, new)
+            Rewriter.replace_op(group.function, function)
+
+    def _groups(self, module: ModuleOp) -> list[Group]:
+        """Return the groups of a module that may be known."""
         calls: dict[str, list[CallOp]] = {}
         for op in walk(module):
             if isinstance(op, CallOp):
                 calls.setdefault(op.callee.root_reference.data, []).append(op)
-        uses = symbols_called(module)
-        for group in [f for f in module.ops if isinstance(f, FuncOp) and _is_of_operators(f)]:
-            name = group.sym_name.data
-            found = calls.get(name, [])
-            if not found or uses[name] != len(found):
-                continue
-            constants = [i for i in range(len(group.args)) if all(is_constant(call.arguments[i]) for call in found)]
-            recipe = self._recipe_of(module, group, constants, found)
-            known = self.recall(recipe)
-            if known is None:
-                group.attributes[RECIPE_ATTR] = StringAttr(recipe)
-                continue
-            function = _without_body(group)
-            function.attributes[RECIPE_ATTR] = StringAttr(recipe)
-            CompiledAs("", (), in_place=known.in_place).mark(function)
-            for call in found:
-                new = CallTirOp(name, list(call.arguments), list(map(tensor_type, call.result_types)))
-                new.location = call.location
-                Rewriter.replace_op(call, new)
-            Rewriter.replace_op(group, function)
+        uses, groups = symbols_called(module), list[Group]()
+        for function in [f for f in module.ops if isinstance(f, FuncOp) and _is_of_operators(f)]:
+            found = calls.get(function.sym_name.data, [])
+            if found and uses[function.sym_name.data] == len(found):
+                constants = constants_of(function, found)
+                finite = _finite(function, constants, found)
+                infinite = [i for i in constants if i not in finite] if _may_add_padding(function) else ()
+                groups.append(Group(function, found, self._recipe_of(module, function, constants, finite), infinite))
+        return groups
 
     def look_up(self, module: ModuleOp) -> None:
         """Empty the loop functions that people wrote and that are known, and give the others a recipe."""
@@ -169,24 +180,19 @@ class LoopKernels:
             function = known.func
             if recipe_of(function) is not None or not _may_be_known(function):
                 continue
-            recipe = self._recipe_of(module, function, sorted(known.constants), known.calls)
+            constants = sorted(known.constants)
+            recipe = self._recipe_of(module, function, constants, _finite(function, constants, known.calls))
             function.attributes[RECIPE_ATTR] = StringAttr(recipe)
             if (found := self.recall(recipe)) is not None:
                 set_body(function, Region(Block(arg_types=function.function_type.inputs)))
                 CompiledAs("", (), in_place=found.in_place).mark(function)
 
     def _recipe_of(
-        self,
-        module: ModuleOp,
-        function: FuncOp | PrimFuncOp,
-        constants: Sequence[int],
-        calls: Sequence[CallOp | CallTirOp],
+        self, module: ModuleOp, function: FuncOp | PrimFuncOp, constants: Sequence[int], finite: Sequence[int]
     ) -> str:
         """Return a digest of what determines the code of a function: itself, the target, and which of its inputs are
         constants, and finite, in all calls."""
         described = fingerprint([function], {function.sym_name.data: ""})
-        may_pad = isinstance(function, PrimFuncOp) or any(map(_may_pad, function.body.block.ops))
-        finite = [i for i in constants if may_pad and all(is_finite(constant_of(call.arguments[i])) for call in calls)]
         given = "\n".join((*self.facts, str(module_target(module)), described, str(constants), str(finite)))
         return sha256(given.encode()).hexdigest()[:32]
 
@@ -306,6 +312,18 @@ def _is_of_operators(group: FuncOp) -> bool:
         and all(isinstance(value.owner, Operator) for value in last.operands)
         and not any(map(has_unknown, types))
     )
+
+
+def _finite(function: FuncOp | PrimFuncOp, constants: Sequence[int], calls: Sequence[CallOp | CallTirOp]) -> list[int]:
+    """Return which of the constants among the inputs of a function are finite in all calls, if that may count."""
+    if not _may_add_padding(function):
+        return []
+    return [i for i in constants if all(is_finite(constant_of(call.arguments[i])) for call in calls)]
+
+
+def _may_add_padding(function: FuncOp | PrimFuncOp) -> bool:
+    """Return whether a function may add up products of padding."""
+    return isinstance(function, PrimFuncOp) or any(map(_may_pad, function.body.block.ops))
 
 
 def _may_pad(step: Operation) -> bool:

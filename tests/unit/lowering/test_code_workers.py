@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from relex.dialects.target.machine import Target
 from relex.lowering.llvm.code_generator import workers
 from relex.lowering.llvm.code_generator.compile_ir import CompileJob, compile_source
-from relex.lowering.llvm.code_generator.workers import compile_sources
+from relex.lowering.llvm.code_generator.workers import POOL, compile_sources
+from relex.lowering.support import worker_pool
 
 FUNCTION = """
 declare float @expf(float)
@@ -24,8 +26,8 @@ SOURCES = [CompileJob(FUNCTION.format(i=i), Target.host(), 1) for i in range(6)]
 
 
 @pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
-    """What is compiled in this process, where any work is enough for others."""
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[CompileJob]]:
+    """What is compiled in this process, where any work is enough for others. They start with the test."""
     here: list[CompileJob] = []
 
     def see(source: CompileJob) -> object:
@@ -34,19 +36,27 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
 
     monkeypatch.setattr(workers, "compile_source", see)
     monkeypatch.setattr(workers, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(workers, "usable_processors", lambda: 3)
-    return here
+    monkeypatch.setattr(worker_pool, "usable_processors", lambda: 3)
+    POOL.close()
+    yield here
+    POOL.close()
 
 
-def test_other_processes_compile_the_same():
-    work = workers._Work(SOURCES)  # pyright: ignore[reportPrivateUsage]
-    work.serve()
-    assert [work.found[i] for i in range(len(SOURCES))] == [compile_source(source) for source in SOURCES]
+def test_other_processes_compile_the_same(monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]):
+    with POOL.worker() as worker:
+        found = [workers._compiled_by(worker, source) for source in SOURCES]  # pyright: ignore[reportPrivateUsage]
+    assert here == []
+    assert found == [compile_source(source) for source in SOURCES]
     assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
 
 
-def test_little_work_stays_here(monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]):
-    monkeypatch.setattr(workers, "MIN_SECONDS", 2.0)
+@pytest.mark.parametrize("reason", ["little work", "an option"])
+def test_work_stays_here(reason: str, monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]):
+    if reason == "an option":
+        monkeypatch.setenv("RELEX_WORKERS", "0")
+    else:
+        monkeypatch.setattr(workers, "MIN_SECONDS", 2.0)
+    monkeypatch.setattr(worker_pool, "Worker", None)
     compile_sources(SOURCES)
     assert len(here) == len(SOURCES)
 

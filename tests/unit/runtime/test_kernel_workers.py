@@ -1,0 +1,354 @@
+"""Kernels that other processes compile are the same, and nothing depends on these processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from textwrap import dedent
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pytest
+from test_kernel_cache import X, layers
+from xdsl.dialects.builtin import ModuleOp
+
+from relex.dialects import parse_module
+from relex.dialects.target.machine import Target
+from relex.dialects.target.short_targets import short_target
+from relex.lowering.kernels.alone import Group, alone
+from relex.lowering.support import worker_pool
+from relex.lowering.support.worker_pool import Worker
+from relex.runtime import build, compilation, kernel_worker, kernel_workers
+from relex.runtime.kernel_cache import MEMORY, Kernel, KernelCache
+from relex.runtime.kernel_workers import POOL
+
+WIDTHS = range(8, 56, 4)
+
+
+@pytest.fixture(autouse=True)
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The cache is on and empty, and few groups are enough for another process, which starts with the test."""
+    short_target(Target.host())  # Its features are asked for once in a process, and kept in a file.
+    monkeypatch.delenv("RELEX_VERIFY", raising=False)
+    monkeypatch.delenv("RELEX_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    # Other tests of this process may have added operators.
+    for module in (compilation, kernel_workers):
+        monkeypatch.setattr(module, "entered_by_others", lambda: False)
+    monkeypatch.setattr(kernel_workers, "MIN_GROUPS", 2)
+    monkeypatch.setattr(kernel_workers, "GROUPS_OF_A_WORKER", 1)
+    monkeypatch.setattr(worker_pool, "usable_processors", lambda: 2)
+    POOL.close()
+    MEMORY.clear()
+    yield
+    POOL.close()
+    MEMORY.clear()
+
+
+@pytest.fixture
+def all_there(monkeypatch: pytest.MonkeyPatch) -> list[Group]:
+    """The groups that are compiled, all by another process."""
+    found: list[Group] = []
+
+    def share_out(groups: Sequence[Group], here: object, there: Callable[[Worker, Sequence[Group]], None], *_: object):
+        found.extend(groups)
+        with POOL.worker() as worker:
+            there(worker, groups)
+
+    monkeypatch.setattr(kernel_workers, "share_out", share_out)
+    return found
+
+
+def kernels() -> dict[str, Kernel]:
+    """The kernels that are known, by key."""
+    entries = MEMORY._entries  # pyright: ignore[reportPrivateUsage]
+    return {key: entry for key, entry in entries.items() if isinstance(entry, Kernel)}
+
+
+def is_off(_: object) -> bool:
+    """Let kernels be kept in memory."""
+    return False
+
+
+def without_workers(program: ModuleOp, **options: Any) -> dict[str, Kernel]:
+    """The kernels that one process compiles."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELEX_WORKERS", "0")
+        patch.setenv("RELEX_CACHE", "off")
+        patch.setattr(compilation, "is_off", is_off)
+        patch.setattr(worker_pool, "Worker", None)
+        build(program, **options)
+    found = kernels()
+    MEMORY.clear()
+    return found
+
+
+RESIDUAL = """
+func.func @main(%x: tensor<32x48xf32>) -> tensor<32x48xf32> {{
+  %w = relex.constant dense<"0x{weights}"> : tensor<48x48xf32>
+  %0 = relex.dense %x, %w : (tensor<32x48xf32>, tensor<48x48xf32>) -> tensor<32x48xf32>
+  %1 = relex.softmax %0 : (tensor<32x48xf32>) -> tensor<32x48xf32>
+  %2 = relex.dense %1, %w : (tensor<32x48xf32>, tensor<48x48xf32>) -> tensor<32x48xf32>
+  %3 = relex.add %2, %0 : (tensor<32x48xf32>, tensor<32x48xf32>) -> tensor<32x48xf32>
+  %4 = relex.softmax %3 : (tensor<32x48xf32>) -> tensor<32x48xf32>
+  func.return %4 : tensor<32x48xf32>
+}}
+"""
+"""A sum whose result takes the place of an operand."""
+
+CONVOLUTIONS = """
+func.func @main(%x: tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> {{
+  %w = relex.constant dense<"0x{first}"> : tensor<8x8x3x3xf32>
+  %v = relex.constant dense<"0x{second}"> : tensor<8x8x3x3xf32>
+  %0 = relex.conv2d %x, %w padding = [1]
+      : (tensor<1x8x12x12xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x12x12xf32>
+  %1 = relex.tanh %0 : (tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32>
+  %2 = relex.conv2d %1, %v padding = [2] dilation = [2, 2]
+      : (tensor<1x8x12x12xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x12x12xf32>
+  func.return %2 : tensor<1x8x12x12xf32>
+}}
+"""
+"""Products of padding."""
+
+
+def residual() -> ModuleOp:
+    """A program with a group that works in place."""
+    return parse_module(RESIDUAL.format(weights=np.eye(48, dtype=np.float32).tobytes().hex()))
+
+
+def convolutions(number: float) -> ModuleOp:
+    """A program with a group whose code depends on whether a constant is finite."""
+    weights = np.random.default_rng(0).random((2, 8, 8, 3, 3), np.float32)
+    weights[1, 0, 0, 0, 0] = number
+    first, second = (array.tobytes().hex() for array in weights)
+    return parse_module(CONVOLUTIONS.format(first=first, second=second))
+
+
+PROGRAMS: dict[str, Callable[[], ModuleOp]] = {
+    "layers": lambda: layers(WIDTHS),
+    "in place": residual,
+    "finite": lambda: convolutions(1.0),
+    "infinite": lambda: convolutions(float("inf")),
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_another_process_compiles_the_same(
+    name: str, strict: bool, all_there: list[Group], monkeypatch: pytest.MonkeyPatch
+):
+    program = PROGRAMS[name]()
+    expected = without_workers(program, strict=strict)
+
+    def compile_each(modules: Sequence[ModuleOp]) -> list[Any]:
+        assert not modules
+        return []
+
+    monkeypatch.setattr("relex.runtime.kernel_cache.compile_each", compile_each)
+    build(program, strict=strict)
+    assert len(all_there) > 1
+    assert kernels() == expected
+
+
+def test_this_process_and_another_share_the_work(monkeypatch: pytest.MonkeyPatch):
+    program, here, there = layers(WIDTHS), list[int](), list[int]()
+    expected = without_workers(program)
+    compile_groups, put = compilation.compile_groups, KernelCache.put
+
+    def see_here(module: ModuleOp, *rest: Any) -> None:
+        here.append(len(list(module.ops)) // 2)
+        compile_groups(module, *rest)
+        if len(here) == 1:
+            # The other process needs a while to start.
+            end = monotonic() + 60
+            while not there and monotonic() < end:
+                pass
+
+    def see_put(cache: KernelCache, entries: Any) -> None:
+        if not isinstance(cache, kernel_workers.Collected) and len(here) <= 1 and entries:
+            there.append(len(entries))
+        put(cache, entries)
+
+    monkeypatch.setattr(compilation, "compile_groups", see_here)
+    monkeypatch.setattr(KernelCache, "put", see_put)
+    y = build(program)["main"](X)
+    assert kernels() == expected
+    assert 0 < sum(here) < len(WIDTHS)
+    np.testing.assert_array_equal(y, build(program, cache=False)["main"](X))
+
+
+def test_two_builds_share_a_process():
+    """Each gets the right kernels, and there is never a second process."""
+    programs = [layers(WIDTHS), layers(range(10, 58, 4), seed=1)]
+    expected = [without_workers(program) for program in programs]
+    started: list[Worker] = []
+    outputs: dict[int, Any] = {}
+
+    class Counted(Worker):
+        def __init__(self, module: str):
+            super().__init__(module)
+            started.append(self)
+
+    def run(i: int) -> None:
+        outputs[i] = build(programs[i])["main"](X)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_pool, "Worker", Counted)
+        threads = [Thread(target=run, args=(i,)) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert kernels() == expected[0] | expected[1]
+    assert len(started) == 1
+    for i, program in enumerate(programs):
+        np.testing.assert_array_equal(outputs[i], build(program, cache=False)["main"](X))
+
+
+FAILURES = {
+    "is no program": "{}",
+    "ends": "#!/bin/sh\nexit 1\n",
+    "says something else": "#!/bin/sh\necho hello\ncat >/dev/null\n",
+    "says what is no code": "#!/bin/sh\necho '{\"size\": 5}'\necho hello\ncat >/dev/null\n",
+    "hangs": "#!/bin/sh\nexec sleep 1000\n",
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.MonkeyPatch):
+    program = layers(WIDTHS)
+    expected = without_workers(program)
+    executable = tmp_path / "python"
+    executable.write_text(FAILURES[failure])
+    executable.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(executable))
+    monkeypatch.setattr(kernel_workers, "PATIENCE", 0.1)
+    asked: list[int] = []
+    ask = Worker.ask
+
+    def see(worker: Worker, *message: Any) -> object:
+        asked.append(len(message))
+        return ask(worker, *message)
+
+    monkeypatch.setattr(Worker, "ask", see)
+    build(program)
+    assert kernels() == expected
+    assert len(asked) == (failure != "is no program")
+
+
+def test_another_compiler_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """Its code would not be what this process compiles."""
+    texts: list[str] = []
+
+    def share_out(groups: Sequence[Group], *_: object) -> None:
+        texts.append(str(alone(ModuleOp([]), groups)))
+
+    monkeypatch.setattr(kernel_workers, "share_out", share_out)
+    build(layers([24, 16]))
+    with pytest.raises(ValueError, match="the same compiler"):
+        kernel_worker.answer({"compiler": "another", "strict": False}, texts[0].encode())
+
+
+@pytest.mark.parametrize("reason", ["few groups", "an option", "operators of others", "known kernels"])
+def test_no_process_starts(reason: str, monkeypatch: pytest.MonkeyPatch):
+    program = layers(WIDTHS)
+    match reason:
+        case "few groups":
+            monkeypatch.setattr(kernel_workers, "MIN_GROUPS", len(WIDTHS) + 1)
+        case "an option":
+            monkeypatch.setenv("RELEX_WORKERS", "0")
+        case "operators of others":
+            monkeypatch.setattr(kernel_workers, "entered_by_others", lambda: True)
+        case _:
+            build(program)
+            POOL.close()
+    monkeypatch.setattr(worker_pool, "Worker", None)
+    build(program)
+
+
+def test_a_process_starts_before_groups_are_known(monkeypatch: pytest.MonkeyPatch):
+    started: list[int] = []
+    monkeypatch.setattr(POOL, "start", started.append)
+    build(layers(WIDTHS))
+    assert started == [len(WIDTHS)]
+
+
+PROGRAM = """
+    import os, sys
+    os.environ.pop("RELEX_VERIFY", None)
+    sys.path[:0] = sys.argv[1:3]
+    print("main", os.getpid(), flush=True)
+    from test_kernel_cache import X, layers
+    from relex.lowering.support import worker_pool
+    from relex.runtime import build, kernel_workers
+    worker_pool.usable_processors = lambda: 2
+    kernel_workers.MIN_GROUPS = kernel_workers.GROUPS_OF_A_WORKER = 1
+"""
+
+
+def run_program(code: str, tmp_path: Path) -> subprocess.Popen[str]:
+    """Start a program that has no guard for its main module."""
+    file = tmp_path / "program.py"
+    file.write_text(dedent(PROGRAM) + dedent(code))
+    tests = Path(__file__).parents[1]
+    command = [sys.executable, str(file), str(tests / "runtime"), str(tests / "support")]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_the_main_module_runs_once(tmp_path: Path):
+    code = """
+        def share_out(groups, here, there, pool, *_):
+            with pool.worker() as worker:
+                there(worker, groups)
+        kernel_workers.share_out = share_out
+        build(layers(range(8, 56, 4)))
+        print("built")
+    """
+    output, errors = run_program(code, tmp_path).communicate(timeout=300)
+    assert output.split()[::2] == ["main", "built"], errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_interrupts_end_processes(tmp_path: Path):
+    """Also one that does not end by itself, of which only its parent gets the signal."""
+    code = f"""
+        class Slow(worker_pool.Worker):
+            def __init__(self, module):
+                sys.executable = {str(tmp_path / "python")!r}
+                super().__init__(module)
+                print(self._process.pid, flush=True)
+        worker_pool.Worker = Slow
+        try:
+            build(layers(range(8, 56, 4)))
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    executable = tmp_path / "python"
+    executable.write_text("#!/bin/sh\ntrap '' INT\nexec sleep 1000\n")
+    executable.chmod(0o700)
+    process = run_program(code, tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("main")
+    worker = int(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=300)
+    assert output == "interrupted\n", errors
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+def test_a_forked_process_starts_its_own():
+    POOL.start(1)
+    with POOL.worker() as worker:
+        child = os.fork()
+        if child == 0:
+            with POOL.worker() as own:
+                os._exit(own is worker)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
