@@ -47,7 +47,7 @@ NUMBERS = 512
 """How many numbers a step on arrays computes in about the time of a step on one number."""
 
 ELEMENTS = 64
-"""The same for what stands in place of numbers, such as symbols or bounds."""
+"""The same for elements that are not numbers, such as symbols or bounds."""
 
 
 def take(steps: int) -> None:
