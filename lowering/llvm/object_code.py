@@ -38,23 +38,24 @@ def compile_module(
     `RelexError` for another level.
     """
     with _compiled(module, opt_level, embed_constants, names) as compiled:
-        return object_code(emit(compiled.module, compiled.machine), compiled.target, compiled.constants)
+        emitted = emit(compiled.job, compiled.module, compiled.machine)
+        return object_code(emitted, compiled.job.target, compiled.constants)
 
 
 def compile_to_assembly(module: ModuleOp, *, opt_level: int = DEFAULT_LEVEL, embed_constants: bool = True) -> str:
     """Compile like `compile_module`, but return the assembly as text."""
     with _compiled(module, opt_level, embed_constants) as compiled:
-        with options_for(compiled.module):
+        with options_for(compiled.job):
             return compiled.machine.emit_assembly(compiled.module)
 
 
 @dataclass(frozen=True)
 class _Compiled:
-    """An optimized module in LLVM's memory, and the machine to emit code for."""
+    """An optimized module in LLVM's memory, what it was made from, and the machine to emit code for."""
 
+    job: CompileJob
     module: llvm.ModuleRef
     machine: llvm.TargetMachine
-    target: Target
     constants: Mapping[str, bytes]
 
 
@@ -82,7 +83,8 @@ def _compiled(
     target = module_target(module)
     check_target(target)
     translation = translate(module, triple=target.triple, embed_constants=embed_constants)
-    machine = CompileJob(translation.text, target, opt_level).machine()
+    job = CompileJob(translation.text, target, opt_level)
+    machine = job.machine()
     with ExitStack() as stack:
         with refusing():
             parsed = stack.enter_context(parsed_ir(translation.text))
@@ -90,7 +92,7 @@ def _compiled(
         if names is not None:
             _rename(parsed, names)
         optimize(parsed, machine, opt_level)
-        yield _Compiled(parsed, machine, target, translation.constants)
+        yield _Compiled(job, parsed, machine, translation.constants)
 
 
 def _rename(module: llvm.ModuleRef, names: Mapping[str, str]) -> None:

@@ -43,8 +43,11 @@ STEPS_BETWEEN_CHECKS = 1000
 _UNLIMITED = Budget()
 _BUDGET = ContextVar("budget", default=_UNLIMITED)
 
+NUMBERS = 512
+"""How many numbers a step on arrays computes in about the time of a step on one number."""
+
 ELEMENTS = 64
-"""The number of elements that a step on arrays computes in about the time of a step on numbers."""
+"""The same for elements that are not numbers, such as symbols or bounds."""
 
 
 def take(steps: int) -> None:

@@ -25,7 +25,7 @@ from relex.dialects.arrays import Array
 from relex.dialects.errors import ExecutionError
 from relex.dialects.tir import ForOp
 from relex.dialects.tir.accesses import accesses
-from relex.reference.interpreter.budget import ELEMENTS, take
+from relex.reference.interpreter.budget import NUMBERS, take
 from relex.reference.interpreter.memory import check_bounds, copied, gather, scatter
 from relex.reference.interpreter.nests import ArrayNest
 from relex.reference.interpreter.program import SCALARS, Frame, Preparation, Step
@@ -130,7 +130,7 @@ class WholeArrays:
             self._sums.run(frame, dict(zip(self._spatial, spatial, strict=True)), reducing)
             return
         again = len(self._before) + len(self._again)
-        take((len(self._once) + prod(counts) * again) * (1 + prod(extents) // ELEMENTS))
+        take((len(self._once) + prod(counts) * again) * (1 + prod(extents) // NUMBERS))
         for values in product(*(map(INDEX.type, range(count)) for count in counts)):
             for slot, value in zip(self._reducing, values, strict=True):
                 frame[slot] = value
@@ -185,7 +185,7 @@ class _Sums:
         height = max(1, AT_ONCE // max(width, 1))
         for begin in range(0, steps, height):
             part = np.arange(begin, min(begin + height, steps))
-            take(len(part) + len(self._steps) * (1 + len(part) * width // ELEMENTS))
+            take(len(part) + len(self._steps) * (1 + len(part) * width // NUMBERS))
             for slot, values in zip(counts, np.unravel_index(part, tuple(counts.values())), strict=True):
                 frame[slot] = np.repeat(values, width)
             for slot, values in spatial.items():

@@ -448,6 +448,19 @@ def test_steps_are_counted_at_every_level(level: Level) -> None:
             call(x)
 
 
+def test_large_products_are_run() -> None:
+    """A product of a batch takes less than a second, so that samples can check it."""
+    module = parse_module("""
+    func.func @main(%x: tensor<360x784xf32>, %w: tensor<128x784xf32>) -> tensor<360x128xf32> {
+      %0 = relex.dense %x, %w : (tensor<360x784xf32>, tensor<128x784xf32>) -> tensor<360x128xf32>
+      func.return %0 : tensor<360x128xf32>
+    }
+    """)
+    call = interpret(RelexPipelinePass("loops")(module))["main"]
+    with at_most(execution.STEPS // 2):
+        call(np.ones((360, 784), np.float32), np.ones((128, 784), np.float32))
+
+
 def test_a_difference_that_is_found_late_is_a_difference() -> None:
     limit, difference = TimeLimit(1e-9), DifferentTerms(TermDifference("y[0]", cast(Any, "differs"), ()))
     with pytest.raises(DifferentTerms), limit.limited("f"):

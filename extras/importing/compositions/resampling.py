@@ -74,15 +74,8 @@ class ResamplingSettings:
 
     def rounded(self, position: Operand) -> Operand:
         """Return the nearest elements of positions."""
-        match self.nearest:
-            case "floor":
-                return op.floor(position)
-            case "ceil":
-                return op.ceil(position)
-            case "round_prefer_ceil":
-                return op.floor(op.add(position, 0.5))
-            case _:
-                return op.ceil(op.subtract(position, 0.5))
+        round_, offset = _rounding(self.nearest)
+        return _ON_TENSORS[round_](op.add(position, offset) if offset else position)
 
     def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
         """Return the elements of the data that contribute at a position, and their weights."""
@@ -91,7 +84,8 @@ class ResamplingSettings:
             if nearest == BEFORE_OR_AFTER:
                 # Positions that are whole numbers in f32 are meant to be.
                 nearest, position = "ceil" if scale < 1 else "floor", float(np.float32(position))
-            return [_NEAREST.get(nearest, _NEAREST["round_prefer_floor"])(position)], [1.0]
+            round_, offset = _rounding(nearest)
+            return [round_(position + offset)], [1.0]
         kernel, reach = (_linear, 1) if self.mode == "linear" else (partial(_cubic, self.cubic), 2)
         shrink = min(scale, 1.0) if self.antialias else 1.0
         width = reach / shrink
@@ -104,12 +98,20 @@ class ResamplingSettings:
         return places, weights
 
 
-_NEAREST: dict[str, Callable[[float], int]] = {
-    "floor": floor,
-    "ceil": ceil,
-    "round_prefer_ceil": lambda position: floor(position + 0.5),
-    "round_prefer_floor": lambda position: ceil(position - 0.5),
-}
+def _rounding(nearest: str) -> tuple[Callable[[float], int], float]:
+    """Return how a position is rounded to the nearest element, and what is added to it before."""
+    match nearest:
+        case "floor":
+            return floor, 0.0
+        case "ceil":
+            return ceil, 0.0
+        case "round_prefer_ceil":
+            return floor, 0.5
+        case _:
+            return ceil, -0.5
+
+
+_ON_TENSORS: dict[Callable[[float], int], Callable[[Operand], Operand]] = {floor: op.floor, ceil: op.ceil}
 
 
 def _linear(distance: float) -> float:

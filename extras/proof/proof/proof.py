@@ -51,7 +51,7 @@ terms."""
 RESIDUE_STEPS = 10_000_000
 """The number of steps that a function may take on residues."""
 
-DOUBT = 1e-8
+DOUBT = 1e-9
 """The probability of a wrong proof that is small enough: as long as it is larger, proofs by residues are repeated."""
 
 

@@ -92,12 +92,12 @@ _OPTIONS = Lock()
 
 
 @contextmanager
-def options_for(module: llvm.ModuleRef) -> Generator[None]:
+def options_for(job: CompileJob) -> Generator[None]:
     """Let LLVM not look for cheaper addresses in loops ("loop strength reduction") while it emits code of a module
     whose strides are only known at run time. There, that takes two thirds of the time, and makes no loop faster:
     addresses are computed outside of loops as far as possible, see `relex.lowering.llvm.addresses`. On other processors
     than x86, whose loads may also advance their address, it stays on."""
-    if not module.triple.startswith("x86") or not _VARIABLE_STRIDE.search(str(module)):
+    if not job.target.triple.startswith("x86") or not _VARIABLE_STRIDE.search(job.text):
         yield
         return
     with _OPTIONS:  # The whole process has one set of options.
@@ -108,8 +108,8 @@ def options_for(module: llvm.ModuleRef) -> Generator[None]:
             llvm.set_option("relex", "--disable-lsr=false")
 
 
-def emit(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> Emitted:
-    """Emit the object file of an optimized module."""
+def emit(job: CompileJob, module: llvm.ModuleRef, machine: llvm.TargetMachine) -> Emitted:
+    """Emit the object file of an optimized module, which was made from the job's text."""
     functions: list[str] = []
     imports: list[str] = []
     for function in module.functions:
@@ -117,7 +117,7 @@ def emit(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> Emitted:
             functions.append(function.name)
         elif function.is_declaration and not function.name.startswith("llvm."):
             imports.append(function.name)
-    with options_for(module):
+    with options_for(job):
         return Emitted(machine.emit_object(module), tuple(functions), tuple(imports))
 
 
@@ -130,4 +130,4 @@ def compile_source(source: CompileJob) -> Emitted:
             optimize_scheduled(module, machine)
         else:
             optimize(module, machine, source.level)
-        return emit(module, machine)
+        return emit(source, module, machine)
