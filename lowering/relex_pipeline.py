@@ -37,6 +37,7 @@ from relex.passes import (
     BlockRowsPass,
     CancelTransposesPass,
     CompactBuffersPass,
+    DelayScalesPass,
     FoldBatchNormPass,
     FoldConstantsPass,
     FoldInitBlocksPass,
@@ -74,7 +75,7 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,pack-bytes,
+    // set-target,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,delay-scales,pack-bytes,
     // fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,
     // remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
@@ -123,7 +124,7 @@ def pipeline(
     if strict and approximate:
         raise RelexError("expected a compilation to be strict or approximate, found both")
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), SimplifyRegionsPass(), CancelTransposesPass(strict)]
-    layers = [TrimWindowsPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
+    layers = [TrimWindowsPass(), DelayScalesPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
     images: list[ModulePass] = [BlockChannelsPass(), JoinRowsPass()]
     if approximate:
         from relex.passes import WinogradConv2dPass  # Few programs need it.
@@ -155,7 +156,9 @@ def pipeline(
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1
-    left_out = (FoldBatchNormPass, BlockChannelsPass, AnnotateFastMathPass, ExpandMathPass) if strict else ()
+    left_out = (
+        (DelayScalesPass, FoldBatchNormPass, BlockChannelsPass, AnnotateFastMathPass, ExpandMathPass) if strict else ()
+    )
     return [
         (level, [p for p in group if not isinstance(p, left_out)]) for level, group in extend(levels, passes)[:count]
     ]

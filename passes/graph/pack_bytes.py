@@ -100,18 +100,28 @@ class PackBytesPass(RelexPass):
     name = "pack-bytes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = get_target(op)
-        processor = processor_of(target) if target is not None else None
-        if target is None or processor is None:
-            return
-        if not any(provides(target, feature) for feature in processor.dot4_features):
-            return
-        for found in list(walk(op)):
-            if isinstance(found, MatmulOp | DenseOp):
-                _pack_matmul(found)
-            elif type(found) in _PACKED:
-                assert isinstance(found, Convolution)
-                _pack_convolution(found)
+        if multiplies_bytes(op):
+            for found in list(walk(op)):
+                if isinstance(found, MatmulOp | DenseOp | Convolution):
+                    pack(found)
+
+
+def multiplies_bytes(module: ModuleOp) -> bool:
+    """Return whether the target of a module has instructions for products of bytes."""
+    target = get_target(module)
+    processor = processor_of(target) if target is not None else None
+    if target is None or processor is None:
+        return False
+    return any(provides(target, feature) for feature in processor.dot4_features)
+
+
+def pack(op: MatmulOp | DenseOp | Convolution) -> None:
+    """Replace a product of bytes that are integers of 32 bits; leave any other one as it is."""
+    if isinstance(op, Convolution):
+        if type(op) in _PACKED:
+            _pack_convolution(op)
+    else:
+        _pack_matmul(op)
 
 
 @dataclass(frozen=True)
@@ -254,10 +264,11 @@ class _Emitter:
         result.name_hint = old.result.name_hint
         values = (*old.operands, *self._constants)
         Rewriter.replace_op(old, [], [result])
-        _erase_unused(values)
+        erase_unused(values)
 
 
-def _erase_unused(values: Sequence[SSAValue]) -> None:
+def erase_unused(values: Sequence[SSAValue]) -> None:
+    """Erase operators that compute values without users, and then those that computed their operands."""
     for op in dict.fromkeys(value.owner for value in values):
         if isinstance(op, Operator | ConstantOp) and not any(result.uses for result in op.results):
             operands = tuple(op.operands)
@@ -265,7 +276,7 @@ def _erase_unused(values: Sequence[SSAValue]) -> None:
                 erase_constant(op)
             else:
                 Rewriter.erase_op(op)
-            _erase_unused(operands)
+            erase_unused(operands)
 
 
 def _repeated(byte: int) -> int:

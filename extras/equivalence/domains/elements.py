@@ -320,6 +320,8 @@ class Elements(NDArrayOperatorsMixin):
             return filled.derived(np.full(options.get("shape", first.shape), filled.cells, filled.cells.dtype))
         if function in SCANS:
             return args[0]._scan(SCANS[function], *args[1:], **options)
+        if function is np.argmax and len(args) == 1 and self.domain.values(self.cells) is None:
+            return args[0]._argmax(**options)
         if function is np.round and len(args) == 1:
             return self._call("rint", [args[0]])
         if function is np.einsum:
@@ -336,6 +338,16 @@ class Elements(NDArrayOperatorsMixin):
         if len({x.dtype for x in parts}) > 1:
             raise Unknown(f"{function.__name__} of several types")
         return parts[0].derived(function([x.cells for x in parts], *rest, **options))
+
+    def _argmax(self, axis: int) -> Elements:
+        """Find the position of the largest element by comparing it with one after the other; NaN counts as larger."""
+        rows: Any = np.moveaxis(cast("Any", self), axis, -1)
+        best, place = rows[..., 0], self.lifted(np.zeros(rows.shape[:-1], np.int64))
+        for i in range(1, rows.shape[-1]):
+            element = rows[..., i]
+            larger = (element > best) | (element != element) & (best == best)
+            best, place = self._where(larger, element, best), self._where(larger, i, place)
+        return place
 
     def _where(self, condition: Any, a: Any, b: Any) -> Elements:
         condition = self.lifted(condition)

@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/23_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/24_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -10,22 +10,23 @@
 // CHECK-NEXT: 05_simplify-regions.mlir
 // CHECK-NEXT: 06_cancel-transposes.mlir
 // CHECK-NEXT: 07_trim-windows.mlir
-// CHECK-NEXT: 08_pack-bytes.mlir
-// CHECK-NEXT: 09_fold-batch-norm.mlir
-// CHECK-NEXT: 10_split-windows.mlir
-// CHECK-NEXT: 11_block-channels.mlir
-// CHECK-NEXT: 12_join-rows.mlir
-// CHECK-NEXT: 13_infer-sizes.mlir
-// CHECK-NEXT: 14_localize-sizes.mlir
-// CHECK-NEXT: 15_remove-unused.mlir
-// CHECK-NEXT: 16_fuse-attention.mlir
-// CHECK-NEXT: 17_annotate-fast-math.mlir
-// CHECK-NEXT: 18_annotate-noalias.mlir
-// CHECK-NEXT: 19_apply-schedule.mlir
-// CHECK-NEXT: 20_fold-init-blocks.mlir
-// CHECK-NEXT: 21_interchange-loops.mlir
-// CHECK-NEXT: 22_annotate-op-pattern.mlir
-// CHECK-NEXT: 23_legalize-ops.mlir
+// CHECK-NEXT: 08_delay-scales.mlir
+// CHECK-NEXT: 09_pack-bytes.mlir
+// CHECK-NEXT: 10_fold-batch-norm.mlir
+// CHECK-NEXT: 11_split-windows.mlir
+// CHECK-NEXT: 12_block-channels.mlir
+// CHECK-NEXT: 13_join-rows.mlir
+// CHECK-NEXT: 14_infer-sizes.mlir
+// CHECK-NEXT: 15_localize-sizes.mlir
+// CHECK-NEXT: 16_remove-unused.mlir
+// CHECK-NEXT: 17_fuse-attention.mlir
+// CHECK-NEXT: 18_annotate-fast-math.mlir
+// CHECK-NEXT: 19_annotate-noalias.mlir
+// CHECK-NEXT: 20_apply-schedule.mlir
+// CHECK-NEXT: 21_fold-init-blocks.mlir
+// CHECK-NEXT: 22_interchange-loops.mlir
+// CHECK-NEXT: 23_annotate-op-pattern.mlir
+// CHECK-NEXT: 24_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.

@@ -1,0 +1,180 @@
+"""Multiply quantized numbers as integers, and by their scales afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import integer_limits
+from relex.dialects.relex import (
+    AstypeOp,
+    ConstantOp,
+    Convolution,
+    DenseOp,
+    MatmulOp,
+    MultiplyOp,
+    Operator,
+    SubtractOp,
+    array_of,
+)
+from relex.dialects.relex.packed import ui8
+from relex.dialects.relex.types import rank_of, shape_of, tensor_type
+from relex.dialects.walks import walk
+from relex.passes.driver.base import RelexPass
+from relex.passes.graph.pack_bytes import erase_unused, multiplies_bytes, pack
+from relex.passes.rewriting.numerics import reassociates
+
+_LARGEST_SUM = 2**31 - 1
+
+
+class DelayScalesPass(RelexPass):
+    """
+    Multiplies quantized operands of matrix products and convolutions as integers of 8 bits, where a program makes
+    floats of them first, by subtracting a constant zero point and multiplying with a constant scale. The sums are exact
+    then, and are multiplied with the product of both scales; `pack-bytes` does the rest. A scale may be one number, or
+    one for each row of the left operand, column of the right one, or channel of a weight.
+
+    This applies where `pack-bytes` applies, and to sums that cannot exceed 32 bits. Results change by rounding, as a
+    sum in another order does; so `strict` compilation leaves out this pass.
+
+    ```mlir
+    builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
+      func.func @main(%x: tensor<?x64xui8>, %w: tensor<64x16xi8>) -> tensor<?x16xf32> {
+        %a = relex.constant dense<0.5> : tensor<f32>
+        %b = relex.constant dense<0.25> : tensor<f32>
+        %0 = relex.astype %x dtype = f32 : (tensor<?x64xui8>) -> tensor<?x64xf32>
+        %1 = relex.multiply %0, %a : (tensor<?x64xf32>, tensor<f32>) -> tensor<?x64xf32>
+        %2 = relex.astype %w dtype = f32 : (tensor<64x16xi8>) -> tensor<64x16xf32>
+        %3 = relex.multiply %2, %b : (tensor<64x16xf32>, tensor<f32>) -> tensor<64x16xf32>
+        %4 = relex.matmul %1, %3 : (tensor<?x64xf32>, tensor<64x16xf32>) -> tensor<?x16xf32>
+        func.return %4 : tensor<?x16xf32>
+      }
+    }
+    // delay-scales
+    builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
+      func.func @main(%x: tensor<?x64xui8>, %w: tensor<64x16xi8>) -> tensor<?x16xf32> {
+        %0 = relex.pack_bytes %x axis = -1 : (tensor<?x64xui8>) -> tensor<?x16xi32>
+        %1 = relex.pack_bytes %w axis = -2 : (tensor<64x16xi8>) -> tensor<16x16xi32>
+        %2 = relex.matmul_packed %0, %1 : (tensor<?x16xi32>, tensor<16x16xi32>) -> tensor<?x16xi32>
+        %3 = relex.astype %2 dtype = f32 : (tensor<?x16xi32>) -> tensor<?x16xf32>
+        %4 = relex.constant dense<0.125> : tensor<f32>
+        %5 = relex.multiply %3, %4 : (tensor<?x16xf32>, tensor<f32>) -> tensor<?x16xf32>
+        func.return %5 : tensor<?x16xf32>
+      }
+    }
+    ```
+    """
+
+    name = "delay-scales"
+    numerics = reassociates
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if multiplies_bytes(op):
+            for found in list(walk(op)):
+                if isinstance(found, MatmulOp | DenseOp | Convolution):
+                    _delay(found)
+
+
+@dataclass(frozen=True)
+class _Quantized:
+    """An operand: integers of 32 bits or bytes, the largest of their absolute values, and what they are multiplied
+    with."""
+
+    integers: SSAValue
+    largest: int
+    scale: Array
+
+    @classmethod
+    def of(cls, value: SSAValue, axes: Sequence[int]) -> _Quantized | None:
+        """Return a value as such an operand; None if it is none, or if its scale varies along some axes."""
+        if tensor_type(value.type).element_type != f32:
+            return None
+        if isinstance(value.owner, AstypeOp):
+            return cls._of_integers(value.owner.operand, np.ones((), np.float32))
+        if not isinstance(value.owner, MultiplyOp):
+            return None
+        for x, factor in (value.owner.operands, reversed(value.owner.operands)):
+            scale = array_of(factor)
+            if scale is None or not isinstance(x.owner, AstypeOp) or x.type != value.type:
+                continue
+            sizes = (1,) * (rank_of(value) - scale.ndim) + scale.shape
+            if all(sizes[axis] == 1 for axis in axes):
+                return cls._of_integers(x.owner.operand, scale)
+        return None
+
+    @classmethod
+    def _of_integers(cls, integers: SSAValue, scale: Array) -> _Quantized | None:
+        zero: Array | None = np.zeros((), np.int64)
+        data = integers
+        if isinstance(data.owner, SubtractOp) and data.owner.lhs.type == data.type:
+            data, zero = data.owner.lhs, array_of(data.owner.rhs)
+        if isinstance(data.owner, AstypeOp) and tensor_type(data.type).element_type == i32:
+            data = data.owner.operand
+        if zero is None or (element_type := tensor_type(data.type).element_type) not in (i8, ui8):
+            return None
+        limits = np.array(integer_limits(element_type))
+        known = array_of(data)
+        ends = limits if known is None or not known.size else np.array([known.min(), known.max()], np.int64)
+        spans = abs(ends - zero.astype(np.int64).reshape(-1, 1))
+        return cls(integers, int(spans.max(initial=0)), scale)
+
+
+def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
+    """Replace a product of quantized operands, if it is packed as a product of integers."""
+    rank = min(map(rank_of, op.operands))
+    if rank < 2:
+        return
+    left, right = ([-1], [-1 if isinstance(op, DenseOp) else -2])
+    if isinstance(op, Convolution):
+        left, right = range(rank), range(1, rank)
+    a, b = (_Quantized.of(value, axes) for value, axes in zip(op.operands, (left, right), strict=True))
+    if a is None or b is None or not 0 <= op.terms * a.largest * b.largest <= _LARGEST_SUM:
+        return
+    scales = _merged(a.scale, _of_result(op, b.scale))
+    tiny = np.finfo(np.float32).tiny
+    if not all((np.isfinite(scale) & (abs(scale) >= tiny)).all() for scale in scales):
+        return
+    added: list[Operation] = []
+
+    def add(new: Operation) -> SSAValue:
+        new.location = op.location
+        Rewriter.insert_op(new, InsertPoint.before(op))
+        added.append(new)
+        return new.results[0]
+
+    wide = [x if tensor_type(x.type).element_type == i32 else add(AstypeOp(x, i32)) for x in (a.integers, b.integers)]
+    sums = type(op).create(operands=wide, properties=op.properties, result_types=[TensorType(i32, shape_of(op.result))])
+    value = add(AstypeOp(add(sums), f32))
+    for scale in scales:
+        value = add(MultiplyOp(value, add(ConstantOp(scale))))
+    pack(sums)
+    if sums.parent is not None:
+        for new in reversed(added):
+            Rewriter.erase_op(new)
+        return
+    value.name_hint = op.result.name_hint
+    operands = tuple(op.operands)
+    Rewriter.replace_op(op, [], [value])
+    erase_unused(operands)
+
+
+def _of_result(op: Operator, scale: Array) -> Array:
+    """Return the scale of the right operand in a shape that broadcasts with the result."""
+    if isinstance(op, Convolution) and scale.size > 1:
+        return scale.reshape([-1, *[1] * (rank_of(op.result) - 2)])
+    return scale.swapaxes(-1, -2) if isinstance(op, DenseOp) and scale.ndim > 1 else scale
+
+
+def _merged(a: Array, b: Array) -> list[Array]:
+    """Return the product of two scales, or both if that would be larger; a scale of one number has rank 0."""
+    a, b = (x.reshape(()) if x.size == 1 else x for x in (a, b))
+    if a.ndim and b.ndim:
+        return [a, b]
+    product = a * b
+    return [] if not product.ndim and product == 1 else [product]
