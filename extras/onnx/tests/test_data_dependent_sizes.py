@@ -58,5 +58,5 @@ def test_sizes_that_do_not_fit() -> None:
     main = build(from_onnx(net))["main"]
     x, c = np.ones(3, np.float32), np.array([True, False, True])
     assert main(x, c, np.ones(2, np.float32)).tolist() == [2, 2]
-    with pytest.raises(ShapeError, match="expected .*kept == m, found 2"):
+    with pytest.raises(ShapeError, match=r"expected .*kept == m, found 2"):
         main(x, c, np.ones(3, np.float32))
