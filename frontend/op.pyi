@@ -29,6 +29,13 @@ def add(lhs: Operand, rhs: Operand) -> Call:
 def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
 
+def arange(first: Operand, end: Operand, step: Operand) -> Call:
+    """
+    The numbers from a first one on, at equal distances, before the end. They are the first number plus multiples of the
+    step; their number is the quotient of the length and the step, rounded up. A step of 0 is an error, and so is a
+    number that is no size.
+    """
+
 def argmax(operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Call:
     """
     The index of the first maximum along one dimension, or in the whole tensor in row-major order. The first NaN counts
@@ -351,6 +358,13 @@ def dense(data: Operand, weight: Operand) -> Call:
 
 def divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of two float tensors. Integers are rejected: NumPy's result is a float, C's is truncated."""
+
+def dynamic_strided_slice(data: Operand, begin: Operand, end: Operand, step: Operand) -> Call:
+    """
+    A part of the data between places that are known at run time: for each dimension, the first place, the place before
+    which it ends, and the step. Negative places count from the end, and places out of range are clipped, as in NumPy. A
+    step of 0 is an error.
+    """
 
 def equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `==`; +0 equals -0, NaN is equal to nothing."""
@@ -702,6 +716,12 @@ def random_uniform(
 def relu(operand: Operand) -> Call:
     """The maximum of each element and +0; NaN stays NaN."""
 
+def repeat(data: Operand, times: Operand, axis: int = 0) -> Call:
+    """
+    Each part of the data along a dimension, by default the first, as often as a tensor of counts says. A negative count
+    is an error.
+    """
+
 def reshape(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
     """
     The same elements in row-major order, with another shape. One size may be -1: it is inferred from the others.
@@ -821,6 +841,13 @@ def trunc(operand: Operand) -> Call:
 
 def trunc_divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of integers, rounded towards zero, as in C."""
+
+def unique(operand: Operand) -> Call:
+    """
+    The different elements of a tensor of one dimension in ascending order; for each, the place of the first element
+    that is equal to it, and how many are; and for each element of the operand, the place of its value in the result.
+    All NaN are one element, the last. Of zeros that differ in sign, the first one counts.
+    """
 
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """The elements of one tensor where a condition is true, the elements of another where it is false."""

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import IndexType, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, f64, i64
+from xdsl.ir import Attribute
 
-from relex.dialects.relex import CompressOp, NonzeroOp
-from relex.dialects.sizes import Size
-from relex.lowering.legalizations.legalization_table import CountAndFill, legalizes, result_shape
+from relex.dialects.relex import ArangeOp, CompressOp, DynamicStridedSliceOp, NonzeroOp, RepeatOp, UniqueOp
+from relex.dialects.relex.types import SizedType
+from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size
+from relex.lowering.legalizations.legalization_table import CountAndFill, legalizes, plain_size, result_shape
+from relex.lowering.legalizations.scans import in_order
 from relex.lowering.legalizations.shape import unflatten
 from relex.lowering.te import (
+    Axis,
     Code,
     PrimExpr,
     Tensor,
     as_expr,
+    call,
     cast,
     compute,
+    equal,
+    if_then_else,
+    maximum,
+    minimum,
     not_equal,
     procedure,
     reduce_axis,
@@ -100,3 +109,202 @@ def _next(code: Code, row: Tensor, size: Size) -> Generator[PrimExpr]:
 
 def _one() -> PrimExpr:
     return as_expr(1, i64)
+
+
+@legalizes(RepeatOp)
+def repeat(op: RepeatOp, data: Tensor, times: Tensor) -> CountAndFill:
+    """Legalize to a running sum, and to a copy of the part whose number was last noted at or before a place."""
+    size, axis = times.shape[0], op.normal_axis
+
+    def emit_ends(code: Code, out: Tensor) -> None:
+        with code.block("ends"):
+            total = code.variable(i64, 0, "total")
+            with code.loop(size) as k:
+                # A negative count, or too large a sum, stays negative.
+                so_far = code.let(total[()])
+                is_wrong = (so_far < 0) | (times[k] < 0) | (times[k] > MAX_ARGUMENT_SIZE)
+                code.store(total, (), select(is_wrong, -_one(), minimum(so_far + times[k], MAX_ARGUMENT_SIZE + 1)))
+                code.store(out, (k,), total[()])
+
+    ends = procedure((size,), i64, [times], emit_ends, "ends")
+
+    def fill(data: Tensor, times: Tensor, ends: Tensor) -> Tensor:
+        shape = result_shape(op, data, times)
+
+        def emit_parts(code: Code, out: Tensor) -> None:
+            with _filling(code, out, "parts"):
+                with code.loop(size) as k, code.when(times[k] > 0):
+                    with _inside(code, cast(ends[k] - times[k], IndexType()), shape[axis]) as at:
+                        code.store(out, (at,), cast(k, i64))
+                part = code.variable(i64, 0, "part")
+                with code.loop(shape[axis], "place") as k:
+                    latest = code.let(maximum(part[()], out[k]))
+                    code.store(part, (), latest)
+                    code.store(out, (k,), latest)
+
+        parts = procedure((shape[axis],), i64, [times, ends], emit_parts, "parts")
+
+        def element(*i: Axis) -> PrimExpr:
+            return data[*i[:axis], _clipped(parts[i[axis]], size), *i[axis + 1 :]]
+
+        return compute(shape, element, name="repeat")
+
+    def last(*_: Axis) -> PrimExpr:
+        return if_then_else(_is_empty(size), as_expr(0, i64), ends[_last_of(size)])
+
+    return CountAndFill({"total": compute((), last, name="total")}, fill, [ends])
+
+
+@legalizes(ArangeOp)
+def arange(op: ArangeOp, first: Tensor, end: Tensor, step: Tensor) -> CountAndFill:
+    """Legalize to a quotient that is rounded up, and to multiples of the step."""
+
+    def length(*_: Axis) -> PrimExpr:
+        a, b, by = first[()], end[()], step[()]
+        if isinstance(first.type, AnyFloat):
+            exact = [cast(x, f64) for x in (a, b, by)]
+            number = call("ceil", (exact[1] - exact[0]) / exact[2])
+            # NaN fits no comparison.
+            fits = (number < MAX_ARGUMENT_SIZE) & (number > -MAX_ARGUMENT_SIZE)
+            return select(fits & not_equal(by, 0), cast(maximum(number, 0), i64), -_one())
+        a, b, by = (cast(x, i64) for x in (a, b, by))
+        distance, runs = b - a, select(by < 0, b < a, a < b)
+        overflows = not_equal(distance < 0, b < a) | equal(distance, -(2**63))
+        is_wrong = equal(by, 0) | (runs & overflows)
+        divisor = select(is_wrong, _one(), by)
+        # One step is left out, so that the quotient rounds up.
+        steps = call("trunc_divide", select(by < 0, distance + 1, distance - 1), divisor) + 1
+        return select(is_wrong, -_one(), select(runs, steps, as_expr(0, i64)))
+
+    def fill(first: Tensor, end: Tensor, step: Tensor) -> Tensor:
+        shape = result_shape(op, first, end, step)
+        return compute(shape, lambda i: first[()] + cast(cast(i, i64), first.type) * step[()], name="arange")
+
+    return CountAndFill({"length": compute((), length, name="length")}, fill)
+
+
+@legalizes(UniqueOp)
+def unique(op: UniqueOp, x: Tensor) -> CountAndFill:
+    """Legalize to a sort of the places, a number for each group of equal elements, and a loop for each result."""
+    size = x.shape[0]
+    order = in_order(x, 0, "order", descends=False)
+
+    def starts(k: PrimExpr, order: Tensor, x: Tensor) -> PrimExpr:
+        """Whether the element at a place in the order differs from the one before."""
+        here, before = (x[_clipped(order[maximum(place, 0)], size)] for place in (k, k - 1))
+        differs = not_equal(here, before)
+        if isinstance(x.type, AnyFloat):
+            differs = differs & (equal(here, here) | equal(before, before))
+        return equal(k, 0) | differs
+
+    def emit_groups(code: Code, out: Tensor) -> None:
+        with code.block("groups"):
+            group = code.variable(i64, -1, "group")
+            with code.loop(size) as k:
+                now = code.let(group[()] + select(starts(k, order, x), _one(), 0))
+                code.store(group, (), now)
+                code.store(out, (k,), now)
+
+    groups = procedure((size,), i64, [order, x], emit_groups, "groups")
+
+    def fill(x: Tensor, order: Tensor, groups: Tensor) -> list[Tensor]:
+        shapes = [tuple(map(plain_size, t.get_shape())) for t in op.infer_results([SizedType(x.type, x.shape)], {})]
+        different = shapes[0][0]
+
+        def of_groups(name: str, type: Attribute, value: Callable[[Axis], PrimExpr]) -> Tensor:
+            """Store a value for the first element of each group."""
+
+            def emit(code: Code, out: Tensor) -> None:
+                with _filling(code, out, name), code.loop(size) as k, code.when(starts(k, order, x)):
+                    with _inside(code, cast(groups[k], IndexType()), different) as at:
+                        code.store(out, (at,), value(k))
+
+            return procedure((different,), type, [x, order, groups], emit, name)
+
+        def emit_inverse(code: Code, out: Tensor) -> None:
+            with _filling(code, out, "inverse"), code.loop(size) as k:
+                with _inside(code, cast(order[k], IndexType()), size) as at:
+                    code.store(out, (at,), groups[k])
+
+        def emit_numbers(code: Code, out: Tensor) -> None:
+            with _filling(code, out, "numbers"), code.loop(size) as k:
+                with _inside(code, cast(groups[k], IndexType()), different) as at:
+                    code.store(out, (at,), out[at] + 1)
+
+        return [
+            of_groups("values", x.type, lambda k: x[_clipped(order[k], size)]),
+            of_groups("first", i64, lambda k: order[k]),
+            procedure((size,), i64, [order, groups], emit_inverse, "inverse"),
+            procedure((different,), i64, [groups], emit_numbers, "numbers"),
+        ]
+
+    def count(*_: Axis) -> PrimExpr:
+        return if_then_else(_is_empty(size), as_expr(0, i64), groups[_last_of(size)] + 1)
+
+    return CountAndFill({"different": compute((), count, name="different")}, fill, [order, groups])
+
+
+@legalizes(DynamicStridedSliceOp)
+def dynamic_strided_slice(
+    op: DynamicStridedSliceOp, data: Tensor, begin: Tensor, end: Tensor, step: Tensor
+) -> CountAndFill:
+    """Legalize to the length of each dimension's part, and to a copy."""
+
+    def places(d: int, begin: Tensor, end: Tensor, step: Tensor) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
+        """The first place in a dimension, the one that is not reached, and the step; clipped as Python does."""
+        size, by = as_expr(data.shape[d], i64), step[d]
+        low = select(by < 0, -_one(), as_expr(0, i64))
+        high = select(by < 0, size - 1, size)
+
+        def clipped(place: PrimExpr) -> PrimExpr:
+            return minimum(maximum(select(place < 0, place + size, place), low), high)
+
+        return clipped(begin[d]), clipped(end[d]), by
+
+    def length(d: int) -> Tensor:
+        def of(*_: Axis) -> PrimExpr:
+            first, last, by = places(d, begin, end, step)
+            divisor = select(equal(by, 0), _one(), by)
+            # The distance is at most the size: one more step to round up does not overflow.
+            distance = last - first
+            rounded = select(by < 0, distance + 1, distance - 1)
+            steps = call("trunc_divide", rounded, divisor) + 1
+            runs = select(by < 0, last < first, first < last)
+            return select(equal(by, 0), -_one(), select(runs, steps, as_expr(0, i64)))
+
+        return compute((), of, name=f"d{d}")
+
+    def fill(data: Tensor, begin: Tensor, end: Tensor, step: Tensor) -> Tensor:
+        shape = result_shape(op, data, begin, end, step)
+
+        def element(*i: Axis) -> PrimExpr:
+            at: list[PrimExpr] = []
+            for d, axis in enumerate(i):
+                first, _, by = places(d, begin, end, step)
+                at.append(_clipped(first + cast(axis, i64) * by, data.shape[d]))
+            return data[*at]
+
+        return compute(shape, element, name="dynamic_strided_slice")
+
+    return CountAndFill({f"d{d}": length(d) for d in range(data.ndim)}, fill)
+
+
+@contextmanager
+def _inside(code: Code, place: PrimExpr, size: Size) -> Generator[PrimExpr]:
+    """Do something at a place. It exists, which no analysis can know of a number in a buffer."""
+    at = code.let(place)
+    with code.when((at >= 0) & (at < size)):
+        yield at
+
+
+def _clipped(place: PrimExpr, size: Size) -> PrimExpr:
+    """Return an index for a number that is one, which no analysis can know of a number in a buffer."""
+    return minimum(maximum(cast(place, IndexType()), 0), size - 1)
+
+
+def _is_empty(size: Size) -> PrimExpr:
+    return equal(as_expr(size, IndexType()), 0)
+
+
+def _last_of(size: Size) -> PrimExpr:
+    return maximum(as_expr(size, IndexType()) - 1, 0)

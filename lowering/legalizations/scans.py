@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, i64
 
-from relex.dialects.relex import ArgsortOp, CumsumOp, Scan, Sorting, SortOp
+from relex.dialects.relex import ArgsortOp, CumsumOp, Scan, SortOp
 from relex.lowering.legalizations.legalization_table import legalizes
 from relex.lowering.te import (
     Axis,
@@ -51,13 +51,14 @@ def scan(op: Scan, x: Tensor) -> Tensor:
 @legalizes(ArgsortOp)
 def argsort(op: ArgsortOp, x: Tensor) -> Tensor:
     """Legalize to a merge sort of the positions."""
-    return _order(op, x, "argsort")
+    return in_order(x, op.normal_axis, "argsort", descends=op.descends)
 
 
 @legalizes(SortOp)
 def sort(op: SortOp, x: Tensor) -> Tensor:
     """Legalize to a merge sort of the positions, and a gather."""
-    order, axis = _order(op, x, "order"), op.normal_axis
+    axis = op.normal_axis
+    order = in_order(x, axis, "order", descends=op.descends)
 
     def element(*i: Axis) -> PrimExpr:
         # It is an index already, which no analysis can know of a number in a buffer.
@@ -67,9 +68,9 @@ def sort(op: SortOp, x: Tensor) -> Tensor:
     return compute(x.shape, element, name="sort")
 
 
-def _precedes(op: Sorting, a: PrimExpr, b: PrimExpr) -> PrimExpr:
+def _precedes(a: PrimExpr, b: PrimExpr, *, descends: bool) -> PrimExpr:
     """Return whether a number comes before another one that is not equal; NaN counts as the largest."""
-    if op.descends:
+    if descends:
         return (a > b) | (is_nan(a) & equal(b, b)) if isinstance(a.type, AnyFloat) else a > b
     return (a < b) | (is_nan(b) & equal(a, a)) if isinstance(a.type, AnyFloat) else a < b
 
@@ -78,9 +79,8 @@ _MOST_DOUBLINGS = 62
 """As often can a width of 1 be doubled before it exceeds any size."""
 
 
-def _order(op: Sorting, x: Tensor, name: str) -> Tensor:
-    """Sort positions by merging runs of 1, 2, 4, ... elements."""
-    axis = op.normal_axis
+def in_order(x: Tensor, axis: int, name: str, *, descends: bool) -> Tensor:
+    """Sort positions along a dimension by merging runs of 1, 2, 4, ... elements."""
     size = x.shape[axis]
     if size == 0:
         return compute(x.shape, lambda *i: cast(i[axis], i64), name=name)
@@ -110,7 +110,7 @@ def _order(op: Sorting, x: Tensor, name: str) -> Tensor:
                     i, j = code.let(left[()]), code.let(right[()])
                     a, b = order[position(i)], order[position(j)]
                     first, second = (x[(*others[:axis], position(n), *others[axis:])] for n in (a, b))
-                    takes_right = (i >= middle) | ((j < end) & _precedes(op, second, first))
+                    takes_right = (i >= middle) | ((j < end) & _precedes(second, first, descends=descends))
                     code.store(merged, (k,), select(takes_right, b, a))
                     code.store(left, (), select(takes_right, i, i + 1))
                     code.store(right, (), select(takes_right, j + 1, j))

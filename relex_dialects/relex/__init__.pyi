@@ -29,8 +29,12 @@ from relex.dialects.relex.comparison import WhereOp as WhereOp
 from relex.dialects.relex.convolution import Convolution as Convolution
 from relex.dialects.relex.convolution import TransposedConvolution as TransposedConvolution
 from relex.dialects.relex.creation import IotaOp as IotaOp
+from relex.dialects.relex.data_sizes import ArangeOp as ArangeOp
 from relex.dialects.relex.data_sizes import CompressOp as CompressOp
+from relex.dialects.relex.data_sizes import DynamicStridedSliceOp as DynamicStridedSliceOp
 from relex.dialects.relex.data_sizes import NonzeroOp as NonzeroOp
+from relex.dialects.relex.data_sizes import RepeatOp as RepeatOp
+from relex.dialects.relex.data_sizes import UniqueOp as UniqueOp
 from relex.dialects.relex.dialect import Relex as Relex
 from relex.dialects.relex.division import FloorDivideOp as FloorDivideOp
 from relex.dialects.relex.division import FloorModOp as FloorModOp

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import opt_prop_def
+from xdsl.irdl import opt_prop_def, prop_def, result_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.dtypes import NUMBERS, TensorConstr, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
-from relex.dialects.relex.operator import Exactness, Movement, Operand, Operator
-from relex.dialects.relex.properties import IntegerConstr, as_integer
-from relex.dialects.relex.types import SizedType, expect_element_type, normalize_axis, rank_of, shape_str
-from relex.dialects.sizes import at_most, count
+from relex.dialects.relex.operator import Exactness, Movement, Operand, Operator, SeveralResults
+from relex.dialects.relex.properties import IntegerConstr, as_integer, integer
+from relex.dialects.relex.types import (
+    SizedType,
+    expect_element_type,
+    expect_equal,
+    normalize_axis,
+    rank_of,
+    same_element_type,
+    shape_str,
+)
+from relex.dialects.sizes import MAX_ARGUMENT_SIZE, at_most, count
 from relex.dialects.sizes.late import data_size
 from relex.dialects.tir.op_pattern import OpPattern
 
@@ -92,3 +100,167 @@ class CompressOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
 def _axis(properties: Mapping[str, Attribute], rank: int) -> int | None:
     axis = properties.get("axis")
     return None if axis is None else normalize_axis(as_integer(axis), rank)
+
+
+@declared
+class RepeatOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
+    """
+    Each part of the data along a dimension, by default the first, as often as a tensor of counts says. A negative count
+    is an error.
+
+    ```mlir
+    %y = relex.repeat %x, %n : (tensor<3x?xf32>, tensor<3xi64>) -> tensor<?x?xf32>
+    ```
+    """
+
+    data = tensor_operand_def()
+    times = tensor_operand_def()
+    axis = prop_def(IntegerConstr, default_value=integer(0))
+
+    def __init__(self, data: Operand, times: Operand, axis: int = 0):
+        super().__init__(data, times, properties={"axis": axis})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        data, times = operands
+        expect_element_type(times, (i64,), "counts")
+        shape, counts = data.get_shape(), times.get_shape()
+        axis = normalize_axis(as_integer(properties["axis"]), len(shape))
+        if len(counts) != 1:
+            raise InferenceError(f"expected counts of rank 1, found {shape_str(counts)}")
+        expect_equal(shape[axis], counts[0], "numbers of parts and of counts")
+        return SizedType(data.element_type, (*shape[:axis], data_size("total"), *shape[axis + 1 :]))
+
+    @property
+    def normal_axis(self) -> int:
+        """The dimension, counted from the front."""
+        return normalize_axis(as_integer(self.axis), rank_of(self.data))
+
+    def evaluate(self, x: Array, times: Array) -> Array:
+        if np.any(times < 0):
+            raise InferenceError(f"expected counts of 0 or more, found {times.min()}")
+        return np.repeat(x, times, self.normal_axis)
+
+
+@declared
+class ArangeOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.OPAQUE, counts=True):
+    """
+    The numbers from a first one on, at equal distances, before the end. They are the first number plus multiples of the
+    step; their number is the quotient of the length and the step, rounded up. A step of 0 is an error, and so is a
+    number that is no size.
+
+    ```mlir
+    %y = relex.arange %first, %end, %step : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+    ```
+    """
+
+    first = tensor_operand_def()
+    end = tensor_operand_def()
+    step = tensor_operand_def()
+
+    def __init__(self, first: Operand, end: Operand, step: Operand):
+        super().__init__(first, end, step)
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        element_type = same_element_type(*operands)
+        expect_element_type(operands[0], (f32, f64, i32, i64), "numbers")
+        if any(operand.get_shape() for operand in operands):
+            raise InferenceError(f"expected scalars, found {', '.join(map(str, operands))}")
+        return SizedType(element_type, (data_size("length"),))
+
+    def evaluate(self, first: Array, end: Array, step: Array) -> Array:
+        exact = [float(x) if x.dtype.kind == "f" else int(x) for x in (first, end, step)]
+        length = arange_length(*exact)
+        if length is None:
+            raise InferenceError(f"expected a number of elements, found {exact[0]} to {exact[1]} by {exact[2]}")
+        return (first + np.arange(length).astype(first.dtype) * step).astype(first.dtype)
+
+
+def arange_length(first: float, end: float, step: float) -> int | None:
+    """Return how many numbers there are; None if that is no size."""
+    if step == 0:
+        return None
+    length = -((first - end) // step) if isinstance(first, int) else np.ceil((end - first) / step)
+    return max(int(length), 0) if -MAX_ARGUMENT_SIZE < length < MAX_ARGUMENT_SIZE else None
+
+
+@declared
+class UniqueOp(SeveralResults, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE, counts=True):
+    """
+    The different elements of a tensor of one dimension in ascending order; for each, the place of the first element
+    that is equal to it, and how many are; and for each element of the operand, the place of its value in the result.
+    All NaN are one element, the last. Of zeros that differ in sign, the first one counts.
+
+    ```mlir
+    %values, %first, %inverse, %counts = relex.unique %x
+        : (tensor<?xf32>) -> (tensor<?xf32>, tensor<?xi64>, tensor<?xi64>, tensor<?xi64>)
+    ```
+    """
+
+    operand = tensor_operand_def()
+    first = result_def(TensorConstr)
+    inverse = result_def(TensorConstr)
+    numbers = result_def(TensorConstr)
+
+    def __init__(self, operand: Operand):
+        super().__init__(operand)
+
+    @classmethod
+    def infer_results(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> tuple[SizedType, ...]:
+        (operand,) = operands
+        expect_element_type(operand, NUMBERS, "operands")
+        if len(operand.get_shape()) != 1:
+            raise InferenceError(f"expected a tensor of one dimension, found {operand}")
+        different = (data_size("different"),)
+        places = SizedType(i64, different)
+        return SizedType(operand.element_type, different), places, SizedType(i64, operand.get_shape()), places
+
+    def evaluate_results(self, x: Array) -> tuple[Array, ...]:
+        order = np.argsort(x, kind="stable")
+        ordered = x[order]
+        same = (ordered[1:] == ordered[:-1]) | ((ordered[1:] != ordered[1:]) & (ordered[:-1] != ordered[:-1]))
+        starts = np.concatenate([np.ones(min(x.size, 1), bool), ~same])
+        group = np.cumsum(starts) - 1
+        inverse = np.empty(x.shape, np.int64)
+        inverse[order] = group
+        found = order[starts]
+        return x[found], found.astype(np.int64), inverse, np.bincount(group, minlength=len(found)).astype(np.int64)
+
+
+@declared
+class DynamicStridedSliceOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
+    """
+    A part of the data between places that are known at run time: for each dimension, the first place, the place before
+    which it ends, and the step. Negative places count from the end, and places out of range are clipped, as in NumPy. A
+    step of 0 is an error.
+
+    ```mlir
+    %y = relex.dynamic_strided_slice %x, %begin, %end, %step
+        : (tensor<3x?xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+    ```
+    """
+
+    data = tensor_operand_def()
+    begin = tensor_operand_def()
+    end = tensor_operand_def()
+    step = tensor_operand_def()
+
+    def __init__(self, data: Operand, begin: Operand, end: Operand, step: Operand):
+        super().__init__(data, begin, end, step)
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        data, *places = operands
+        rank = len(data.get_shape())
+        for place in places:
+            expect_element_type(place, (i64,), "places")
+            if place.get_shape() != (rank,):
+                raise InferenceError(f"expected {rank} places, one for each dimension, found {place}")
+        return SizedType(data.element_type, [data_size(f"d{d}") for d in range(rank)])
+
+    def evaluate(self, x: Array, begin: Array, end: Array, step: Array) -> Array:
+        if np.any(step == 0):
+            raise InferenceError("expected steps other than 0, found 0")
+        parts = zip(begin.tolist(), end.tolist(), step.tolist(), strict=True)
+        return x[tuple(slice(*part) for part in parts)]

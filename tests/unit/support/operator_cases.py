@@ -100,6 +100,13 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (ops.CompressOp, [_floats(3, 5), _bools(14)]),
     (partial(ops.CompressOp, axis=0), [_floats(3, 5), _bools(3)]),
     (partial(ops.CompressOp, axis=-1), [_words(3, 5, 2), _bools(2)]),
+    (ops.RepeatOp, [_floats(3, 2), np.array([2, 0, 3])]),
+    (partial(ops.RepeatOp, axis=-1), [_words(2, 2), np.array([0, 0])]),
+    (ops.ArangeOp, [np.array(2), np.array(9), np.array(3)]),
+    (ops.ArangeOp, [np.array(3, np.float32), np.array(-1.5, np.float32), np.array(-0.5, np.float32)]),
+    (ops.UniqueOp, [_floats(5)[[0, 3, 1, 3, 1, 0, 2, 4]]]),
+    (ops.UniqueOp, [np.array([3, -1, 3, 3, 0], np.int32)]),
+    (ops.DynamicStridedSliceOp, [_floats(5, 4), np.array([1, -1]), np.array([9, -9]), np.array([2, -1])]),
     *((operator, [_floats(3, 5)]) for operator in UNARY),
     *((operator, [_floats(3, 1), _floats(5)]) for operator in (*BINARY, *COMPARISONS)),
     *(
