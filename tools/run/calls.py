@@ -29,9 +29,14 @@ if TYPE_CHECKING:
 def call(
     functions: Mapping[str, Callee], module: ModuleOp | None, args: argparse.Namespace, inputs: Sequence[Input]
 ) -> Sequence[Array]:
-    """Return the results of the requested function, stacked over calls if there are several."""
+    """Return the results of the requested function, and the arguments that it changes, stacked over calls if there are
+    several."""
+    import numpy as np
+
     function = _callee(functions[args.entry], args, inputs)
-    expected = len(function.signature.outputs)
+    returned = len(function.signature.outputs)
+    changed = [i for i, spec in enumerate(function.signature.inputs) if spec.is_inout]
+    expected = returned + len(changed)
     if len(args.output) > expected:
         raise ToolError(f"expected at most {expected} --output, found {len(args.output)}")
 
@@ -39,7 +44,7 @@ def call(
         values = _arguments(function.signature, inputs, args.random, number)
         with naming(source_of(inputs, number)), doing("Calls"):
             result = function(*values)
-        return [result] if expected == 1 else result or []
+        return [*([result] if returned == 1 else result or []), *(np.array(values[i]) for i in changed)]
 
     count = count_calls(inputs)
     found = (

@@ -56,7 +56,12 @@ def source_of(inputs: Iterable[Input], number: int) -> str:
 
 
 def for_argument(value: Any, spec: TensorSpec) -> Any:
-    """Return the value to pass for an argument: an integer becomes a float where a float is expected."""
+    """Return the value to pass for an argument: an integer becomes a float where a float is expected, and a part of a
+    file is copied where the call changes it."""
+    if spec.is_inout:
+        import numpy as np
+
+        return np.require(value, requirements="W")
     is_float = spec.is_scalar and spec.dtype.kind == "f"
     try:
         return float(value) if is_float and type(value) is int else value

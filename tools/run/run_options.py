@@ -57,7 +57,7 @@ _CALLS: Options = {
         nargs="?",
         const="",
     ),
-    "--output": values("FILE.npy", "save a result, in order, instead of printing it"),
+    "--output": values("FILE.npy", "save a result, or then an argument that changes, in order, instead of printing it"),
     "--benchmark": flag(
         "print how long calls take, instead of results: the median, percentiles, and the share of the least time "
         "that one core needs"

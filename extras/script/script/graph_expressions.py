@@ -36,7 +36,7 @@ _OPERATORS[ast.MatMult] = "R.matmul"
 _INSTEAD = {
     "R.call_packed": "library functions that fill their results are called by R.call_dps_packed",
     "R.call_pure_packed": "library functions that fill their results are called by R.call_dps_packed",
-    "R.call_tir_inplace": "R.call_tir gives new tensors",
+    "R.call_tir_inplace": "R.call_tir works in place where the function copies an input to its output, then changes it",
     "R.dataflow": "write 'with R.dataflow():'",
     "R.output": "it ends a dataflow block",
 }

@@ -178,6 +178,10 @@ UPDATES = {
       -> tensor<16x1024xf32>
     scf.yield %d : tensor<16x1024xf32>
   }""",
+    "a row, by a loop function": """
+  %place = tensor.from_elements %i : tensor<1xi64>
+  %y = relex.call_tir @row(%x, %place, %cache) : (tensor<1x1024xf32>, tensor<1xi64>, tensor<16x1024xf32>)
+    -> tensor<16x1024xf32>""",
     "a row, by a call": """
   %y = func.call @put(%x, %i, %cache) : (tensor<1x1024xf32>, i64, tensor<16x1024xf32>) -> tensor<16x1024xf32>""",
 }
@@ -188,6 +192,24 @@ func.func private @put(%x: tensor<1x1024xf32>, %i: i64, %cache: tensor<16x1024xf
   %at = arith.index_cast %i : i64 to index
   %y = tensor.insert_slice %x into %cache[%at, 0][1, 1024][1, 1] : tensor<1x1024xf32> into tensor<16x1024xf32>
   func.return %y : tensor<16x1024xf32>
+}}
+tir.prim_func private @row(%X: memref<1x1024xf32>, %at: memref<1xi64>, %old: memref<16x1024xf32>)
+    outs(%new: memref<16x1024xf32>) {{
+  %c0 = arith.constant 0 : index
+  tir.for %i, %j in (16, 1024) {{
+    tir.block @copy (%vi: spatial<16> = %i, %vj: spatial<1024> = %j) {{
+      %0 = memref.load %old[%vi, %vj] : memref<16x1024xf32>
+      memref.store %0, %new[%vi, %vj] : memref<16x1024xf32>
+    }}
+  }}
+  tir.for %k in (1024) {{
+    tir.block @row (%vk: spatial<1024> = %k) {{
+      %place = memref.load %at[%c0] : memref<1xi64>
+      %i = arith.index_cast %place : i64 to index
+      %1 = memref.load %X[%c0, %vk] : memref<1x1024xf32>
+      memref.store %1, %new[%i, %vk] : memref<16x1024xf32>
+    }}
+  }}
 }}
 func.func @main(%x: tensor<1x1024xf32>, %i: i64, %cache: tensor<16x1024xf32> {{relex.inout = 0 : i64}})
     -> tensor<16x1024xf32> {{{}

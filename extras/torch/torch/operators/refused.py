@@ -11,7 +11,7 @@ REFUSED = {
     "a result whose size depends on data": "nonzero masked_select _unique2 unique_dim unique_consecutive "
     "repeat_interleave.Tensor",
     "a view by strides: tensors of a program have none": "as_strided as_strided_copy",
-    "an in-place update of an argument whose elements are not in order": "copy_",
+    "an in-place update of an argument": "copy_",
 }
 """Names of operators by the reason."""
 
