@@ -10,6 +10,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from relex.dialects.dtypes import dense_bytes
 from relex.dialects.exceptions import RelexError
 from relex.dialects.relex import Operator
 from relex.dialects.relex.elementwise import Elementwise
@@ -20,11 +21,12 @@ from relex.dialects.walks import walk
 from relex.lowering.kernels.alone import Group, alone
 from relex.lowering.kernels.loop_kernels import LoopFunction
 from relex.lowering.support.worker_pool import Pool, Worker, share_out, workers_wanted
+from relex.passes.analysis.constant_inputs import constant_of, is_constant
 from relex.runtime.container import pack, unpack
 from relex.runtime.gc_pause import UNCOLLECTED
 from relex.runtime.kernel_cache import Entry, Kernel, KernelCache, Kernels, Text
 
-MIN_GROUPS = 16
+MIN_GROUPS = 24
 """The number of groups from which on other processes pay off. A group takes a tenth of a second, a process half of a
 second to start."""
 
@@ -36,6 +38,12 @@ MOST_AT_ONCE = 8
 
 PATIENCE = 30.0
 """The time limit of a process in seconds, and as many for each group."""
+
+MAX_CONSTANTS = 2**24
+"""The bytes of constants of a group that is shared out at most: numbers that stand for them are packed as they are."""
+
+GARBAGE = 2**26
+"""The bytes of constants for which garbage is collected: modules of groups are cyclic, and hold packed copies."""
 
 POOL = Pool("relex.runtime.kernel_worker")
 
@@ -76,14 +84,21 @@ def compile_ahead(
 ) -> None:
     """Compile groups of a module in several processes, if there are many, and put their code into a cache. `here`
     compiles some of them in this process. Groups that are not compiled stay unknown."""
+    groups = [group for group in groups if _bytes_of_constants(group) <= MAX_CONSTANTS]
     others = min(workers_wanted(), len(groups) // GROUPS_OF_A_WORKER) if len(groups) >= MIN_GROUPS else 0
     if others < 1 or entered_by_others():
         return
 
+    garbage = 0
+
     def compile_here(some: Sequence[Group]) -> None:
+        nonlocal garbage
+        garbage += sum(map(_bytes_of_constants, some))
         with suppress(Exception):  # Errors are reported when the program itself is lowered.
             here(alone(module, some), Kernels(cache), strict)
-        UNCOLLECTED.collect_if_many(0)  # The module held memory for constants.
+        if garbage > GARBAGE:
+            UNCOLLECTED.collect_if_many(0)
+            garbage = 0
 
     def compile_there(worker: Worker, some: Sequence[Group]) -> None:
         text, head = printed(alone(module, some)), {"compiler": cache.compiler, "strict": strict}
@@ -95,6 +110,11 @@ def compile_ahead(
         cache.put({**found.kernels, **found.texts, **found.loops})
 
     share_out(groups, compile_here, compile_there, POOL, others, MOST_AT_ONCE)
+
+
+def _bytes_of_constants(group: Group) -> int:
+    constants = (constant_of(value) for value in group.calls[0].arguments if is_constant(value))
+    return sum(len(dense_bytes(constant.value)) for constant in constants)
 
 
 class Collected(KernelCache):

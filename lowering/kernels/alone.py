@@ -59,7 +59,8 @@ def _caller(name: str, group: Group) -> FuncOp:
         block.add_ops([*made.values(), call, taken])
         results += [result for i, result in enumerate(call.results) if i not in inner]
     block.add_op(ReturnOp(*results))
-    caller = FuncOp(name, (callee.function_type.inputs.data, [value.type for value in results]), Region(block))
+    kind = (callee.function_type.inputs.data, [value.type for value in results])
+    caller = FuncOp(name, kind, Region(block), visibility="private")
     for i in constants_of(callee, group.calls):
         number = float("inf") if i in group.infinite else 0.0
         set_argument_attr(caller, i, FILLED_ATTR, FloatAttr(number, f32))
@@ -85,7 +86,7 @@ def _constant(t: Attribute, number: float) -> ConstantOp:
 
 def _sharing(call: CallOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return which arguments a call is the last to read, so that it may write a result in their place, and which
-    results are not those of the function around it."""
+    results the function around it does not return."""
     last = tuple(i for i, t in enumerate(call.arguments.types) if t in call.result_types and _is_last(call, i))
     uses = [[use.operation for use in result.uses] for result in call.results]
     return last, tuple(i for i, users in enumerate(uses) if not any(op.has_trait(IsTerminator) for op in users))

@@ -34,7 +34,7 @@ JobT = TypeVar("JobT")
 
 
 def workers_wanted() -> int:
-    """Return how many other processes may work at once: by default, one for each processor but that of this one."""
+    """Return how many other processes may work at once: by default, one less than there are processors."""
     given = os.environ.get(VARIABLE, "")
     return int(given) if given.isdecimal() else usable_processors() - 1
 

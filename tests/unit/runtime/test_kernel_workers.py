@@ -322,7 +322,9 @@ def test_interrupts_end_processes(tmp_path: Path):
             def __init__(self, module):
                 sys.executable = {str(tmp_path / "python")!r}
                 super().__init__(module)
+            def ask(self, *message):
                 print(self._process.pid, flush=True)
+                return super().ask(*message)
         worker_pool.Worker = Slow
         try:
             build(layers(range(8, 56, 4)))
