@@ -22,9 +22,11 @@ from relex.dialects.errors import name_of
 from relex.dialects.index.atoms import VariableOrigin
 from relex.dialects.index.constraints import System, less, limits_of, within
 from relex.dialects.index.domains import constant_value
-from relex.dialects.index.expr import Index
+from relex.dialects.index.expr import Index, names_in
 from relex.dialects.index.from_ir import EXPRESSIONS
 from relex.dialects.index.linear_forms import LinearForms
+from relex.dialects.index.text import parse_index
+from relex.dialects.index.values import substitute
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.indices import stated_name
 from relex.passes.analysis.conditional_values import CHOICES, condition_of, type_limits
@@ -92,10 +94,14 @@ class Instance(LinearForms):
     def _argument_size(self, buffer: SSAValue, dimension: int) -> Index:
         if self._outer is not None:
             return self._outer._argument_size(buffer, dimension)
-        name = stated_name(buffer, dimension)
-        key = name or (buffer, dimension)
+        stated = stated_name(buffer, dimension)
+        if stated is None:
+            return self._named_size((buffer, dimension), f"size({name_of(buffer)}, {dimension})")
+        expression = parse_index(stated)
+        return self.linear(substitute(expression, {n: self._named_size(n, n) for n in names_in(expression)}))
+
+    def _named_size(self, key: object, text: str) -> Index:
         if key not in self._sizes:
-            text = name or f"size({name_of(buffer)}, {dimension})"
             self._sizes[key] = self.new(text, (0, LARGEST_SIZE), origin=VariableOrigin.SIZE)
         return self._sizes[key]
 

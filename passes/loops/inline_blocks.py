@@ -17,6 +17,7 @@ from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import terms_of
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.text import parse_index
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, IterVar, PrimFuncOp
 from relex.dialects.tir.accesses import innermost_block
 from relex.dialects.tir.indices import known_size, variable_of
@@ -120,7 +121,7 @@ def _is_worth_it(block: BlockOp) -> bool:
     if (_keeps_rows(block) or _chooses_a_number(block)) and not any(map(_reduces, readers)):
         return True
     now, then = _extents(block.iter_vars), list(map(_times, readers))
-    if len(readers) == 1 and then[0] == now:
+    if len(readers) == 1 and _run_as_often(then[0], now):
         return True
     return all(map(_is_known, (now, *then))) and sum(map(_product, then)) <= _product(now)
 
@@ -199,3 +200,13 @@ def _is_known(extents: list[Hashable] | None) -> bool:
 
 def _product(extents: list[Hashable] | None) -> int:
     return prod(extent for extent in extents or () if isinstance(extent, int))
+
+
+def _run_as_often(a: list[Hashable] | None, b: list[Hashable] | None) -> bool:
+    """Return whether two lists of extents certainly have the same product."""
+    if a is None or b is None:
+        return False
+    known = [
+        [parse_index(n) if isinstance(n, str) else n for n in extents if isinstance(n, int | str)] for extents in (a, b)
+    ]
+    return a == b or (list(map(len, known)) == [len(a), len(b)] and prod(known[0]) == prod(known[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from math import ceil, floor
@@ -163,11 +163,13 @@ def _resized(
     """Resize, by the element type's own arithmetic."""
     shape, region = site.shape(x), settings.region
     outside: list[Array] = []
-    # Where elements are repeated, the last dimension comes first: the others then copy whole rows.
     order = list(enumerate(zip(axes, sizes, scales, strict=True)))
+    repeats = {axis: found for _, (axis, new, scale) in order if (found := _repeats(shape[axis], new, scale, settings))}
+    x = _repeated(x, shape, repeats)
+    # Where elements are repeated, the last dimension comes first: the others then copy whole rows.
     for i, (axis, new, scale) in reversed(order) if settings.mode == "nearest" else order:
         old = shape[axis]
-        if new == old and scale == 1 and not region:
+        if axis in repeats or (new == old and scale == 1 and not region):
             continue
         if scale is None or isinstance(old, IndexExpr) or isinstance(new, IndexExpr):
             x = _multiplied(site, x, axis, new, scale, settings)
@@ -202,13 +204,49 @@ def scale_between(old: Size, new: Size) -> float | None:
     return next((factor for factor in range(1, MOST_FACTOR + 1) if old * factor == new), None)
 
 
+def _is_whole(old: Size, new: Size, scale: float | None, settings: ResamplingSettings) -> bool:
+    """Return whether a whole factor moves all elements alike."""
+    if scale is None or scale != int(scale) or settings.transformation not in PERIODIC or settings.exclude:
+        return False
+    return old * int(scale) == new
+
+
+def _repeats(old: Size, new: Size, scale: float | None, settings: ResamplingSettings) -> tuple[int, int] | None:
+    """Return how often elements are repeated, and which ones, counted from the place of the result; None if they are
+    not."""
+    if settings.mode != "nearest" or scale is None or scale <= 1 or not _is_whole(old, new, scale, settings):
+        return None
+    factor = int(scale)
+    taps = [settings.taps(settings.position(i, scale, 1, factor, ()), scale) for i in range(factor)]
+    places = {place for found, _ in taps for place in found}
+    return (factor, places.pop()) if len(places) == 1 else None
+
+
+def _repeated(x: Operand, shape: Sequence[Size], repeats: Mapping[int, tuple[int, int]]) -> Operand:
+    """Repeat the elements along some dimensions: new ones beside them, of which a reshape makes one each. Its sizes
+    are in terms of its own operand, by which the loops know that they need to divide by the factors alone."""
+    if not repeats:
+        return x
+    for axis, (_, place) in repeats.items():
+        x = _shifted(x, axis, place)
+    wide: list[int] = []
+    texts: list[str] = []
+    for axis, size in enumerate(shape):
+        factor, _ = repeats.get(axis, (1, 0))
+        if isinstance(size, IndexExpr):
+            texts.append(f"{factor} * d{len(wide)}")
+        wide += [-1, factor] if axis in repeats else [-1]
+    new = [size * repeats.get(axis, (1, 0))[0] if isinstance(size, int) else -1 for axis, size in enumerate(shape)]
+    beside = [place for place, size in enumerate(wide) if size != -1]
+    return op.reshape(op.broadcast_to(op.expand_dims(x, beside), wide), new, sizes=texts or None)
+
+
 def _multiplied(
     site: ImportedNode, x: Operand, axis: int, new: Size, scale: float | None, settings: ResamplingSettings
 ) -> Operand:
     """Resize a dimension of dynamic size. By a whole factor, the same few neighbors count for each element."""
     shape = site.shape(x)
-    is_whole = scale is not None and scale == int(scale) and shape[axis] * int(scale) == new
-    if scale is None or not is_whole or settings.transformation not in PERIODIC or settings.exclude:
+    if scale is None or not _is_whole(shape[axis], new, scale, settings):
         return _between_places(site, x, axis, new, scale, settings)
     factor = int(scale)
     taps = [settings.taps(settings.position(i, scale, 1, factor, ()), scale) for i in range(factor)]
@@ -217,10 +255,6 @@ def _multiplied(
         for place, weight in zip(*tap, strict=True):
             if weight:
                 weights.setdefault(place, np.zeros(factor))[i] = weight
-    if len(weights) == 1 and all((column == 1).all() for column in weights.values()):
-        # Each element is repeated: places are read, which takes less time than to divide for each pixel.
-        (place,) = weights
-        return op.take(_shifted(x, axis, place), op.floor_divide(numbers_below(new), factor), axis)
     result: Operand | None = None
     for place, column in weights.items():
         part: Operand = op.expand_dims(_shifted(x, axis, place), axis + 1)

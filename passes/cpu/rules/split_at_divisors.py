@@ -7,6 +7,7 @@ from itertools import pairwise
 from relex.dialects.errors import fail
 from relex.dialects.index.atoms import Quotient, Remainder
 from relex.dialects.index.expr import IndexExpr, atoms_in
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
@@ -41,20 +42,20 @@ def split_at_divisors(block: BlockOp, processor: Processor) -> Plan:
     return Plan(f"loops of {summary} iterations", lambda schedule: _schedule(schedule, factors))
 
 
-def _factors(block: BlockOp, loop: ForOp) -> list[int]:
-    """Return the extents of loops that together replace a loop; none if its variable is not divided, or not evenly, or
-    if quotients and remainders add up to a place in memory without any."""
+def _factors(block: BlockOp, loop: ForOp) -> list[int | str]:
+    """Return the extents of loops that together replace a loop, "?" for one that is only known at run time; none if its
+    variable is not divided, or not evenly, or if quotients and remainders add up to a place in memory without any."""
     variable, extent = IndexExpr.of(loop.variable), loop.extent
     forms = [form for access in block_accesses(block) if not _is_linear(access) for form in access.element]
     atoms = {atom for form in forms for atom in atoms_in(form) if isinstance(atom, Quotient | Remainder)}
-    if not isinstance(extent, int):
+    whole = extent if isinstance(extent, int) else index_of(extent)
+    divisors = {atom.divisor for atom in atoms if atom.dividend == variable}
+    steps = sorted({1, *divisors} - {whole})
+    if len(steps) < 2 or whole % steps[-1] != 0 or any(large % small for small, large in pairwise(steps)):
         return []
-    steps = sorted(
-        {1, extent, *(atom.divisor for atom in atoms if atom.dividend == variable and atom.divisor < extent)}
-    )
-    if len(steps) < 3 or any(large % small for small, large in pairwise(steps)):
-        return []
-    return [large // small for small, large in pairwise(steps)][::-1]
+    outer = whole // steps[-1]
+    inner = [large // small for small, large in pairwise(steps)]
+    return [outer if isinstance(outer, int) else "?", *reversed(inner)]
 
 
 def _is_linear(access: Access) -> bool:
@@ -62,6 +63,6 @@ def _is_linear(access: Access) -> bool:
     return place is not None and not any(isinstance(atom, Quotient | Remainder) for atom in atoms_in(place))
 
 
-def _schedule(schedule: Schedule, factors: dict[Loop, list[int]]) -> None:
+def _schedule(schedule: Schedule, factors: dict[Loop, list[int | str]]) -> None:
     for loop, (_, *inner) in factors.items():
-        schedule.split(loop, [None, *inner])
+        schedule.split(loop, [None, *(n for n in inner if isinstance(n, int))])

@@ -184,6 +184,15 @@ func.func @main(%a: tensor<30x70xf32>) -> tensor<60x210xf32> {
 }
 """
 
+DOUBLED = """
+func.func @main(%a: tensor<?x30x?xf32>) -> tensor<?x60x?xf32> {
+  %0 = relex.expand_dims %a axis = [2, 4] : (tensor<?x30x?xf32>) -> tensor<?x30x1x?x1xf32>
+  %1 = relex.broadcast_to %0 shape = [-1, -1, 2, -1, 2] : (tensor<?x30x1x?x1xf32>) -> tensor<?x30x2x?x2xf32>
+  %2 = relex.reshape %1 shape = [-1, 60, -1] sizes = ["d0", "2 * d3"] : (tensor<?x30x2x?x2xf32>) -> tensor<?x60x?xf32>
+  func.return %2 : tensor<?x60x?xf32>
+}
+"""
+
 
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
@@ -250,6 +259,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "concatenation of primes": (concatenation("67x31xf32", "67x17xf32", "67x79xf32"), "bordered-rows", "bordered-rows"),
     "concatenation of flags": (FLAGS, "bordered-rows", "bordered-rows"),
     "repeated rows": (REPEATED, "split-at-divisors", "split-at-divisors"),
+    "pixels of images of any size, doubled": (DOUBLED, "split-at-divisors", "split-at-divisors"),
     "small images and a number for each": (sum_and_relu("40x7x7xf32", "40x1x1xf32"), "joined-rows", "joined-rows"),
     "small images and a row": (sum_and_relu("40x7x7xf32", "7xf32"), "short-rows", "short-rows"),
     "rows of three": (sum_and_relu("400x3xf32", "3xf32"), None, None),
