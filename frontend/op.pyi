@@ -359,11 +359,13 @@ def dense(data: Operand, weight: Operand) -> Call:
 def divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of two float tensors. Integers are rejected: NumPy's result is a float, C's is truncated."""
 
-def dynamic_strided_slice(data: Operand, begin: Operand, end: Operand, step: Operand) -> Call:
+def dynamic_strided_slice(
+    data: Operand, begin: Operand, end: Operand, step: Operand, axes: Sequence[int] | None = None
+) -> Call:
     """
-    A part of the data between places that are known at run time: for each dimension, the first place, the place before
-    which it ends, and the step. Negative places count from the end, and places out of range are clipped, as in NumPy. A
-    step of 0 is an error.
+    A part of the data between places that are known at run time: for each dimension, or for those in `axes`, the first
+    place, the place before which it ends, and the step. Negative places count from the end, and places out of range are
+    clipped, as in NumPy. A step of 0 is an error.
     """
 
 def equal(lhs: Operand, rhs: Operand) -> Call:
@@ -622,6 +624,17 @@ def multiply(lhs: Operand, rhs: Operand) -> Call:
 def negative(operand: Operand) -> Call:
     """
     Each element with its sign flipped, including NaN and zeros; the smallest integer stays as it is. Not defined on i1.
+    """
+
+def non_max_suppression(
+    boxes: Operand, scores: Operand, most: Operand, overlap: Operand, least: Operand, center: bool = False
+) -> Call:
+    """
+    The best boxes of each class that overlap no better one: a row for each, with the numbers of its image, its class
+    and its box; those with the largest scores first. A box counts if its score is larger than `least`; of each class of
+    an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part `overlap` of what they
+    cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`, `[x, y, width, height]` around a
+    center.
     """
 
 def nonzero(operand: Operand) -> Call:

@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import AnyFloat, IndexType, f64, i64
 from xdsl.ir import Attribute
 
-from relex.dialects.relex import ArangeOp, CompressOp, DynamicStridedSliceOp, NonzeroOp, RepeatOp, UniqueOp
+from relex.dialects.relex import (
+    ArangeOp,
+    CompressOp,
+    DynamicStridedSliceOp,
+    NonMaxSuppressionOp,
+    NonzeroOp,
+    RepeatOp,
+    UniqueOp,
+)
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size
 from relex.lowering.legalizations.legalization_table import CountAndFill, legalizes, plain_size, result_shape
@@ -248,45 +256,107 @@ def unique(op: UniqueOp, x: Tensor) -> CountAndFill:
 def dynamic_strided_slice(
     op: DynamicStridedSliceOp, data: Tensor, begin: Tensor, end: Tensor, step: Tensor
 ) -> CountAndFill:
-    """Legalize to the length of each dimension's part, and to a copy."""
+    """Legalize to the first place and the length of each dimension's part, and to a copy."""
+    axes = op.normal_axes
 
-    def places(d: int, begin: Tensor, end: Tensor, step: Tensor) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
-        """The first place in a dimension, the one that is not reached, and the step; clipped as Python does."""
-        size, by = as_expr(data.shape[d], i64), step[d]
-        low = select(by < 0, -_one(), as_expr(0, i64))
-        high = select(by < 0, size - 1, size)
+    def limits(d: int, by: PrimExpr) -> Callable[[PrimExpr], PrimExpr]:
+        """Return what clips a place as Python does."""
+        size = as_expr(data.shape[d], i64)
+        low, high = select(by < 0, -_one(), as_expr(0, i64)), select(by < 0, size - 1, size)
+        return lambda place: minimum(maximum(select(place < 0, place + size, place), low), high)
 
-        def clipped(place: PrimExpr) -> PrimExpr:
-            return minimum(maximum(select(place < 0, place + size, place), low), high)
+    def first(i: int, d: int) -> Tensor:
+        return compute((), lambda *_: limits(d, step[i])(begin[i]), name=f"first{d}")
 
-        return clipped(begin[d]), clipped(end[d]), by
+    firsts = [first(i, d) for i, d in enumerate(axes)]
 
-    def length(d: int) -> Tensor:
+    def length(i: int, d: int) -> Tensor:
         def of(*_: Axis) -> PrimExpr:
-            first, last, by = places(d, begin, end, step)
-            divisor = select(equal(by, 0), _one(), by)
-            # The distance is at most the size: one more step to round up does not overflow.
-            distance = last - first
-            rounded = select(by < 0, distance + 1, distance - 1)
-            steps = call("trunc_divide", rounded, divisor) + 1
-            runs = select(by < 0, last < first, first < last)
+            by, start = step[i], firsts[i][()]
+            distance = limits(d, by)(end[i]) - start
+            # One step is left out, so that the quotient rounds up. The distance is at most the size.
+            steps = (
+                call("trunc_divide", select(by < 0, distance + 1, distance - 1), select(equal(by, 0), _one(), by)) + 1
+            )
+            runs = select(by < 0, distance < 0, distance > 0)
             return select(equal(by, 0), -_one(), select(runs, steps, as_expr(0, i64)))
 
         return compute((), of, name=f"d{d}")
 
-    def fill(data: Tensor, begin: Tensor, end: Tensor, step: Tensor) -> Tensor:
-        shape = result_shape(op, data, begin, end, step)
-
-        def element(*i: Axis) -> PrimExpr:
-            at: list[PrimExpr] = []
-            for d, axis in enumerate(i):
-                first, _, by = places(d, begin, end, step)
-                at.append(_clipped(first + cast(axis, i64) * by, data.shape[d]))
+    def fill(data: Tensor, begin: Tensor, end: Tensor, step: Tensor, *firsts: Tensor) -> Tensor:
+        def element(*places: Axis) -> PrimExpr:
+            at: list[PrimExpr] = [*places]
+            for i, d in enumerate(axes):
+                at[d] = _clipped(firsts[i][()] + cast(places[d], i64) * step[i], data.shape[d])
             return data[*at]
 
-        return compute(shape, element, name="dynamic_strided_slice")
+        return compute(result_shape(op, data, begin, end, step), element, name="dynamic_strided_slice")
 
-    return CountAndFill({f"d{d}": length(d) for d in range(data.ndim)}, fill)
+    return CountAndFill({f"d{d}": length(i, d) for i, d in enumerate(axes)}, fill, firsts)
+
+
+@legalizes(NonMaxSuppressionOp)
+def non_max_suppression(
+    op: NonMaxSuppressionOp, boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
+) -> CountAndFill:
+    """Legalize to a sort of the boxes of each class, a loop that selects those that no better one overlaps, and to a
+    list of them."""
+    batches, classes, size = scores.shape
+    order = in_order(scores, 2, "order", descends=True)
+
+    def corners(b: PrimExpr, box: PrimExpr) -> tuple[PrimExpr, ...]:
+        """The lower and the upper corner of a box."""
+        y, x, other_y, other_x = (boxes[b, box, d] for d in range(4))
+        if op.center is not None:
+            y, x, height, width = x, y, other_x, other_y
+            return y - height / 2, x - width / 2, y + height / 2, x + width / 2
+        return minimum(y, other_y), minimum(x, other_x), maximum(y, other_y), maximum(x, other_x)
+
+    def overlaps(b: PrimExpr, one: PrimExpr, other: PrimExpr) -> PrimExpr:
+        (y, x, to_y, to_x), (v, u, to_v, to_u) = corners(b, one), corners(b, other)
+        height, width = (
+            maximum(minimum(to, end) - maximum(p, q), 0) for to, end, p, q in ((to_y, to_v, y, v), (to_x, to_u, x, u))
+        )
+        shared = height * width
+        areas = (to_y - y) * (to_x - x) + (to_v - v) * (to_u - u)
+        return (shared > 0) & (shared / (areas - shared) > overlap[()])
+
+    def emit_chosen(code: Code, out: Tensor) -> None:
+        """Number the selected boxes of a class in their order from 1; 0 stands for others."""
+        with code.block("chosen", batches, classes) as (b, c):
+            selected = code.variable(i64, 0, "selected")
+            with code.loop(size) as k:
+                code.store(out, (b, c, k), 0)
+            with code.loop(size, "candidate") as k:
+                box = code.let(_clipped(order[b, c, k], size))
+                is_free = code.variable(i64, 1, "is_free")
+                with code.loop(size, "before") as j, code.when((j < k) & (out[b, c, j] > 0)):
+                    with code.when(overlaps(b, box, _clipped(order[b, c, j], size))):
+                        code.store(is_free, (), 0)
+                is_wanted = (scores[b, c, box] > least[()]) & (selected[()] < most[()]) & equal(is_free[()], 1)
+                with code.when(is_wanted):
+                    code.store(selected, (), selected[()] + 1)
+                    code.store(out, (b, c, k), selected[()])
+
+    chosen = procedure(scores.shape, i64, [order, boxes, scores, most, overlap, least], emit_chosen, "chosen")
+    axes = [reduce_axis(n, f"k{d}") for d, n in enumerate(scores.shape)]
+    count = compute((), lambda *_: sum(select(chosen[*axes] > 0, _one(), 0), axes), name="selected")
+
+    def fill(
+        boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor, order: Tensor, chosen: Tensor
+    ) -> Tensor:
+        shape = result_shape(op, boxes, scores, most, overlap, least)
+
+        def emit(code: Code, out: Tensor) -> None:
+            with _filling(code, out, "non_max_suppression") as row:
+                with code.loops(*scores.shape) as (b, c, k), code.when(chosen[b, c, k] > 0):
+                    with _next(code, row, shape[0]) as at:
+                        for d, number in enumerate((cast(b, i64), cast(c, i64), order[b, c, k])):
+                            code.store(out, (at, d), number)
+
+        return procedure(shape, i64, [order, chosen], emit, "non_max_suppression")
+
+    return CountAndFill({"selected": count}, fill, [order, chosen])
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from relex.dialects.relex.creation import IotaOp as IotaOp
 from relex.dialects.relex.data_sizes import ArangeOp as ArangeOp
 from relex.dialects.relex.data_sizes import CompressOp as CompressOp
 from relex.dialects.relex.data_sizes import DynamicStridedSliceOp as DynamicStridedSliceOp
+from relex.dialects.relex.data_sizes import NonMaxSuppressionOp as NonMaxSuppressionOp
 from relex.dialects.relex.data_sizes import NonzeroOp as NonzeroOp
 from relex.dialects.relex.data_sizes import RepeatOp as RepeatOp
 from relex.dialects.relex.data_sizes import UniqueOp as UniqueOp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import UnitAttr, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import opt_prop_def, prop_def, result_def
 
@@ -13,11 +13,13 @@ from relex.dialects.dtypes import NUMBERS, TensorConstr, tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Exactness, Movement, Operand, Operator, SeveralResults
-from relex.dialects.relex.properties import IntegerConstr, as_integer, integer
+from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
 from relex.dialects.relex.types import (
+    Shape,
     SizedType,
     expect_element_type,
     expect_equal,
+    normalize_axes,
     normalize_axis,
     rank_of,
     same_element_type,
@@ -231,13 +233,15 @@ class UniqueOp(SeveralResults, exactness=Exactness.BITS, pattern=OpPattern.OPAQU
 @declared
 class DynamicStridedSliceOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
     """
-    A part of the data between places that are known at run time: for each dimension, the first place, the place before
-    which it ends, and the step. Negative places count from the end, and places out of range are clipped, as in NumPy. A
-    step of 0 is an error.
+    A part of the data between places that are known at run time: for each dimension, or for those in `axes`, the first
+    place, the place before which it ends, and the step. Negative places count from the end, and places out of range are
+    clipped, as in NumPy. A step of 0 is an error.
 
     ```mlir
     %y = relex.dynamic_strided_slice %x, %begin, %end, %step
         : (tensor<3x?xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+    %z = relex.dynamic_strided_slice %x, %first, %last, %one axes = [1]
+        : (tensor<3x?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x?xf32>
     ```
     """
 
@@ -245,22 +249,107 @@ class DynamicStridedSliceOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
     begin = tensor_operand_def()
     end = tensor_operand_def()
     step = tensor_operand_def()
+    axes = opt_prop_def(IntegersConstr)
 
-    def __init__(self, data: Operand, begin: Operand, end: Operand, step: Operand):
-        super().__init__(data, begin, end, step)
+    def __init__(self, data: Operand, begin: Operand, end: Operand, step: Operand, axes: Sequence[int] | None = None):
+        super().__init__(data, begin, end, step, properties={"axes": axes})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         data, *places = operands
-        rank = len(data.get_shape())
+        shape = data.get_shape()
+        axes = _axes(properties, len(shape))
         for place in places:
             expect_element_type(place, (i64,), "places")
-            if place.get_shape() != (rank,):
-                raise InferenceError(f"expected {rank} places, one for each dimension, found {place}")
-        return SizedType(data.element_type, [data_size(f"d{d}") for d in range(rank)])
+            if place.get_shape() != (len(axes),):
+                raise InferenceError(f"expected {len(axes)} places, one for each dimension, found {place}")
+        return SizedType(data.element_type, [data_size(f"d{d}") if d in axes else n for d, n in enumerate(shape)])
+
+    @property
+    def normal_axes(self) -> Shape:
+        """The dimensions that the places are for, counted from the front."""
+        return _axes(self.properties, rank_of(self.data))
 
     def evaluate(self, x: Array, begin: Array, end: Array, step: Array) -> Array:
         if np.any(step == 0):
             raise InferenceError("expected steps other than 0, found 0")
-        parts = zip(begin.tolist(), end.tolist(), step.tolist(), strict=True)
-        return x[tuple(slice(*part) for part in parts)]
+        parts = [slice(None)] * x.ndim
+        for axis, *places in zip(self.normal_axes, begin.tolist(), end.tolist(), step.tolist(), strict=True):
+            parts[axis] = slice(*places)
+        return x[tuple(parts)]
+
+
+def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
+    axes = properties.get("axes")
+    return tuple(range(rank)) if axes is None else normalize_axes(as_integers(axes), rank)
+
+
+@declared
+class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPattern.OPAQUE, counts=True):
+    """
+    The best boxes of each class that overlap no better one: a row for each, with the numbers of its image, its class
+    and its box; those with the largest scores first. A box counts if its score is larger than `least`; of each class of
+    an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part `overlap` of what they
+    cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`, `[x, y, width, height]` around a
+    center.
+
+    ```mlir
+    %y = relex.non_max_suppression %boxes, %scores, %most, %overlap, %least
+        : (tensor<1x?x4xf32>, tensor<1x3x?xf32>, tensor<i64>, tensor<f32>, tensor<f32>) -> tensor<?x3xi64>
+    ```
+    """
+
+    boxes = tensor_operand_def()
+    scores = tensor_operand_def()
+    most = tensor_operand_def()
+    overlap = tensor_operand_def()
+    least = tensor_operand_def()
+    center = opt_prop_def(UnitAttr)
+
+    def __init__(
+        self, boxes: Operand, scores: Operand, most: Operand, overlap: Operand, least: Operand, center: bool = False
+    ):
+        super().__init__(boxes, scores, most, overlap, least, properties={"center": center})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        boxes, scores, most, overlap, least = operands
+        expect_element_type(SizedType(same_element_type(boxes, scores, overlap, least), ()), (f32, f64), "numbers")
+        expect_element_type(most, (i64,), "a number of boxes")
+        shape, classes = boxes.get_shape(), scores.get_shape()
+        if len(shape) != 3 or shape[2] != 4 or len(classes) != 3:
+            found = f"{shape_str(shape)} and {shape_str(classes)}"
+            raise InferenceError(f"expected boxes of ?x?x4 and scores of ?x?x?, found {found}")
+        expect_equal(shape[0], classes[0], "numbers of images")
+        expect_equal(shape[1], classes[2], "numbers of boxes")
+        if most.get_shape() or overlap.get_shape() or least.get_shape():
+            raise InferenceError("expected scalars as number of boxes and as thresholds, found tensors with dimensions")
+        return SizedType(i64, (data_size("selected"), 3))
+
+    def evaluate(self, boxes: Array, scores: Array, most: Array, overlap: Array, least: Array) -> Array:
+        rows: list[tuple[int, int, int]] = []
+        for b, c in np.ndindex(*scores.shape[:2]):
+            chosen: list[int] = []
+            low, high = self._corners(boxes[b])
+            # NaN counts as the largest score, and is no larger than the least one.
+            order = np.lexsort((-scores[b, c], ~np.isnan(scores[b, c])))
+            for box in order.tolist():
+                if not scores[b, c, box] > least or len(chosen) >= most:
+                    continue
+                if not any(_overlap(low[[box, other]], high[[box, other]]) > overlap for other in chosen):
+                    chosen.append(box)
+            rows += [(b, c, box) for box in chosen]
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    def _corners(self, boxes: Array) -> tuple[Array, Array]:
+        first, second = boxes[:, :2], boxes[:, 2:]
+        if self.center is not None:
+            return first - second / 2, first + second / 2
+        return np.minimum(first, second), np.maximum(first, second)
+
+
+def _overlap(low: Array, high: Array) -> float:
+    """Return the part that two boxes share of what they cover together; 0 if they share nothing."""
+    shared = np.prod(np.maximum(high.min(0) - low.max(0), 0))
+    covered = np.prod(high - low, axis=1).sum() - shared
+    return shared / covered if shared > 0 else 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from models import FLOAT, node, value
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.exceptions import ShapeError
@@ -36,7 +36,7 @@ def test_nonzero(shape: list[Any]) -> None:
 @pytest.mark.parametrize("axis", [None, 0, -1])
 def test_compress(axis: int | None) -> None:
     attributes = {} if axis is None else {"axis": axis}
-    inputs = {"x": (FLOAT, ["n", 4]), "c": (TensorProto.BOOL, ["m"])}
+    inputs: dict[str, tuple[int, list[Any]]] = {"x": (FLOAT, ["n", 4]), "c": (TensorProto.BOOL, ["m"])}
     net = model([node("Compress", "x c", "y", **attributes)], inputs)
     for size in SIZES:
         available = {None: 4 * size, 0: size, -1: 4}[axis]
@@ -60,3 +60,69 @@ def test_sizes_that_do_not_fit() -> None:
     assert main(x, c, np.ones(2, np.float32)).tolist() == [2, 2]
     with pytest.raises(ShapeError, match=r"expected .*kept == m, found 2"):
         main(x, c, np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64])
+def test_ranges_of_the_program(kind: int) -> None:
+    dtype = helper.tensor_dtype_to_np_dtype(kind)
+    net = model([node("Range", "a b c", "y")], {name: (kind, []) for name in "abc"}, kind)
+    ranges = [(0, 5, 1), (0, 5, 2), (5, 0, -3), (5, 0, 3), (2, 2, 1), (-7, 11, 5)]
+    expect_as_onnx_runtime(
+        net, *({n: np.array(x, dtype) for n, x in zip("abc", of_one, strict=True)} for of_one in ranges)
+    )
+
+
+def test_wrong_ranges() -> None:
+    net = model([node("Range", "a b c", "y")], {name: (TensorProto.INT64, []) for name in "abc"}, TensorProto.INT64)
+    main = build(from_onnx(net))["main"]
+    for wrong in ((0, 1, 0), (-(2**63), 2**63 - 1, 1), (0, 2**62, 1)):
+        with pytest.raises(AssertionError, match=r"'relex\.arange' expected a size from 0 to .* as number of length"):
+            main(*map(np.array, wrong))
+
+
+def test_slices_between_places_of_the_program() -> None:
+    places: dict[str, tuple[int, list[Any]]] = {name: (TensorProto.INT64, [1]) for name in ("s", "e", "t")}
+    net = model([node("Slice", "x s e a t", "y")], {"x": (FLOAT, ["n", 3]), **places})
+    net.graph.initializer.append(numpy_helper.from_array(np.array([0]), "a"))
+    x = NUMBERS.normal(size=(7, 3)).astype(np.float32)
+    slices = [
+        (0, 7, 1),
+        (1, 100, 2),
+        (-1, -100, -2),
+        (-3, 2, 1),
+        (5, 1, -1),
+        (9, 0, -4),
+        (3, 3, 1),
+        (0, 2**63 - 1, 2**63 - 1),
+    ]
+    for begin, end, step in slices:
+        expect_as_onnx_runtime(net, {"x": x, "s": np.array([begin]), "e": np.array([end]), "t": np.array([step])})
+    with pytest.raises(AssertionError, match=r"'relex\.dynamic_strided_slice' expected a size"):
+        build(from_onnx(net))["main"](x, np.array([0]), np.array([1]), np.array([0]))
+
+
+@pytest.mark.parametrize("is_sorted", [0, 1])
+def test_unique(is_sorted: int) -> None:
+    net = model([node("Unique", "x", "y first inverse counts", sorted=is_sorted)], {"x": (FLOAT, ["n", 2])})
+    for name in ("first", "inverse", "counts"):
+        net.graph.output.append(helper.make_tensor_value_info(name, TensorProto.INT64, None))
+    expect_as_onnx_runtime(net, *({"x": NUMBERS.integers(0, 9, (n, 2)).astype(np.float32)} for n in SIZES[1:]))
+
+
+@pytest.mark.parametrize("center", [0, 1])
+@pytest.mark.parametrize("count", [0, 1, 3, 17])
+def test_non_max_suppression(center: int, count: int) -> None:
+    names = "boxes scores most overlap least"
+    inputs: dict[str, tuple[int, list[Any]]] = {"boxes": (FLOAT, [2, "n", 4]), "scores": (FLOAT, [2, 3, "n"])}
+    scalars: dict[str, tuple[int, list[Any]]] = {
+        "most": (TensorProto.INT64, [1]),
+        "overlap": (FLOAT, [1]),
+        "least": (FLOAT, [1]),
+    }
+    net = model([node("NonMaxSuppression", names, "y", center_point_box=center)], inputs | scalars, TensorProto.INT64)
+    low = NUMBERS.uniform(0, 3, (2, count, 2))
+    boxes = np.concatenate([low, low + NUMBERS.uniform(1, 2, low.shape)], -1).astype(np.float32)
+    given = {"boxes": boxes, "scores": NUMBERS.uniform(size=(2, 3, count)).astype(np.float32)}
+    for most, overlap, least in ((5, 0.3, 0.2), (0, 0.5, 0.0), (100, 1.0, 0.0), (100, 0.1, 2.0)):
+        limits = {"overlap": np.array([overlap], np.float32), "least": np.array([least], np.float32)}
+        expect_as_onnx_runtime(net, {**given, "most": np.array([most]), **limits})

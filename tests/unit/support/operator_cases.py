@@ -37,6 +37,16 @@ def _words(*shape: int) -> Array:
     return random_array(_RNG, "int32", shape)
 
 
+def _boxes(images: int, count: int) -> Array:
+    """Boxes of one or two units, many of which overlap."""
+    low = _RNG.uniform(0, 3, (images, count, 2))
+    return np.concatenate([low, low + _RNG.uniform(1, 2, low.shape)], -1).astype(np.float32)
+
+
+_NMS = [np.array(3), np.array(0.2, np.float32), np.array(-0.5, np.float32)]
+"""Operands of `relex.non_max_suppression` besides boxes and scores."""
+
+
 def _bools(*shape: int) -> Array:
     return random_array(_RNG, "bool", shape)
 
@@ -100,12 +110,17 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (ops.CompressOp, [_floats(3, 5), _bools(14)]),
     (partial(ops.CompressOp, axis=0), [_floats(3, 5), _bools(3)]),
     (partial(ops.CompressOp, axis=-1), [_words(3, 5, 2), _bools(2)]),
+    *(
+        (partial(ops.NonMaxSuppressionOp, center=center), [_boxes(2, 7), _images(2, 3, 7), *_NMS])
+        for center in (False, True)
+    ),
     (ops.RepeatOp, [_floats(3, 2), np.array([2, 0, 3])]),
     (partial(ops.RepeatOp, axis=-1), [_words(2, 2), np.array([0, 0])]),
     (ops.ArangeOp, [np.array(2), np.array(9), np.array(3)]),
     (ops.ArangeOp, [np.array(3, np.float32), np.array(-1.5, np.float32), np.array(-0.5, np.float32)]),
     (ops.UniqueOp, [_floats(5)[[0, 3, 1, 3, 1, 0, 2, 4]]]),
     (ops.UniqueOp, [np.array([3, -1, 3, 3, 0], np.int32)]),
+    (partial(ops.DynamicStridedSliceOp, axes=[-1]), [_words(2, 5), *(np.array([n]) for n in (-2, 0, -2))]),
     (ops.DynamicStridedSliceOp, [_floats(5, 4), np.array([1, -1]), np.array([9, -9]), np.array([2, -1])]),
     *((operator, [_floats(3, 5)]) for operator in UNARY),
     *((operator, [_floats(3, 1), _floats(5)]) for operator in (*BINARY, *COMPARISONS)),

@@ -11,6 +11,7 @@ from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along, expect_in_range, from_front, part_at, position, sorted_along
 from relex.frontend.compositions.padding import padded
+from relex.frontend.importing.values import refuse
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports
 from relex.frontend.onnx.import_table import row
 
@@ -24,7 +25,10 @@ def part(
     axes: Tensor | None = None,
     steps: Tensor | None = None,
 ) -> Operand:
-    """A part of a tensor, between positions that are known."""
+    """A part of a tensor between positions."""
+    open_ones = [x for x in (starts, ends, steps) if x is not None and not isinstance(x, Known)]
+    if open_ones and starts is not None and ends is not None:
+        return _part_between(node, x, starts, ends, axes, steps)
     begin, end = (
         node.known_sizes(node.given(x, name), "positions") for x, name in ((starts, "starts"), (ends, "ends"))
     )
@@ -33,6 +37,48 @@ def part(
     sizes = [node.shape(x)[axis] for axis in chosen]
     first, last = ([position(*pair) for pair in zip(places, sizes, strict=True)] for places in (begin, end))
     return op.strided_slice(x, chosen, first, last, strides)
+
+
+def _part_between(
+    node: OnnxNode, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
+) -> Operand:
+    """A part between positions of which some are known only at run time."""
+    (count,) = node.static_shape(starts, "a number of positions")
+    chosen = None if axes is None else node.known_integers(axes, "axes")
+    by = Known(np.ones(count, np.int64)) if steps is None else steps
+    begin, end, step = (op.astype(places, i64) for places in (starts, ends, by))
+    return op.dynamic_strided_slice(x, begin, end, step, list(range(count)) if chosen is None else chosen)
+
+
+@imports("Unique")
+def unique(node: OnnxNode, x: Tensor) -> list[Operand]:
+    """The different elements, in ascending order or in the order in which they come first."""
+    if node.has("axis") and node.rank(x) != 1:
+        refuse("expected different elements of a whole tensor, found parts along an axis", "axis")
+    values, first, inverse, counts = node.emit_results(op.unique(node.reshape(x, [count(node.shape(x))])))
+    if node.integer("sorted", 1):
+        return [values, first, inverse, counts]
+    order = node.tensor(op.argsort(first, 0, False))
+    ranks = op.argsort(order, 0, False)
+    in_order = [op.take(part, order, 0) for part in (values, first, counts)]
+    return [*in_order[:2], op.take(ranks, inverse, 0), in_order[2]]
+
+
+@imports("NonMaxSuppression")
+def non_max_suppression(
+    node: OnnxNode,
+    boxes: Tensor,
+    scores: Tensor,
+    most: Tensor | None = None,
+    overlap: Tensor | None = None,
+    least: Tensor | None = None,
+) -> Operand:
+    """The best boxes of each class that overlap no better one."""
+    number = Known(0) if most is None else node.reshape(most, [])
+    defaults = ((overlap, 0), (least, -np.inf))
+    part, score = (Known(np.array(n, np.float32)) if x is None else node.reshape(x, []) for x, n in defaults)
+    is_center = bool(node.integer("center_point_box", 0))
+    return op.non_max_suppression(boxes, scores, number, part, score, center=is_center)
 
 
 @imports("Gather")

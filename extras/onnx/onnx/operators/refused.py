@@ -9,7 +9,6 @@ REFUSED = {
     "random numbers": "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike",
     "strings": "RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer",
     "images in files": "ImageDecoder",
-    "results whose sizes depend on data": "NonMaxSuppression Unique",
 }
 """Names of operators by the reason."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
@@ -130,6 +130,11 @@ def constant(node: OnnxNode) -> Operand:
 @imports("Range")
 def numbers(node: OnnxNode, start: Tensor, limit: Tensor, delta: Tensor) -> Operand:
     """Numbers with equal distances."""
+    if not all(isinstance(x, Known) for x in (start, limit, delta)):
+        ends = [node.reshape(x, []) for x in (start, limit, delta)]
+        if start.element_type in (f32, f64, i32, i64):
+            return op.arange(*ends)
+        return op.astype(op.arange(*(op.astype(x, i64) for x in ends)), start.element_type)
     given = ((start, "a start"), (limit, "a limit"), (delta, "a step"))
     first, end, step = (node.known_size(x, what) for x, what in given)
     if any(isinstance(number, IndexExpr | Ratio) for number in (first, end, step)):
