@@ -314,8 +314,7 @@ PROGRAM = """
     print("main", os.getpid(), flush=True)
     from test_kernel_cache import X, layers
     from relex.lowering.support import worker_pool
-    from relex.passes.driver.activity import watched_by
-from relex.runtime import build, kernel_workers
+    from relex.runtime import build, kernel_workers
     worker_pool.usable_processors = lambda: 2
     kernel_workers.MIN_GROUPS = kernel_workers.GROUPS_OF_A_WORKER = 1
 """
