@@ -216,7 +216,8 @@ def compile_groups(module: ModuleOp, kernels: Kernels, strict: bool) -> None:
     with kernels.lowering(f"strict={strict}") as loops:
         lowered = _lowered(lambda: module, after_fusion, loops.before, kernels.mark).module
     split_kernels(lowered)
-    kernels.compile([op for op in lowered.ops if isinstance(op, ModuleOp)])
+    with doing("LLVM"):
+        kernels.compile([op for op in lowered.ops if isinstance(op, ModuleOp)])
 
 
 def find_kernels(

@@ -22,6 +22,7 @@ from relex.lowering.kernels.alone import Group, alone
 from relex.lowering.kernels.loop_kernels import LoopFunction
 from relex.lowering.support.worker_pool import Pool, Worker, share_out, workers_wanted
 from relex.passes.analysis.constant_inputs import constant_of, is_constant
+from relex.passes.driver.activity import doing, reach
 from relex.runtime.container import pack, unpack
 from relex.runtime.gc_pause import UNCOLLECTED
 from relex.runtime.kernel_cache import Entry, Kernel, KernelCache, Kernels, Text
@@ -89,16 +90,18 @@ def compile_ahead(
     if others < 1 or entered_by_others():
         return
 
-    garbage = 0
+    garbage, done = 0, list[Group]()
 
     def compile_here(some: Sequence[Group]) -> None:
         nonlocal garbage
+        reach(some[0].function.sym_name.data, len(done), len(groups))
         garbage += sum(map(_bytes_of_constants, some))
         with suppress(Exception):  # Errors are reported when the program itself is lowered.
             here(alone(module, some), Kernels(cache), strict)
         if garbage > GARBAGE:
             UNCOLLECTED.collect_if_many(0)
             garbage = 0
+        done.extend(some)
 
     def compile_there(worker: Worker, some: Sequence[Group]) -> None:
         text, head = printed(alone(module, some)), {"compiler": cache.compiler, "strict": strict}
@@ -108,8 +111,10 @@ def compile_ahead(
         except RelexError as e:
             raise ValueError(str(e)) from e
         cache.put({**found.kernels, **found.texts, **found.loops})
+        done.extend(some)
 
-    share_out(groups, compile_here, compile_there, POOL, others, MOST_AT_ONCE)
+    with doing("Kernels"):
+        share_out(groups, compile_here, compile_there, POOL, others, MOST_AT_ONCE)
 
 
 def _bytes_of_constants(group: Group) -> int:

@@ -25,31 +25,32 @@ ERASE = "\r\x1b[K"
 
 
 class Progress:
-    """The stages of a compilation and the part that the innermost one is at, drawn by a thread."""
+    """The stages of a compilation and the parts that they are at, drawn by a thread: the innermost stage, after those
+    around it that have parts."""
 
     def __init__(self, file: TextIO):
         self._file = file
-        self._stages: list[str] = []
-        self._part = ""
+        self._stages: list[tuple[str, str]] = []
         self._ended = Event()
         self._thread = Thread(target=self._draw, name="relex-progress", daemon=True)
 
     def begin(self, stage: str) -> None:
         """Show another stage."""
-        self._stages.append(stage)
-        self._part = ""
+        self._stages.append((stage, ""))
 
     def reach(self, name: str, done: int, count: int) -> None:
         """Show the part that begins."""
-        self._part = f" {done + 1}/{count} {name}".rstrip()
+        if self._stages:
+            stage, _ = self._stages[-1]
+            self._stages[-1] = stage, f" {done + 1}/{count} {name}".rstrip()
 
     def end(self) -> None:
         """Show the stage around the innermost one."""
         self._stages.pop()
-        self._part = ""
 
     def __str__(self) -> str:
-        return f"{self._stages[-1]}{self._part}" if self._stages else ""
+        *around, innermost = self._stages or [("", "")]
+        return ": ".join(f"{stage}{part}" for stage, part in (*(found for found in around if found[1]), innermost))
 
     @contextmanager
     def shown(self) -> Generator[None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 from threading import Thread
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from relex.dialects.target.short_targets import short_target
 from relex.lowering.kernels.alone import Group, alone
 from relex.lowering.support import worker_pool
 from relex.lowering.support.worker_pool import Worker
+from relex.passes.driver.activity import watched_by
 from relex.runtime import build, compilation, kernel_worker, kernel_workers
 from relex.runtime.kernel_cache import MEMORY, Kernel, KernelCache
 from relex.runtime.kernel_workers import POOL
@@ -181,6 +182,33 @@ def test_this_process_and_another_share_the_work(monkeypatch: pytest.MonkeyPatch
     assert kernels() == expected
     assert 0 < sum(here) < len(WIDTHS)
     np.testing.assert_array_equal(y, build(program, cache=False)["main"](X))
+
+
+def test_kernels_are_counted():
+    """The groups that are done, in this process and others; what LLVM does is told apart."""
+    seen: list[tuple[str, int, int]] = []
+    ended: list[str] = []
+
+    class Watcher:
+        stages: ClassVar[list[str]] = []
+
+        def begin(self, stage: str) -> None:
+            self.stages.append(stage)
+
+        def reach(self, name: str, done: int, count: int) -> None:
+            seen.append((self.stages[-1], done, count))
+
+        def end(self) -> None:
+            ended.append(" ".join(stage for stage in self.stages if stage in ("Kernels", "LLVM")))
+            self.stages.pop()
+
+    with watched_by(Watcher()):
+        build(layers(WIDTHS))
+    counted = [done for stage, done, count in seen if stage == "Kernels" and count == len(WIDTHS)]
+    assert counted
+    assert counted[0] == 0
+    assert counted == sorted(set(counted))
+    assert "Kernels LLVM" in ended
 
 
 def test_two_builds_share_a_process():

@@ -20,7 +20,7 @@ from relex.passes import placed
 from relex.passes.driver import progress_line
 from relex.passes.driver.activity import doing, parts, watched_by, watchers
 from relex.passes.driver.base import RelexPass, apply_pass
-from relex.passes.driver.progress_line import showing_progress
+from relex.passes.driver.progress_line import Progress, showing_progress
 from relex.runtime import build
 from relex.tools.options.instrumentation import Timing
 from relex.tools.shell import progress_bar
@@ -114,6 +114,20 @@ def test_terminals_show_passes_and_their_parts(terminal: Pty) -> None:
         apply_pass(waits, make_context(), parse_module(PROGRAM))
     assert "\r\x1b[Kwaits 2/2 second\r" in "".join(waits.shown)
     assert os.read(terminal.number, 10000).decode().endswith("\r\x1b[K")
+
+
+def test_the_parts_of_stages_around_are_shown() -> None:
+    progress, shown = Progress(io.StringIO()), list[str]()
+    with watched_by(progress), doing("build"), doing("kernels"):
+        for _ in parts(["first", "second"], str):
+            with doing("pass"):
+                shown.append(str(progress))
+                for _ in parts(["f"], str):
+                    shown.append(str(progress))
+        shown.append(str(progress))
+    first, second = "kernels 1/2 first", "kernels 2/2 second"
+    assert shown == [f"{first}: pass", f"{first}: pass 1/1 f", f"{second}: pass", f"{second}: pass 1/1 f", second]
+    assert str(progress) == ""
 
 
 def test_builds_show_it(terminal: Pty) -> None:
