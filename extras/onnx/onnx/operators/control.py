@@ -62,6 +62,10 @@ def loop(node: OnnxNode, count: Tensor | None, condition: Tensor | None, *initia
 
 
 _TRUE = Known(np.array(True))
+_NEEDS_COUNT = (
+    "expected a number of iterations of which results are kept, known at import, found one of the program; 'values' "
+    "freezes an input"
+)
 
 
 def _ends_at_run_time(
@@ -97,12 +101,12 @@ def _loop_of_program(
 
         return [*regions.conditional(node.builder, most, _TRUE if condition is None else condition, trip, initial)]
     if not isinstance(most, Known) or isinstance(condition, Computed):
-        refuse("results of iterations whose number is known at run time")
+        refuse(_NEEDS_COUNT)
 
     def counted(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[regions.Row]]:
         goes_on, *values = run(i, _TRUE, state)
         if not isinstance(goes_on, Known) or not goes_on.array.item():
-            refuse("results of iterations whose number is known at run time")
+            refuse(_NEEDS_COUNT)
         return values[: len(initial)], [regions.Row(x, i) for x in values[len(initial) :]]
 
     return [*regions.counted(node.builder, node.known_size(most, "a number of iterations"), counted, initial)]
