@@ -184,7 +184,7 @@ def new_result() -> Any:
 
 @once
 def has_memory() -> Any:
-    """Return the function that compiled code asks whether a buffer of so many bytes can be allocated."""
+    """Return the function that compiled code asks whether a buffer of n bytes can be allocated."""
 
     def answer(size: int) -> bool:
         try:

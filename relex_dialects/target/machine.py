@@ -43,7 +43,7 @@ NEW_RESULT = "relex_new_result"
 sizes are known only during a call."""
 
 HAS_MEMORY = "relex_has_memory"
-"""The function that asks whether a buffer of so many bytes can be allocated. In the text, the answer is yes; for
+"""The function that asks whether a buffer of n bytes can be allocated. In the text, the answer is yes; for
 programs that this process runs, the runtime answers."""
 
 STOPPED = "expected to go on, found that the run was stopped"
