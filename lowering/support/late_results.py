@@ -113,8 +113,8 @@ def _check_memory(alloc: memref.AllocOp) -> None:
     few = builder.insert(arith.CmpiOp(size, _constant(builder, FEW_BYTES), "ult")).result
     true = arith.ConstantOp(IntegerAttr(1, i1))
     call = func.CallOp(HAS_MEMORY, [size], [i1])
-    there_is = [true, scf.YieldOp(true.result)], [call, scf.YieldOp(call.results[0])]
-    holds = builder.insert(scf.IfOp(few, [i1], *(Region(Block(ops)) for ops in there_is))).results[0]
+    known, asked = Block([true, scf.YieldOp(true.result)]), Block([call, scf.YieldOp(call.results[0])])
+    holds = builder.insert(scf.IfOp(few, [i1], Region(known), Region(asked))).results[0]
     note = builder.insert(arith.IndexCastOp(size, i64)).result
     builder.insert(func.CallOp(FOUND_SIZE, [note], []))
     users = [op for op in _downwards(alloc) if isinstance(op, CallLoopsOp | func.CallOp)]
