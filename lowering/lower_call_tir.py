@@ -57,7 +57,7 @@ from relex.lowering.support.control_rules import (
     fill,
 )
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
-from relex.lowering.support.late_results import allocate_results, free_early
+from relex.lowering.support.late_results import allocate_results, check_memory, free_early
 from relex.lowering.support.loop_checks import check_loops
 from relex.lowering.support.replaced_arguments import write_arguments
 from relex.lowering.support.result_buffers import (
@@ -149,6 +149,7 @@ class LowerCallTirPass(ConversionPass):
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
         for function in late:
             free_early(function)
+        check_memory(op, late)
 
 
 @GRAPH_TO_BUFFERS.rule(func.FuncOp)

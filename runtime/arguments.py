@@ -95,8 +95,7 @@ class ArgumentReader:
         return shape == self._shape if self._shape is not None else self._spec.fits(shape)
 
     def _read(self, value: Any) -> Array:
-        value = self._of_list(value) if isinstance(value, list) else value
-        array = np.require(self._fitting(value), self._dtype, ["C", "A"])
+        array = np.require(self._fitting(self._of_list(value)), self._dtype, ["C", "A"])
         return _as_zeros_and_ones(array) if self._is_bool else array
 
     def _fitting(self, value: Any) -> Array:
@@ -104,12 +103,15 @@ class ArgumentReader:
         if array.dtype == f"V{self._dtype.itemsize}" and self._dtype.kind == "V":
             array = array.view(self._dtype)  # Files of arrays do not name dtypes that are not NumPy's own.
         if not np.can_cast(array.dtype, self._dtype, "equiv"):
-            raise DTypeError(self._wrong_dtype(array.dtype))
+            found = f"{array.dtype.name}{self._advice(array.dtype)}"
+            raise DTypeError(f"{self._where}: expected dtype {self._dtype.name}, found {found}")
         if not self._fits(array.shape):
             raise ShapeError(f"{self._where}: expected shape {shape_text(self._spec.shape)}, found {array.shape}")
         return array
 
-    def _of_list(self, value: list[Any]) -> Array:
+    def _of_list(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
         try:
             array = np.asarray(value)
             # NumPy takes an empty list for floats.
@@ -121,10 +123,10 @@ class ArgumentReader:
         except ValueError as e:
             raise ShapeError(f"{self._where}: expected rows of equal length: {e}") from e
 
-    def _wrong_dtype(self, found: np.dtype[Any]) -> str:
-        text = f"{self._where}: expected dtype {self._dtype.name}, found {found.name}"
+    def _advice(self, found: np.dtype[Any]) -> str:
+        """Return how an array of another dtype is converted, if that loses nothing but digits."""
         is_safe = found.kind in "biuf" and self._dtype.kind in "iuf" and np.can_cast(found, self._dtype, "same_kind")
-        return f"{text}; {self._spec.name}.astype(np.{self._dtype.name}) converts it" if is_safe else text
+        return f"; {self._spec.name}.astype(np.{self._dtype.name}) converts it" if is_safe else ""
 
 
 class InoutReader(ArgumentReader):
@@ -171,6 +173,12 @@ class ScalarReader(ArgumentReader):
 
     def __call__(self, value: Any) -> Array:
         return self._convert(value) if type(value) is self._kind else self._read(value)
+
+    def _of_list(self, value: Any) -> Any:
+        return value
+
+    def _advice(self, found: np.dtype[Any]) -> str:
+        return ""
 
     def _convert(self, value: Any) -> Array:
         with np.errstate(over="ignore"):

@@ -183,6 +183,20 @@ def new_result() -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(allocate)
 
 
+@once
+def has_memory() -> Any:
+    """Return the function that compiled code asks whether a buffer of n bytes can be allocated."""
+
+    def answer(size: int) -> bool:
+        try:
+            np.empty(size, np.uint8)
+        except (MemoryError, ValueError):
+            return False
+        return True
+
+    return ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_int64)(answer)
+
+
 def _callback(use: LibraryUse, function: Function, stopping: Stopping | None) -> Any:
     """Wrap a Python function as a C function; it gets arrays over the caller's memory.
 

@@ -15,13 +15,14 @@ from relex.dialects.target.machine import (
     ALLOC,
     CONSTANT_ALIGNMENT,
     FREE,
+    HAS_MEMORY,
     NEW_RESULT,
     PARALLEL_ENTRY,
     ObjectCode,
     Target,
 )
 from relex.runtime.arenas import Arenas
-from relex.runtime.callbacks import new_result
+from relex.runtime.callbacks import has_memory, new_result
 from relex.runtime.descriptors import code_address
 from relex.runtime.linking import LoadedCode, link
 from relex.runtime.singleton import once
@@ -38,7 +39,8 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     """
     check_runs_here(code)
     allocates = not {ALLOC, FREE}.isdisjoint(code.imports)
-    own = {NEW_RESULT: code_address(new_result())} if NEW_RESULT in code.imports else {}
+    answers = {NEW_RESULT: new_result, HAS_MEMORY: has_memory}
+    own = {name: code_address(answer()) for name, answer in answers.items() if name in code.imports}
     symbols = {**own, **(arenas().symbols if allocates else {}), **_threads(code), **(symbols or {})}
     for name in code.imports:
         if name not in symbols and not hasattr(_process(), name):

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.target.machine import GOES_ON, LOOPS_BEGIN, LOOPS_END, PACKED_PREFIX
+from relex.dialects.target.machine import GOES_ON, HAS_MEMORY, LOOPS_BEGIN, LOOPS_END, PACKED_PREFIX
 from relex.lowering.llvm.c_interface import call, new_function
 from relex.passes.driver.base import RelexPass
 
@@ -18,7 +18,8 @@ _INTERNAL = llvm.LinkageAttr("internal")
 class WatchLoopsPass(RelexPass):
     """
     Lets loops ask the runtime after each trip whether they go on, so that Ctrl-C ends them: the function that says yes
-    becomes a declaration. Packed entries tell the runtime when calls begin and end. `build` runs this pass last.
+    becomes a declaration. Packed entries tell the runtime when calls begin and end. So does the function that asks
+    whether there is memory for a buffer whose size is known only during a call. `build` runs this pass last.
 
     ```mlir
     llvm.func internal @relex_goes_on() -> i1 {
@@ -36,11 +37,12 @@ class WatchLoopsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.ops if isinstance(f, llvm.FuncOp)]
-        asked = next((f for f in functions if f.sym_name.data == GOES_ON and f.linkage == _INTERNAL), None)
-        if asked is None:
+        asked = {f.sym_name.data: f for f in functions if f.linkage == _INTERNAL}
+        for question in [asked[name] for name in (GOES_ON, HAS_MEMORY) if name in asked]:
+            properties = {**question.properties, "linkage": llvm.LinkageAttr("external")}
+            Rewriter.replace_op(question, llvm.FuncOp.create(properties=properties, regions=[Region()]))
+        if GOES_ON not in asked:
             return
-        properties = {**asked.properties, "linkage": llvm.LinkageAttr("external")}
-        Rewriter.replace_op(asked, llvm.FuncOp.create(properties=properties, regions=[Region()]))
         for name in (LOOPS_BEGIN, LOOPS_END):
             op.body.block.add_op(new_function(name, _NO_ARGUMENTS, llvm.LinkageAttr("external"), Region()))
         for entry in functions:

@@ -3,22 +3,40 @@ much it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from xdsl.dialects import func, memref
+from xdsl.builder import Builder
+from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, TensorType, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    UNKNOWN_LOC,
+    ArrayAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
+from relex.dialects.failures import FOUND_SIZE, size_declaration
 from relex.dialects.function_arguments import RESULT_ATTR, result_attrs
 from relex.dialects.relex import AllocTensorOp
 from relex.dialects.sizes.attributes import has_unknown
-from relex.dialects.symbols import is_private
+from relex.dialects.symbols import is_private, symbol_of
+from relex.dialects.target.machine import HAS_MEMORY
+from relex.dialects.tir import CallLoopsOp
 from relex.dialects.walks import walk
 from relex.lowering.memory.lifetimes import uses_of_memory
+from relex.lowering.memory.needs import BufferSizes
 from relex.passes.rewriting.size_values import SizesOfResults
 
 
@@ -56,6 +74,67 @@ def allocate_results(function: func.FuncOp, sizes: SizesOfResults) -> None:
     attrs = result_attrs(function, len(returned))
     function.function_type = FunctionType.from_lists(types.inputs.data, [types.outputs.data[i] for i in kept])
     function.res_attrs = ArrayAttr(attrs[i] for i in kept)
+
+
+FEW_BYTES = 2**24
+"""Nobody asks whether there is so little memory."""
+
+
+def check_memory(module: ModuleOp, functions: Sequence[func.FuncOp]) -> None:
+    """Assert that there is memory for each large buffer whose size no caller can check."""
+    asked = [alloc for function in functions for alloc in _late_buffers(function)]
+    for alloc in asked:
+        _check_memory(alloc)
+    if asked:
+        true = arith.ConstantOp(IntegerAttr(1, i1))
+        body = Region(Block([true, func.ReturnOp(true.result)], arg_types=[IndexType()]))
+        module.body.block.add_op(
+            func.FuncOp(HAS_MEMORY, FunctionType.from_lists([IndexType()], [i1]), body, visibility="private")
+        )
+        if all(symbol_of(op) != FOUND_SIZE for op in module.ops):
+            module.body.block.add_op(size_declaration())
+
+
+def _late_buffers(function: func.FuncOp) -> Iterator[memref.AllocOp]:
+    known = BufferSizes(function)
+    for op in [op for op in walk(function) if isinstance(op, memref.AllocOp)]:
+        if op.dynamic_sizes and known.of(op.memref) is None:
+            yield op
+
+
+def _check_memory(alloc: memref.AllocOp) -> None:
+    """Ask for the memory of a buffer before it is allocated. The error names what fills it."""
+    builder = Builder(InsertPoint.before(alloc))
+    given, kind = iter(alloc.dynamic_sizes), alloc.memref.type
+    size: SSAValue = _constant(builder, size_in_bytes(kind.element_type))
+    for n in kind.get_shape():
+        factor = next(given) if n == DYNAMIC_INDEX else _constant(builder, n)
+        size = builder.insert(arith.MuliOp(size, factor)).result
+    few = builder.insert(arith.CmpiOp(size, _constant(builder, FEW_BYTES), "ult")).result
+    true = arith.ConstantOp(IntegerAttr(1, i1))
+    call = func.CallOp(HAS_MEMORY, [size], [i1])
+    known, asked = Block([true, scf.YieldOp(true.result)]), Block([call, scf.YieldOp(call.results[0])])
+    holds = builder.insert(scf.IfOp(few, [i1], Region(known), Region(asked))).results[0]
+    note = builder.insert(arith.IndexCastOp(size, i64)).result
+    builder.insert(func.CallOp(FOUND_SIZE, [note], []))
+    users = [op for op in _downwards(alloc) if isinstance(op, CallLoopsOp | func.CallOp)]
+    filling = next((user.callee.string_value() for user in users if alloc.memref in user.operands), "")
+    what = f"a result of @{filling}" if filling else "a tensor"
+    builder.insert(cf.AssertOp(holds, StringAttr(f"expected memory for the bytes of {what}")))
+    for op in _upwards(alloc):
+        if op.location != UNKNOWN_LOC:
+            break
+        op.location = alloc.location
+
+
+def _downwards(op: Operation) -> Iterator[Operation]:
+    while (following := op.next_op) is not None:
+        yield following
+        op = following
+
+
+def _constant(builder: Builder, value: int) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
 
 def free_early(function: func.FuncOp) -> None:

@@ -128,6 +128,23 @@ def test_hand_written_fill() -> None:
                 function(np.array(wrong), np.array(2, np.float32))
 
 
+@pytest.mark.parametrize("size", [2**40, 2**56])
+def test_more_than_there_is_memory(size: int) -> None:
+    main = build("""
+    func.func @main(%n: tensor<i64>) -> (tensor<?xi64>, tensor<i64>) {
+      %zero = relex.constant dense<0> : tensor<i64>
+      %one = relex.constant dense<1> : tensor<i64>
+      %y = relex.arange %zero, %n, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+      %z = relex.cumsum %y : (tensor<?xi64>) -> tensor<?xi64>
+      %s = relex.sum %z : (tensor<?xi64>) -> tensor<i64>
+      func.return %y, %s : tensor<?xi64>, tensor<i64>
+    }
+    """)["main"]
+    assert main(np.array(3))[1] == 0 + 1 + 3
+    with pytest.raises(ShapeError, match=f"expected memory for the bytes of a result of @arange, found {8 * size}"):
+        main(np.array(size))
+
+
 def test_in_branches_and_loops() -> None:
     functions = at_every_level("""
     func.func @main(%x: tensor<?xf32>, %c: tensor<i1>, %y: tensor<?xf32>) -> (tensor<f32>, tensor<f32>) {
