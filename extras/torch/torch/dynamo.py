@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -17,10 +17,11 @@ from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
+from relex.frontend.torch.calls import TensorCalls
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
-from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
+from relex.frontend.torch.tensors import array_of, element_type_for
 from relex.frontend.torch.torch_importer import TorchImporter, Value
 from relex.frontend.torch.tracing import trace
 from relex.frontend.torch.views import View, order_in_memory, sizes_at, strides_with_gaps, viewed, views_of
@@ -67,11 +68,10 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
     imported = _imported(trace(graph), frozen)
     main, places = build(imported.module, passes=passes)["main"], imported.places
     results, sizes_of = imported.results, imported.sizes_of
+    call = TensorCalls(main, places, [*_weights(graph, inputs)])
 
     def run(*arguments: Any) -> list[Any]:
-        found: Any = main(*(arguments[place].detach() for place in places))
-        arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
-        computed, sizes = [*map(tensor_of, arrays)], sizes_of(arguments)
+        computed, sizes = call(arguments), sizes_of(arguments)
         return [result(arguments, computed, sizes) for result in results]
 
     return run
@@ -156,6 +156,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
                 tensors[place].shape, gapped, dtype=tensors[place].dtype
             ).copy_(tensors[place])
         if dimensions == sorted(dimensions):
+            if not steps:
+                return lambda arguments, tensors, sizes: tensors[place]
             return lambda arguments, tensors, sizes: viewed(tensors[place], steps, sizes)
         own = inverse(tuple(dimensions))
         return lambda arguments, tensors, sizes: viewed(tensors[place].permute(own), steps, sizes)
