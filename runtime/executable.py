@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
-from relex.dialects.exceptions import RelexError
+import numpy as np
+
+from relex.dialects.exceptions import RelexError, ShapeError
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature, unknown_function
 from relex.dialects.target.machine import LOOPS_BEGIN
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_apart, expect_in_place
 from relex.runtime.callbacks import LateResults, LibraryCalls, failure
 from relex.runtime.container import as_path, write_file
+from relex.runtime.descriptors import Shape
 from relex.runtime.entry.native import native_entry
 from relex.runtime.entry.plans import CallPlan, NativePlans
 from relex.runtime.linking import LoadedCode
@@ -257,6 +260,28 @@ class CompiledFunction:
         if self._loaded.check is not None:
             self._loaded.check()
         return self._plans_of_shapes(inputs)
+
+    def by_address(
+        self, shapes: Sequence[Shape], fixed: Mapping[int, int]
+    ) -> tuple[Sequence[Shape], Callable[[Iterable[int]], None]]:
+        """Return the shapes of the results for arguments of these shapes, and a call that takes the addresses of
+        buffers: of the arguments but for the `fixed` ones, which have an address by their place, and of the results.
+        The call works as long as this function is kept.
+
+        Whoever calls it answers for the buffers: that they are aligned, row-major, and large enough, that booleans are
+        0 or 1, and that results share no memory. Raises `ShapeError` for shapes that the function does not take, and
+        `RelexError` if it takes or returns numbers, or writes its arguments.
+        """
+        signature = self.signature
+        specs = (*signature.inputs, *signature.outputs)
+        if signature.writes_inputs or any(spec.is_scalar for spec in specs):
+            raise RelexError(f"{signature.name}(): expected a function from tensors to tensors")
+        for spec, shape in zip(signature.inputs, shapes, strict=True):
+            if not spec.fits(shape):
+                raise ShapeError(f"{signature.name}() argument '{spec.name}': expected another shape than {shape}")
+        # Only the shapes of these arrays are read: they have one element of memory.
+        plan = self._plan([np.broadcast_to(np.empty((), np.uint8), shape) for shape in shapes])
+        return plan.shapes[len(shapes) :], plan.by_address(self._enter, fixed)
 
     def __reduce__(self) -> tuple[Callable[[bytes, str], CompiledFunction], tuple[bytes, str]]:
         return _unpickle_function, (b"".join(self._loaded.pack()), self.signature.name)

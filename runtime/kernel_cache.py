@@ -18,7 +18,7 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.target.features import module_target
 from relex.dialects.target.machine import ObjectCode
 from relex.dialects.tir import PrimFuncOp
-from relex.lowering.kernels.alone import Group
+from relex.lowering.kernels.alone import KernelGroup
 from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
 from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels, recipe_of
 from relex.lowering.llvm.parts import compile_each
@@ -157,7 +157,7 @@ class Kernels:
 
     @contextmanager
     def lowering(
-        self, *facts: str, compile_ahead: Callable[[ModuleOp, Sequence[Group]], None] | None = None
+        self, *facts: str, compile_ahead: Callable[[ModuleOp, Sequence[KernelGroup]], None] | None = None
     ) -> Generator[LoopKernels]:
         """Find kernels for a program that is lowered in the `with` block."""
         self._found.clear()

@@ -18,9 +18,9 @@ from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.table import entered_by_others
 from relex.dialects.upstream.printer import printed
 from relex.dialects.walks import walk
-from relex.lowering.kernels.alone import Group, alone
+from relex.lowering.kernels.alone import KernelGroup, alone
 from relex.lowering.kernels.loop_kernels import LoopFunction
-from relex.lowering.support.worker_pool import Pool, Worker, share_out, workers_wanted
+from relex.lowering.support.worker_pool import WorkerPool, WorkerProcess, share_out, workers_wanted
 from relex.passes.analysis.constant_inputs import constant_of, is_constant
 from relex.passes.driver.activity import doing, reach
 from relex.runtime.container import pack, unpack
@@ -46,7 +46,7 @@ MAX_CONSTANTS = 2**24
 GARBAGE = 2**26
 """The bytes of constants for which garbage is collected: modules of groups are cyclic, and hold packed copies."""
 
-POOL = Pool("relex.runtime.kernel_worker")
+POOL = WorkerPool("relex.runtime.kernel_worker")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def expect_work(program: ModuleOp, kernels: Kernels) -> None:
 
 def compile_ahead(
     module: ModuleOp,
-    groups: Sequence[Group],
+    groups: Sequence[KernelGroup],
     *,
     strict: bool,
     cache: KernelCache,
@@ -90,9 +90,9 @@ def compile_ahead(
     if others < 1 or entered_by_others():
         return
 
-    garbage, done = 0, list[Group]()
+    garbage, done = 0, list[KernelGroup]()
 
-    def compile_here(some: Sequence[Group]) -> None:
+    def compile_here(some: Sequence[KernelGroup]) -> None:
         nonlocal garbage
         reach(some[0].function.sym_name.data, len(done), len(groups))
         garbage += sum(map(_bytes_of_constants, some))
@@ -103,7 +103,7 @@ def compile_ahead(
             garbage = 0
         done.extend(some)
 
-    def compile_there(worker: Worker, some: Sequence[Group]) -> None:
+    def compile_there(worker: WorkerProcess, some: Sequence[KernelGroup]) -> None:
         text, head = printed(alone(module, some)), {"compiler": cache.compiler, "strict": strict}
         _, data = worker.ask(head, text.encode(), PATIENCE * (1 + len(some)))
         try:
@@ -117,7 +117,7 @@ def compile_ahead(
         share_out(groups, compile_here, compile_there, POOL, others, MOST_AT_ONCE)
 
 
-def _bytes_of_constants(group: Group) -> int:
+def _bytes_of_constants(group: KernelGroup) -> int:
     constants = (constant_of(value) for value in group.calls[0].arguments if is_constant(value))
     return sum(len(dense_bytes(constant.value)) for constant in constants)
 

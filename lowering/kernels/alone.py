@@ -26,7 +26,7 @@ than whether they are finite."""
 
 
 @dataclass(frozen=True)
-class Group:
+class KernelGroup:
     """A group of operators with all of its calls. `recipe` is a digest of what determines its code, `infinite` are its
     constants for which it counts that they are not finite."""
 
@@ -41,14 +41,14 @@ def constants_of(function: FuncOp, calls: Sequence[CallOp]) -> list[int]:
     return [i for i in range(len(function.args)) if all(is_constant(call.arguments[i]) for call in calls)]
 
 
-def alone(module: ModuleOp, groups: Sequence[Group]) -> ModuleOp:
+def alone(module: ModuleOp, groups: Sequence[KernelGroup]) -> ModuleOp:
     """Return a module with some groups of another one, and for each a function that calls it as often as there are ways
     in which its calls may share memory. It is small, as long as `add_constants` has not been called."""
     callers = [_caller(f"main{i}", group) for i, group in enumerate(groups)]
     return ModuleOp([*callers, *(group.function.clone() for group in groups)], dict(module.attributes))
 
 
-def _caller(name: str, group: Group) -> FuncOp:
+def _caller(name: str, group: KernelGroup) -> FuncOp:
     callee, results = group.function, list[SSAValue]()
     block = Block(arg_types=callee.function_type.inputs)
     for last, inner in dict.fromkeys(map(_sharing, group.calls)):

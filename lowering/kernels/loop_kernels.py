@@ -32,7 +32,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors, walk
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
-from relex.lowering.kernels.alone import Group, constants_of
+from relex.lowering.kernels.alone import KernelGroup, constants_of
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of, set_body
 from relex.lowering.legalizations.legalization_table import lowered_by
 from relex.lowering.legalize_ops import LegalizeOpsPass
@@ -128,7 +128,7 @@ class LoopKernels:
     facts: Sequence[str]
     recall: Callable[[str], LoopFunction | None]
     resolve: Callable[[str], CompiledAs | None]
-    compile_ahead: Callable[[ModuleOp, Sequence[Group]], None] | None = None
+    compile_ahead: Callable[[ModuleOp, Sequence[KernelGroup]], None] | None = None
     learned: dict[str, LoopFunction] = field(default_factory=dict[str, LoopFunction])
     _packing: list[tuple[str, _Packing | None]] = field(default_factory=list["tuple[str, _Packing | None]"])
 
@@ -158,20 +158,21 @@ class LoopKernels:
                 Rewriter.replace_op(call, new)
             Rewriter.replace_op(group.function, function)
 
-    def _groups(self, module: ModuleOp) -> list[Group]:
+    def _groups(self, module: ModuleOp) -> list[KernelGroup]:
         """Return the groups of a module that may be known."""
         calls: dict[str, list[CallOp]] = {}
         for op in walk(module):
             if isinstance(op, CallOp):
                 calls.setdefault(op.callee.root_reference.data, []).append(op)
-        uses, groups = symbols_called(module), list[Group]()
+        uses, groups = symbols_called(module), list[KernelGroup]()
         for function in [f for f in module.ops if isinstance(f, FuncOp) and _is_of_operators(f)]:
             found = calls.get(function.sym_name.data, [])
             if found and uses[function.sym_name.data] == len(found):
                 constants = constants_of(function, found)
                 finite = _finite(function, constants, found)
                 infinite = [i for i in constants if i not in finite] if _may_add_padding(function) else ()
-                groups.append(Group(function, found, self._recipe_of(module, function, constants, finite), infinite))
+                recipe = self._recipe_of(module, function, constants, finite)
+                groups.append(KernelGroup(function, found, recipe, infinite))
         return groups
 
     def look_up(self, module: ModuleOp) -> None:

@@ -66,7 +66,7 @@ def main(module: str) -> None:
         send(sys.stdout.buffer, *answer(*request))
 
 
-class Worker:
+class WorkerProcess:
     """A process that answers requests."""
 
     def __init__(self, module: str):
@@ -104,7 +104,7 @@ class Worker:
             pass  # Its pipes are closed.
 
 
-class Pool:
+class WorkerPool:
     """The processes that answer by one module. Builds in several threads share them; they stay for a while."""
 
     def __init__(self, module: str):
@@ -118,7 +118,7 @@ class Pool:
     def forget(self) -> None:
         """Have no processes any more."""
         self._changed = Condition()
-        self._free: list[Worker] = []
+        self._free: list[WorkerProcess] = []
         self._busy = 0
 
     def close(self) -> None:
@@ -133,7 +133,7 @@ class Pool:
         with self._changed, suppress(OSError):
             self._forget_ended()
             while len(self._free) + self._busy < min(count, workers_wanted()):
-                self._free.append(Worker(self._module))
+                self._free.append(WorkerProcess(self._module))
 
     def _forget_ended(self) -> None:
         """Forget processes that have had nothing to do for a while."""
@@ -142,7 +142,7 @@ class Pool:
             worker.end()
 
     @contextmanager
-    def worker(self) -> Generator[Worker]:
+    def worker(self) -> Generator[WorkerProcess]:
         """Have a process for a request, as soon as one is free or may be started. It ends if the `with` block fails."""
         with self._changed:
             self._changed.wait_for(lambda: self._free or self._busy < workers_wanted())
@@ -150,7 +150,7 @@ class Pool:
             self._forget_ended()
             free = self._free.pop() if self._free else None
         try:
-            worker = free or Worker(self._module)
+            worker = free or WorkerProcess(self._module)
             try:
                 yield worker
             except BaseException:
@@ -172,7 +172,7 @@ class _Work(Generic[JobT]):
         self._parties = parties
         self._most = most
         self._changed = Condition()
-        self._busy: list[Worker] = []
+        self._busy: list[WorkerProcess] = []
 
     def take(self) -> list[JobT]:
         """Return jobs that nobody does yet: fewer and fewer, so that all parties end at the same time."""
@@ -181,7 +181,7 @@ class _Work(Generic[JobT]):
             taken, self._left = self._left[:count], self._left[count:]
             return taken
 
-    def serve(self, pool: Pool, there: Callable[[Worker, Sequence[JobT]], None]) -> None:
+    def serve(self, pool: WorkerPool, there: Callable[[WorkerProcess, Sequence[JobT]], None]) -> None:
         """Have workers do jobs until none is left, or until one fails or takes too long."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             while self._left:
@@ -190,7 +190,7 @@ class _Work(Generic[JobT]):
                         there(worker, jobs)
 
     @contextmanager
-    def _occupied(self, worker: Worker) -> Generator[None]:
+    def _occupied(self, worker: WorkerProcess) -> Generator[None]:
         with self._changed:
             self._busy.append(worker)
         try:
@@ -217,8 +217,8 @@ class _Work(Generic[JobT]):
 def share_out(
     jobs: Sequence[JobT],
     here: Callable[[Sequence[JobT]], None],
-    there: Callable[[Worker, Sequence[JobT]], None],
-    pool: Pool,
+    there: Callable[[WorkerProcess, Sequence[JobT]], None],
+    pool: WorkerPool,
     others: int,
     most: int = 1,
 ) -> None:

@@ -78,11 +78,11 @@ from relex.dialects.relex.pooling import AvgPool as AvgPool
 from relex.dialects.relex.pooling import MaxPool as MaxPool
 from relex.dialects.relex.pooling import MaxPoolWithIndices as MaxPoolWithIndices
 from relex.dialects.relex.pooling import Pool as Pool
-from relex.dialects.relex.random import RandomBernoulliOp as RandomBernoulliOp
-from relex.dialects.relex.random import RandomBitsOp as RandomBitsOp
-from relex.dialects.relex.random import RandomCategoricalOp as RandomCategoricalOp
-from relex.dialects.relex.random import RandomNormalOp as RandomNormalOp
-from relex.dialects.relex.random import RandomUniformOp as RandomUniformOp
+from relex.dialects.relex.random_numbers import RandomBernoulliOp as RandomBernoulliOp
+from relex.dialects.relex.random_numbers import RandomBitsOp as RandomBitsOp
+from relex.dialects.relex.random_numbers import RandomCategoricalOp as RandomCategoricalOp
+from relex.dialects.relex.random_numbers import RandomNormalOp as RandomNormalOp
+from relex.dialects.relex.random_numbers import RandomUniformOp as RandomUniformOp
 from relex.dialects.relex.reductions import ArgExtreme as ArgExtreme
 from relex.dialects.relex.reductions import ArgmaxOp as ArgmaxOp
 from relex.dialects.relex.reductions import ArgminOp as ArgminOp

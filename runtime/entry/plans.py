@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 from threading import Lock
@@ -61,13 +61,33 @@ class CallPlan:
                 self._number(frame, i, array)[...] = array
             else:
                 frame[place] = frame[place + ALIGNED] = address_of(array)
+        self._enter(enter, frame)
+        for i in self._returned:
+            arrays[i][...] = self._number(frame, i, arrays[i])[0]
+
+    def _enter(self, enter: Callable[[Any], None], frame: Any) -> None:
         enter(frame)
         if self._failures:
             number, index = map(int, frame[-2:])
             if number:
                 raise failure(self._failures[number - 1], index)
-        for i in self._returned:
-            arrays[i][...] = self._number(frame, i, arrays[i])[0]
+
+    def by_address(self, enter: Callable[[Any], None], fixed: Mapping[int, int]) -> Callable[[Iterable[int]], None]:
+        """Return a call of code on buffers at addresses, about which nothing is checked: those of all arguments and
+        results, in this order, but for the `fixed` ones. No argument is a scalar."""
+        template = self._new.from_buffer_copy(self.template)
+        for i, address in fixed.items():
+            template[self.places[i]] = template[self.places[i] + ALIGNED] = address
+        places = [(place, place + ALIGNED) for i, place in enumerate(self.places) if i not in fixed]
+        copy = self._new.from_buffer_copy
+
+        def call(addresses: Iterable[int]) -> None:
+            frame = copy(template)
+            for (allocated, aligned), address in zip(places, addresses, strict=True):
+                frame[allocated] = frame[aligned] = address
+            self._enter(enter, frame)
+
+        return call
 
     def _number(self, frame: ctypes.Array[ctypes.c_int64], i: int, array: Array) -> Array:
         """Return the part of a frame that holds a scalar."""

@@ -33,7 +33,7 @@ from relex.dialects.relex.properties import (
     ScalarConstr,
     as_property,
 )
-from relex.dialects.relex.random import KEY_WORDS, RandomOperator
+from relex.dialects.relex.random_numbers import KEY_WORDS, RandomOperator
 
 Shape = tuple[int, ...]
 Tensor = TensorType[Attribute]

@@ -20,6 +20,7 @@ from relex.frontend.torch import operators as operators
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
+from relex.frontend.torch.tensor_calls import TensorCalls
 from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
 from relex.frontend.torch.torch_importer import TorchImporter, Value
 from relex.frontend.torch.tracing import trace
@@ -67,19 +68,35 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
     imported = _imported(trace(graph), frozen)
     main, places = build(imported.module, passes=passes)["main"], imported.places
     results, sizes_of = imported.results, imported.sizes_of
+    changed = imported.changed
+    call = _Changing(main, places, changed) if changed else TensorCalls(main, places, [*_weights(graph, inputs)])
 
     def run(*arguments: Any) -> Sequence[Any]:
         try:
-            found: Any = main(*(arguments[place].detach() for place in places))
+            computed = call(arguments)
         except OverlapError:
             return graph.forward(*arguments)  # One that changes shares memory with another one.
-        for place in imported.changed:
-            torch.autograd.graph.increment_version(arguments[place])
-        arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
-        computed, sizes = [*map(tensor_of, arrays)], sizes_of(arguments)
+        sizes = sizes_of(arguments)
         return [result(arguments, computed, sizes) for result in results]
 
     return run
+
+
+@dataclass(frozen=True)
+class _Changing:
+    """Calls a compiled function on inputs of a graph, some of which it changes."""
+
+    main: Any
+    places: Sequence[int]
+    changed: Sequence[int]
+
+    def __call__(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return the results that are new tensors. Raises `OverlapError`."""
+        found: Any = self.main(*(inputs[place].detach() for place in self.places))
+        for place in self.changed:
+            torch.autograd.graph.increment_version(inputs[place])
+        arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
+        return [*map(tensor_of, arrays)]
 
 
 def _weights(graph: Any, inputs: Sequence[Any]) -> dict[int, Any]:
@@ -168,6 +185,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
                 tensors[place].shape, gapped, dtype=tensors[place].dtype
             ).copy_(tensors[place])
         if dimensions == sorted(dimensions):
+            if not steps:
+                return lambda arguments, tensors, sizes: tensors[place]
             return lambda arguments, tensors, sizes: viewed(tensors[place], steps, sizes)
         own = inverse(tuple(dimensions))
         return lambda arguments, tensors, sizes: viewed(tensors[place].permute(own), steps, sizes)

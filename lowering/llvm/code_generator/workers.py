@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from relex.lowering.llvm.code_generator.compile_ir import CompileJob, Emitted, compile_source
-from relex.lowering.support.worker_pool import Pool, Worker, share_out, workers_wanted
+from relex.lowering.support.worker_pool import WorkerPool, WorkerProcess, share_out, workers_wanted
 from relex.passes.driver.activity import reach
 
 SECONDS_PER_BYTE = 1e-5
@@ -18,7 +18,7 @@ MIN_SECONDS = 2.0
 PATIENCE = 30.0
 """The time limit of a process for a module, as a multiple of the estimated compile time plus a second."""
 
-POOL = Pool("relex.lowering.llvm.code_generator.worker")
+POOL = WorkerPool("relex.lowering.llvm.code_generator.worker")
 
 
 def compile_sources(sources: Sequence[CompileJob]) -> list[Emitted]:
@@ -33,7 +33,7 @@ def compile_sources(sources: Sequence[CompileJob]) -> list[Emitted]:
         reach("", len(found), len(sources))
         found.update((place, compile_source(sources[place])) for place in places)
 
-    def there(worker: Worker, places: Sequence[int]) -> None:
+    def there(worker: WorkerProcess, places: Sequence[int]) -> None:
         found.update((place, _compiled_by(worker, sources[place])) for place in places)
 
     longest_first = sorted(range(len(sources)), key=lambda i: -len(sources[i].text))
@@ -46,7 +46,7 @@ def _seconds(source: CompileJob) -> float:
     return SECONDS_PER_BYTE * len(source.text)
 
 
-def _compiled_by(worker: Worker, source: CompileJob) -> Emitted:
+def _compiled_by(worker: WorkerProcess, source: CompileJob) -> Emitted:
     head = {"target": asdict(source.target), "level": source.level}
     facts, code = worker.ask(head, source.text.encode(), PATIENCE * (1 + _seconds(source)))
     return Emitted(code, tuple(facts["functions"]), tuple(facts["imports"]))

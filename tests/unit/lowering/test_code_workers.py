@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from relex.dialects.target.machine import Target
-from relex.lowering.llvm.code_generator import workers
+from relex.lowering.llvm.code_generator import worker, workers
 from relex.lowering.llvm.code_generator.compile_ir import CompileJob, compile_source
 from relex.lowering.llvm.code_generator.workers import POOL, compile_sources
 from relex.lowering.support import worker_pool
@@ -43,11 +43,19 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[CompileJob]]:
 
 
 def test_other_processes_compile_the_same(monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]):
-    with POOL.worker() as worker:
-        found = [workers._compiled_by(worker, source) for source in SOURCES]  # pyright: ignore[reportPrivateUsage]
+    with POOL.worker() as other:
+        found = [workers._compiled_by(other, source) for source in SOURCES]  # pyright: ignore[reportPrivateUsage]
     assert here == []
     assert found == [compile_source(source) for source in SOURCES]
     assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
+
+
+def test_what_other_processes_do():
+    target = SOURCES[0].target
+    head = {"target": {"triple": target.triple, "cpu": target.cpu, "features": target.features}, "level": 1}
+    found, code = worker.answer(head, SOURCES[0].text.encode())
+    here = compile_source(SOURCES[0])
+    assert (found, code) == ({"functions": here.functions, "imports": here.imports}, here.code)
 
 
 @pytest.mark.parametrize("reason", ["little work", "an option"])
@@ -56,7 +64,7 @@ def test_work_stays_here(reason: str, monkeypatch: pytest.MonkeyPatch, here: lis
         monkeypatch.setenv("RELEX_WORKERS", "0")
     else:
         monkeypatch.setattr(workers, "MIN_SECONDS", 2.0)
-    monkeypatch.setattr(worker_pool, "Worker", None)
+    monkeypatch.setattr(worker_pool, "WorkerProcess", None)
     compile_sources(SOURCES)
     assert len(here) == len(SOURCES)
 

@@ -7,7 +7,7 @@ from operator_cases import CASES
 from operator_sizes import Growth, code_size, growths, operator_of
 from xdsl.dialects.builtin import f64
 
-from relex.dialects.relex.random import RandomTensor
+from relex.dialects.relex.random_numbers import RandomTensor
 from relex.dialects.target.machine import Target
 
 TARGET = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma")

@@ -21,9 +21,9 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.target.machine import Target
 from relex.dialects.target.short_targets import short_target
-from relex.lowering.kernels.alone import Group, alone
+from relex.lowering.kernels.alone import KernelGroup, alone
 from relex.lowering.support import worker_pool
-from relex.lowering.support.worker_pool import Worker
+from relex.lowering.support.worker_pool import WorkerProcess
 from relex.passes.driver.activity import watched_by
 from relex.runtime import build, compilation, kernel_worker, kernel_workers
 from relex.runtime.kernel_cache import MEMORY, Kernel, KernelCache
@@ -53,11 +53,16 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def all_there(monkeypatch: pytest.MonkeyPatch) -> list[Group]:
+def all_there(monkeypatch: pytest.MonkeyPatch) -> list[KernelGroup]:
     """The groups that are compiled, all by another process."""
-    found: list[Group] = []
+    found: list[KernelGroup] = []
 
-    def share_out(groups: Sequence[Group], here: object, there: Callable[[Worker, Sequence[Group]], None], *_: object):
+    def share_out(
+        groups: Sequence[KernelGroup],
+        here: object,
+        there: Callable[[WorkerProcess, Sequence[KernelGroup]], None],
+        *_: object,
+    ):
         found.extend(groups)
         with POOL.worker() as worker:
             there(worker, groups)
@@ -83,7 +88,7 @@ def without_workers(program: ModuleOp, **options: Any) -> dict[str, Kernel]:
         patch.setenv("RELEX_WORKERS", "0")
         patch.setenv("RELEX_CACHE", "off")
         patch.setattr(compilation, "is_off", is_off)
-        patch.setattr(worker_pool, "Worker", None)
+        patch.setattr(worker_pool, "WorkerProcess", None)
         build(program, **options)
     found = kernels()
     MEMORY.clear()
@@ -142,7 +147,7 @@ PROGRAMS: dict[str, Callable[[], ModuleOp]] = {
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_another_process_compiles_the_same(
-    name: str, strict: bool, all_there: list[Group], monkeypatch: pytest.MonkeyPatch
+    name: str, strict: bool, all_there: list[KernelGroup], monkeypatch: pytest.MonkeyPatch
 ):
     program = PROGRAMS[name]()
     expected = without_workers(program, strict=strict)
@@ -215,10 +220,10 @@ def test_two_builds_share_a_process():
     """Each gets the right kernels, and there is never a second process."""
     programs = [layers(WIDTHS), layers(range(10, 58, 4), seed=1)]
     expected = [without_workers(program) for program in programs]
-    started: list[Worker] = []
+    started: list[WorkerProcess] = []
     outputs: dict[int, Any] = {}
 
-    class Counted(Worker):
+    class Counted(WorkerProcess):
         def __init__(self, module: str):
             super().__init__(module)
             started.append(self)
@@ -227,7 +232,7 @@ def test_two_builds_share_a_process():
         outputs[i] = build(programs[i])["main"](X)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker_pool, "Worker", Counted)
+        patch.setattr(worker_pool, "WorkerProcess", Counted)
         threads = [Thread(target=run, args=(i,)) for i in range(2)]
         for thread in threads:
             thread.start()
@@ -258,13 +263,13 @@ def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "executable", str(executable))
     monkeypatch.setattr(kernel_workers, "PATIENCE", 0.1)
     asked: list[int] = []
-    ask = Worker.ask
+    ask = WorkerProcess.ask
 
-    def see(worker: Worker, *message: Any) -> object:
+    def see(worker: WorkerProcess, *message: Any) -> object:
         asked.append(len(message))
         return ask(worker, *message)
 
-    monkeypatch.setattr(Worker, "ask", see)
+    monkeypatch.setattr(WorkerProcess, "ask", see)
     build(program)
     assert kernels() == expected
     assert len(asked) == (failure != "is no program")
@@ -274,7 +279,7 @@ def test_another_compiler_is_refused(monkeypatch: pytest.MonkeyPatch):
     """Its code would not be what this process compiles."""
     texts: list[str] = []
 
-    def share_out(groups: Sequence[Group], *_: object) -> None:
+    def share_out(groups: Sequence[KernelGroup], *_: object) -> None:
         texts.append(str(alone(ModuleOp([]), groups)))
 
     monkeypatch.setattr(kernel_workers, "share_out", share_out)
@@ -296,7 +301,7 @@ def test_no_process_starts(reason: str, monkeypatch: pytest.MonkeyPatch):
         case _:
             build(program)
             POOL.close()
-    monkeypatch.setattr(worker_pool, "Worker", None)
+    monkeypatch.setattr(worker_pool, "WorkerProcess", None)
     build(program)
 
 
@@ -346,14 +351,14 @@ def test_the_main_module_runs_once(tmp_path: Path):
 def test_interrupts_end_processes(tmp_path: Path):
     """Also one that does not end by itself, of which only its parent gets the signal."""
     code = f"""
-        class Slow(worker_pool.Worker):
+        class Slow(worker_pool.WorkerProcess):
             def __init__(self, module):
                 sys.executable = {str(tmp_path / "python")!r}
                 super().__init__(module)
             def ask(self, *message):
                 print(self._process.pid, flush=True)
                 return super().ask(*message)
-        worker_pool.Worker = Slow
+        worker_pool.WorkerProcess = Slow
         try:
             build(layers(range(8, 56, 4)))
         except KeyboardInterrupt:

@@ -18,6 +18,7 @@ from programs import Array
 from relex.dialects.errors import ArityError, DTypeError, OverlapError, RelexError, ShapeError
 from relex.dialects.target.code_generators import code_generator
 from relex.runtime import CFunction, CompiledFunction, Executable, build, register_func, remove_func
+from relex.runtime.descriptors import address_of
 from relex.runtime.entry import native
 from relex.runtime.entry.plans import KEPT, MAX_WORDS
 from relex.runtime.linking import link
@@ -452,3 +453,25 @@ def test_unknown_layouts_are_called_through_ctypes(monkeypatch: pytest.MonkeyPat
         assert function() is None
     finally:
         native._entry.cache_clear()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_calls_by_address() -> None:
+    function = build("""
+    func.func @main(%x: tensor<?x2xf32>, %w: tensor<3x2xf32>) -> tensor<?x3xf32> {
+      %y = relex.dense %x, %w : (tensor<?x2xf32>, tensor<3x2xf32>) -> tensor<?x3xf32>
+      func.return %y : tensor<?x3xf32>
+    }
+    """)["main"]
+    x, w = np.arange(10, dtype=np.float32).reshape(5, 2), np.arange(6, dtype=np.float32).reshape(3, 2)
+    (shape,), call = function.by_address([x.shape, w.shape], {1: address_of(w)})
+    assert shape == (5, 3)
+    for _ in range(2):
+        y = np.empty(shape, np.float32)
+        call([address_of(x), address_of(y)])
+        np.testing.assert_array_equal(y, x @ w.T)
+        x += 1
+    with pytest.raises(ShapeError, match="argument 'w'"):
+        function.by_address([x.shape, (3, 3)], {})
+    number = build("func.func @main(%x: f32) -> f32 { func.return %x : f32 }")["main"]
+    with pytest.raises(RelexError, match="from tensors to tensors"):
+        number.by_address([()], {})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IndexType, i64
 
 from relex.dialects.relex import RandomBernoulliOp, RandomCategoricalOp
-from relex.dialects.relex.random import RandomOperator, RandomTensor, ui64
+from relex.dialects.relex.random_numbers import RandomOperator, RandomTensor, ui64
 from relex.dialects.sizes import Size
 from relex.lowering.legalizations.elementwise import ScalarFunctions
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape

@@ -1,0 +1,198 @@
+"""Calls of compiled functions on tensors of torch, by the addresses of their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import accumulate, chain
+from operator import itemgetter
+from typing import Any, cast
+from weakref import ref
+
+from relex.dialects.errors import RelexError
+from relex.dialects.signature import TensorSpec
+from relex.frontend.torch.library import torch
+from relex.frontend.torch.tensors import tensor_of
+
+KEPT = 8
+"""The number of combinations of shapes whose calls are kept."""
+
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""The classes of tensors whose elements are at their address. Subclasses may have others in their place."""
+
+_address: Callable[[Any], int] = torch.Tensor.data_ptr
+_size: Callable[[Any], int] = torch.UntypedStorage.nbytes
+
+
+class TensorCalls:
+    """Calls a compiled function on inputs of a graph; `places` are the inputs that it takes.
+
+    The first call with tensors of some shapes is checked. Later ones pass addresses. `weights`, some of the places,
+    are inputs that seldom change: torch's guards have compared all that they are but for their addresses, which are
+    compared here. Nothing else can be at the address of a weight: its memory is kept until a call finds another one or
+    the weight is gone, and has the size that it had. Of other tensors, all that matters is looked at in each call.
+    """
+
+    def __init__(self, main: Any, places: Sequence[int], weights: Sequence[int]):
+        self._main = main
+        self._all = _getter(places)
+        self._fixed = [i for i, place in enumerate(places) if place in weights]
+        self._weights = _getter([places[i] for i in self._fixed])
+        self._others = _getter([place for place in places if place not in weights])
+        self._known = _NOTHING
+
+    def __call__(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return the results, which are new tensors."""
+        known = self._known
+        if (
+            tuple(map(_address, self._weights(inputs))) == known.addresses
+            and tuple(map(_size, known.storages)) == known.sizes
+        ):
+            others = self._others(inputs)
+            for call in known.calls:
+                if (results := call(others)) is not None:
+                    return results
+        return self.checked(inputs)
+
+    def checked(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of a call that is checked."""
+        # By DLPack, torch forgets that elements are to be negated.
+        tensors = [x.detach().resolve_neg() for x in self._all(inputs)]
+        for x in tensors:
+            _expect_memory(x)
+        found: Any = self._main(*tensors)
+        self._keep(tensors, self._weights(inputs))
+        arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
+        return [*map(tensor_of, arrays)]
+
+    def _keep(self, tensors: Sequence[Any], owners: Sequence[Any]) -> None:
+        """Keep a call for tensors like these, which the function has taken. `owners` are the weights of the model."""
+        weights = [tensors[i] for i in self._fixed]
+        if any(_argument(x)[3] or x.data_ptr() % x.element_size() for x in weights):
+            return
+        addresses = tuple(map(_address, weights))
+        shapes = [tuple(x.shape) for x in tensors]
+        results, enter = self._main.by_address(shapes, dict(zip(self._fixed, addresses, strict=True)))
+        others = [_argument(x) for i, x in enumerate(tensors) if i not in self._fixed]
+        call = _Call(enter, others, [*map(_result, self._main.signature.outputs, results)])
+        # Calls for other weights are of no use, and would keep the memory of these.
+        earlier = self._known.calls if self._known.addresses == addresses else ()
+        storages = [x.untyped_storage() for x in weights]
+        forget = partial(_forget, ref(self))
+        watched = [ref(owner, forget) for owner in owners]
+        self._known = _Known(addresses, storages, tuple(map(_size, storages)), (call, *earlier[: KEPT - 1]), watched)
+
+    def forget(self) -> None:
+        """Forget all calls, and so the memory of weights."""
+        self._known = _NOTHING
+
+
+def _forget(calls: Callable[[], TensorCalls | None], _: object) -> None:
+    found = calls()
+    if found is not None:
+        found.forget()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Calls for weights at these addresses. Their storages keep the memory, of these sizes."""
+
+    addresses: tuple[int, ...]
+    storages: Sequence[Any]
+    sizes: tuple[int, ...]
+    calls: tuple[_Call, ...]
+    watched: Sequence[Any]
+    """What notices that a weight is gone."""
+
+
+_NOTHING = _Known((), (), (), (), ())
+
+Argument = tuple[Any, tuple[int, ...], int, "Callable[[Any], Any] | None"]
+"""The dtype and the shape of an argument, the bits of its address that are 0, and how it is made row-major."""
+
+Result = tuple[tuple[int, ...], tuple[int, ...], Any]
+"""The shape, the strides and the dtype of a result."""
+
+
+class _Call:
+    """A call with tensors of certain shapes."""
+
+    def __init__(
+        self, enter: Callable[[Iterable[int]], None], arguments: Sequence[Argument], results: Sequence[Result]
+    ):
+        self._enter = enter
+        self._arguments = arguments
+        self._results = results
+
+    def __call__(self, tensors: Sequence[Any]) -> Sequence[Any] | None:
+        """Return the results for tensors, or None if they are of other kinds."""
+        addresses: list[int] = []
+        copies: list[Any] = []
+        for x, (dtype, shape, low_bits, convert) in zip(tensors, self._arguments, strict=True):
+            if x.dtype is not dtype or x.shape != shape or not _is_plain(x):
+                return None
+            if convert is not None:
+                _expect_memory(x)
+                x = convert(x)
+                copies.append(x)
+            address = x.data_ptr()
+            if address & low_bits or not x.is_contiguous() or address + x.nbytes > _end(x):
+                return None
+            addresses.append(address)
+        results = [_empty(*result) for result in self._results]
+        self._enter(chain(addresses, map(_address, results)))
+        return results
+
+
+def _end(x: Any) -> int:
+    """Return the address after the memory that a tensor's elements are in."""
+    storage = x.untyped_storage()
+    return storage.data_ptr() + storage.nbytes()
+
+
+def _is_plain(x: Any) -> bool:
+    """Return whether a tensor's elements are in memory, as they are."""
+    return type(x) in PLAIN and x.is_cpu and x.layout is torch.strided and not x.is_neg()
+
+
+def _argument(x: Any) -> Argument:
+    """Return what is known about a tensor that a function takes."""
+    convert = _zeros_and_ones if x.dtype == torch.bool else None if x.is_contiguous() else torch.Tensor.contiguous
+    return x.dtype, tuple(x.shape), x.element_size() - 1, convert
+
+
+def _result(spec: TensorSpec, shape: Sequence[int]) -> Result:
+    strides = [*accumulate(shape[:0:-1], lambda x, y: x * y, initial=1)][::-1] if shape else []
+    return tuple(shape), tuple(strides), getattr(torch, spec.dtype.name)
+
+
+def _zeros_and_ones(x: Any) -> Any:
+    """Return booleans as bytes of 0 and 1. A view of other memory may hold any byte."""
+    return x.contiguous().view(torch.uint8) != 0
+
+
+def _expect_memory(x: Any) -> None:
+    """Raise `RelexError` for a tensor whose storage was made too small for it, which ends the process in torch."""
+    if _is_plain(x) and x.numel():
+        last = x.storage_offset() + sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
+        if (last + 1) * x.element_size() > x.untyped_storage().nbytes():
+            raise RelexError(f"expected memory for all elements of a tensor of shape {tuple(x.shape)}")
+
+
+def _getter(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return a function that returns the elements at these places."""
+    return itemgetter(*places) if len(places) > 1 else lambda values: [values[place] for place in places]
+
+
+def _find_empty() -> Callable[[Sequence[int], Sequence[int], Any], Any]:
+    """Return what makes tensors: where torch has it, its function for compiled code, in a third of the time."""
+
+    def plain(shape: Sequence[int], strides: Sequence[int], dtype: Any) -> Any:
+        return torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
+
+    return getattr(import_module("torch._C._dynamo.guards"), "_empty_strided_cpu", plain)
+
+
+_empty = _find_empty()
