@@ -1,4 +1,4 @@
-"""Fourier transforms, as products with matrices."""
+"""Fourier transforms."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relex.dialects.arrays import Array
 from relex.frontend import op
+from relex.frontend.compositions.fourier import fourier, hermitian
 from relex.frontend.compositions.indexing import part_at, stacked
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.shapes import MOST
@@ -60,28 +60,13 @@ def _product(
 ) -> Sequence[Operand]:
     """Return the real and the imaginary part of the transform."""
     if inverse and onesided:
-        return [_real_inverse(node, real, imaginary, count)]
-    rows = np.arange(count // 2 + 1 if onesided else count)
-    angles = 2 * np.pi * np.outer(rows, np.arange(count)) / count * (1 if inverse else -1)
-    scale = 1 / count if inverse else 1.0
-    cosine, sine = (node.like(matrix * scale, real) for matrix in (np.cos(angles), np.sin(angles)))
-    if imaginary is None:
-        return op.dense(real, cosine), op.dense(real, sine)
-    return (
-        op.subtract(op.dense(real, cosine), op.dense(imaginary, sine)),
-        op.add(op.dense(real, sine), op.dense(imaginary, cosine)),
-    )
-
-
-def _real_inverse(node: OnnxNode, real: Operand, imaginary: Operand | None, count: int) -> Operand:
-    """Return the inverse of a transform of real numbers, of which half is given."""
-    half = np.arange(count // 2 + 1)
-    weights = np.where((half == 0) | (2 * half == count), 1.0, 2.0) / count
-    angles: Array = 2 * np.pi * np.outer(np.arange(count), half) / count
-    total = op.dense(real, node.like(np.cos(angles) * weights, real))
-    if imaginary is None:
-        return total
-    return op.subtract(total, op.dense(imaginary, node.like(np.sin(angles) * weights, real)))
+        real, imaginary = hermitian((real, imaginary), count)
+    parts: list[Operand] = list(fourier(node, (real, imaginary), count, 1 if inverse else -1))
+    if inverse:
+        parts = [op.multiply(part, node.like(1 / count, real)) for part in parts[: 1 if onesided else 2]]
+    elif onesided:
+        parts = [op.strided_slice(part, [-1], [0], [count // 2 + 1]) for part in parts]
+    return parts
 
 
 @imports("MelWeightMatrix")
