@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature
-from relex.dialects.target.machine import ObjectCode
+from relex.dialects.target.machine import NEW_RESULT, ObjectCode
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.container import pack, unpack
 
@@ -43,6 +43,9 @@ def _problems(program: CompiledProgram) -> Iterator[str]:
         if name != signature.name or signature.symbol not in program.code.functions:
             yield f"expected code for '{name}'"
         yield from signature.problems()
+        if signature.late and NEW_RESULT not in program.code.imports:
+            found = ", ".join(map(str, signature.outputs[signature.late[0]].shape))
+            yield f"expected sizes of arguments of '{name}', found {found} of a result that the code does not allocate"
     for use in program.libraries:
         if use.symbol not in program.code.imports:
             yield f"expected code that calls '{use.symbol}'"

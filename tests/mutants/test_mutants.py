@@ -123,7 +123,7 @@ def test_files_that_are_left_out():
 NEAREST = {
     "passes/graph/fuse_ops.py": "tests/lit/passes/fuse-ops.mlir",
     "runtime/saving.py": "tests/unit/runtime/test_saving.py",
-    "lowering/legalizations/sorting.py": "tests/unit/end_to_end/test_operator_cases.py",
+    "lowering/legalizations/matrix_products.py": "tests/unit/end_to_end/test_operator_cases.py",
     # It has no separate tests; the tests of the function that asks it are the nearest.
     "relex_dialects/index/constraints.py": "tests/unit/passes/test_check_tir_linear.py",
 }
