@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import UnitAttr, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
@@ -351,6 +350,7 @@ class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPatte
 
 def _overlap(low: Array, high: Array) -> float:
     """Return the part that two boxes share of what they cover together; 0 if they share nothing."""
-    shared: Any = np.prod(np.maximum(high.min(0) - low.max(0), 0))
-    covered: Any = np.prod(high - low, axis=1).sum() - shared
-    return shared / covered if shared > 0 else 0
+    sides: Array = np.maximum(high.min(0) - low.max(0), 0)
+    areas: Array = (high - low).prod(axis=1)
+    shared = sides.prod()
+    return float(shared / (areas.sum() - shared)) if shared > 0 else 0.0
