@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature
+from relex.dialects.sizes import names_in
 from relex.dialects.target.machine import NEW_RESULT, ObjectCode
 from relex.runtime.callbacks import LibraryUse
 from relex.runtime.container import pack, unpack
@@ -43,9 +44,10 @@ def _problems(program: CompiledProgram) -> Iterator[str]:
         if name != signature.name or signature.symbol not in program.code.functions:
             yield f"expected code for '{name}'"
         yield from signature.problems()
-        if signature.late and NEW_RESULT not in program.code.imports:
-            found = ", ".join(map(str, signature.outputs[signature.late[0]].shape))
-            yield f"expected sizes of arguments of '{name}', found {found} of a result that the code does not allocate"
+        if NEW_RESULT not in program.code.imports:
+            sizes = [size for i in signature.late for size in signature.outputs[i].shape]
+            unknown = (size for size in sizes if not signature.names.keys() >= set(names_in(size)))
+            yield from (f"expected sizes of arguments of '{name}', found {size}" for size in unknown)
     for use in program.libraries:
         if use.symbol not in program.code.imports:
             yield f"expected code that calls '{use.symbol}'"

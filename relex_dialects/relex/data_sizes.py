@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import UnitAttr, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
@@ -337,7 +336,7 @@ class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPatte
             for box in order.tolist():
                 if not scores[b, c, box] > least or len(chosen) >= most:
                     continue
-                if not any(_overlap(low[[box, other]], high[[box, other]]) > overlap for other in chosen):
+                if not any(_overlap(low[[box, other]], high[[box, other]], overlap) for other in chosen):
                     chosen.append(box)
             rows += [(b, c, box) for box in chosen]
         return np.array(rows, np.int64).reshape(-1, 3)
@@ -349,8 +348,9 @@ class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPatte
         return np.minimum(first, second), np.maximum(first, second)
 
 
-def _overlap(low: Array, high: Array) -> float:
-    """Return the part that two boxes share of what they cover together; 0 if they share nothing."""
-    shared: Any = np.prod(np.maximum(high.min(0) - low.max(0), 0))
-    covered: Any = np.prod(high - low, axis=1).sum() - shared
-    return shared / covered if shared > 0 else 0
+def _overlap(low: Array, high: Array, part: Array) -> bool:
+    """Return whether two boxes share more than a part of what they cover together; boxes that share nothing do not."""
+    sides: Array = np.maximum(high.min(0) - low.max(0), 0)
+    areas: Array = (high - low).prod(axis=1)
+    shared = sides.prod()
+    return bool(shared > 0 and shared / (areas.sum() - shared) > part)

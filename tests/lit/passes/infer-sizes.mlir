@@ -92,17 +92,34 @@ func.func @open_one(%x: tensor<?xf32> {relex.dims = ["1"]}, %y: tensor<5xf32>) -
 
 // -----
 
-// A size that does not follow from the arguments is checked where it is known.
 // CHECK-LABEL: func.func @late
-// CHECK-SAME: -> (tensor<?xf32> {relex.dims = ["n"]})
-// CHECK: %n = "test.op"
-// CHECK: cf.assert %{{.*}}, "'relex.alloc_tensor' expected 0 <= n"
-// CHECK: cf.assert %{{.*}}, "'relex.alloc_tensor' expected n <= 144115188075855872"
-// CHECK: relex.alloc_tensor sizes(%n)
+// CHECK-SAME: -> (tensor<?xf32> {relex.dims = ["x_d0"]})
 func.func @late(%x: tensor<?xf32>, %i: tensor<1xi64>) -> tensor<?xf32> {
+  // CHECK: %n = "test.op"
+  // CHECK: [[HOLDS:%.+]] = arith.cmpi sle, %c0, %n : index
+  // CHECK: func.call @relex_found_size
+  // CHECK-NEXT: cf.assert [[HOLDS]], "'relex.alloc_tensor' expected 0 <= n"
+  // CHECK: cf.assert {{.*}}, "'relex.alloc_tensor' expected n <= 144115188075855872"
+  // CHECK: cf.assert {{.*}}, "'relex.add' expected n == x_d0"
   %n = "test.op"() : () -> index
+  // CHECK-NEXT: %y = relex.alloc_tensor sizes(%n)
   %y = relex.alloc_tensor sizes(%n) : tensor<?xf32>
+  %z = relex.add %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   func.return %y : tensor<?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @counted
+func.func @counted(%x: tensor<?xf32>) -> tensor<?x1xi64> {
+  // CHECK: relex.nonzero
+  %y = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+  // CHECK-NOT: = relex.match_sizes
+  // CHECK: cf.assert {{.*}}, "'relex.match_sizes' expected y_rows == 4"
+  %z = relex.match_sizes %y sizes = ["4", ""] : (tensor<?x1xi64>) -> tensor<4x1xi64>
+  // CHECK: tensor.cast
+  %w = tensor.cast %z : tensor<4x1xi64> to tensor<?x1xi64>
+  func.return %w : tensor<?x1xi64>
 }
 
 // -----
