@@ -124,7 +124,7 @@ class ArgumentReader:
             raise ShapeError(f"{self._where}: expected rows of equal length: {e}") from e
 
     def _advice(self, found: np.dtype[Any]) -> str:
-        """Return how an array of another dtype is converted, if that loses nothing but digits."""
+        """Return how an array of another dtype is converted, if only digits are lost."""
         is_safe = found.kind in "biuf" and self._dtype.kind in "iuf" and np.can_cast(found, self._dtype, "same_kind")
         return f"; {self._spec.name}.astype(np.{self._dtype.name}) converts it" if is_safe else ""
 

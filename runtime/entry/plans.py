@@ -73,8 +73,8 @@ class CallPlan:
                 raise failure(self._failures[number - 1], index)
 
     def by_address(self, enter: Callable[[Any], None], fixed: Mapping[int, int]) -> Callable[[Iterable[int]], None]:
-        """Return a call of code on buffers at addresses, about which nothing is checked: those of all arguments and
-        results, in this order, but for the `fixed` ones. No argument is a scalar."""
+        """Return a call of code on buffers at addresses, about which nothing is checked: the addresses of all
+        arguments and results, in this order, but for the `fixed` ones. No argument is a scalar."""
         template = self._new.from_buffer_copy(self.template)
         for i, address in fixed.items():
             template[self.places[i]] = template[self.places[i] + ALIGNED] = address
