@@ -117,7 +117,8 @@ class ReshapeOp(ToShape):
     def pattern(self) -> OpPattern:
         types = self.sized_operands()
         old, new = (long_sizes(t.get_shape()) for t in (types[0], self.infer(types, self.properties)))
-        return moving(in_order=old == new)
+        # Of a single dimension, all elements stay in their order, whatever its size is.
+        return moving(in_order=old == new or len(old) == len(new) == 1)
 
     def evaluate(self, *operands: Array) -> Array:
         return operands[0].reshape(shape_for(self, operands))

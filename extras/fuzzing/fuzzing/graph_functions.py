@@ -23,6 +23,7 @@ from relex.dialects.dtypes import DTYPES as ELEMENT_TYPES
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
 from relex.dialects.relex import ConstantOp, Conv2dBlockedOp, Operator, Relex, SlidingWindows, WinogradOutputTransformOp
+from relex.dialects.relex.data_sizes import NonMaxSuppressionOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import (
     ElementConstr,
@@ -187,6 +188,10 @@ class Draw:
         ]
         if issubclass(kind, RandomOperator) and anchor is None:
             types[0] = TensorType(ELEMENT_TYPES["uint32"], [KEY_WORDS])
+        if kind is NonMaxSuppressionOp and anchor is None:
+            dtype = self.random.choice(["float32", "float64"])
+            boxes, scores = self.tensor((2, 3, 4), dtype), self.tensor((2, 2, 3), dtype)
+            types = [boxes, scores, self.tensor((), "int64"), self.tensor((), dtype), self.tensor((), dtype)]
         return types
 
     def properties(

@@ -25,7 +25,7 @@ from relex.lowering.kernels.alone import KernelGroup, alone
 from relex.lowering.support import worker_pool
 from relex.lowering.support.worker_pool import WorkerProcess
 from relex.passes.driver.activity import watched_by
-from relex.runtime import build, compilation, kernel_worker, kernel_workers
+from relex.runtime import build, cache_key, compilation, kernel_worker, kernel_workers
 from relex.runtime.kernel_cache import MEMORY, Kernel, KernelCache
 from relex.runtime.kernel_workers import POOL
 
@@ -39,7 +39,8 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("RELEX_VERIFY", raising=False)
     monkeypatch.delenv("RELEX_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    # Other tests of this process may have added operators.
+    # Other tests of this process may have added operators, which other processes do not have.
+    monkeypatch.setattr(cache_key, "_of_others", lambda module: [])
     for module in (compilation, kernel_workers):
         monkeypatch.setattr(module, "entered_by_others", lambda: False)
     monkeypatch.setattr(kernel_workers, "MIN_GROUPS", 2)
@@ -313,7 +314,7 @@ def test_a_process_starts_before_groups_are_known(monkeypatch: pytest.MonkeyPatc
 
 
 PROGRAM = """
-    import os, sys
+    import os, signal, sys
     os.environ.pop("RELEX_VERIFY", None)
     sys.path[:0] = sys.argv[1:3]
     print("main", os.getpid(), flush=True)
@@ -359,6 +360,7 @@ def test_interrupts_end_processes(tmp_path: Path):
                 print(self._process.pid, flush=True)
                 return super().ask(*message)
         worker_pool.WorkerProcess = Slow
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # Shells let programs in the background ignore it.
         try:
             build(layers(range(8, 56, 4)))
         except KeyboardInterrupt:
