@@ -130,10 +130,10 @@ def examine(path: Path, fixed: bool, report: Callable[[Found], None]) -> None:
     stage("the compilation takes too long", sizes=sizes)
     shapes = {name: list(x.shape) for name, x in choices[0][1].items()}
     begin = process_time()
-    main = build(str(path), cache=False, **({"shapes": shapes} if fixed else {}))["main"]
+    main: Any = build(str(path), cache=False, shapes=shapes if fixed else None)["main"]
     stage("a call takes too long", compile=process_time() - begin)
     for chosen, arguments in choices[: 1 if fixed else 2]:
-        results = main(*[arguments[i.name] for i in runtime.inputs])
+        results: Any = main(*[arguments[i.name] for i in runtime.inputs])
         apart = difference(results if isinstance(results, tuple) else (results,), runtime(arguments))
         if not apart <= TOLERANCE:
             return stage(f"wrong: {apart:.1e} apart at {chosen}")

@@ -91,7 +91,7 @@ def make(name: str) -> tuple[Any, Callable[[int, int], list[Any]], bool]:
 
 def _of_transformers(name: str, is_vision: bool) -> Any:
     transformers: Any = import_module("transformers")
-    known = vars(transformers.AutoConfig.for_model(name))
+    known: Mapping[str, Any] = vars(transformers.AutoConfig.for_model(name))
     fields = {field: value for field, value in SMALL.items() if field in known}
     if name in ("swin", "convnext"):
         fields = {"image_size": 64} if name == "swin" else {}
@@ -100,7 +100,9 @@ def _of_transformers(name: str, is_vision: bool) -> Any:
     config._attn_implementation = "sdpa" if name not in ("deberta-v2",) else "eager"
     model = transformers.AutoModel.from_config(config).eval()
 
-    class First(import_module("torch").nn.Module):
+    module: Any = import_module("torch").nn.Module
+
+    class First(module):
         """The model with its first result alone."""
 
         def __init__(self) -> None:
@@ -113,6 +115,10 @@ def _of_transformers(name: str, is_vision: bool) -> Any:
     return First().eval()
 
 
+def _same(x: Any) -> Any:
+    return x
+
+
 def import_torchvision() -> None:
     """Import torchvision, also where its operators in C++ do not fit the version of PyTorch."""
     library: Any = import_module("torch.library")
@@ -120,7 +126,7 @@ def import_torchvision() -> None:
 
     def registered(name: Any, *others: Any, **options: Any) -> Any:
         if isinstance(name, str) and name.startswith("torchvision::"):
-            return lambda function: function
+            return _same
         return register(name, *others, **options)
 
     library.register_fake = registered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -112,11 +112,16 @@ def read_text(suffix: str, text: str, name: str, *, module: str | None = None, *
 def read_bytes(suffix: str, data: bytes, name: str, **options: Any) -> ModuleOp:
     """Read the bytes of a file into a module. `options` are options of readers of binary files, of which a reader may
     lack some. Raises `RelexError` for such an option."""
+    return reader_with(suffix, name, options)(data, name, **options)
+
+
+def reader_with(suffix: str, name: str, options: Iterable[str]) -> Callable[..., ModuleOp]:
+    """Return the reader of binary files that takes these options. Raises `RelexError` if it does not."""
     reader = find_binary_reader(suffix)
     for option in options:
         if option not in signature(reader).parameters:
             raise RelexError(f"expected '{name}' without {option}: *.{suffix} files have none")
-    return reader(data, name, **options)
+    return reader
 
 
 def read_mlir(

@@ -113,11 +113,11 @@ class ArgumentReader:
         if not isinstance(value, list):
             return value
         try:
-            array = np.asarray(value)
+            array: Array = np.asarray(cast(Any, value))
             # NumPy takes an empty list for floats.
             fits = array.size == 0 or np.can_cast(array.dtype, self._dtype, "same_kind")
             with np.errstate(over="raise"):
-                return np.asarray(value, self._dtype) if fits else array
+                return np.asarray(cast(Any, value), self._dtype) if fits else array
         except (OverflowError, FloatingPointError) as e:
             raise RangeError(f"{self._where}: expected numbers of {self._dtype.name}: {e}") from e
         except ValueError as e:

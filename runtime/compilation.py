@@ -65,13 +65,15 @@ def build(
     cache: CacheOption = None,
     passes: Iterable[AnyExtension] = (),
     metadata: Metadata | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
     proof: bool = False,
     approximate: bool = False,
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
-    `module` is a module, MLIR text, or the path of an `.mlir` file or of a `.py` file in TVMScript; `model.py:MyModule`
-    is one of several modules in a file. It is not modified.
+    `module` is a module, MLIR text, or the path of an `.mlir`, an `.onnx` or a `.pt2` file, or of a `.py` file in
+    TVMScript; `model.py:MyModule` is one of several modules in a file. It is not modified.
     With `strict`, sums keep the order and the rounding of the plain loop. With `approximate`, convolutions with windows
     of 3 by 3 may be computed in fewer products, whose rounding differs more than the rounding of sums in another order:
     `winograd-conv2d` tells how much.
@@ -93,6 +95,9 @@ def build(
     dictionary with a list under this key, or with arrays under the names `metadata_0`, ...; or the path of a file that
     holds them, `.npz`, `.safetensors` or `.pkl`.
 
+    `shapes` and `values` fix sizes and inputs of a model in an `.onnx` file, as `from_onnx` takes them: `{"batch": 1}`;
+    of one in a `.pt2` file, `shapes` fixes sizes.
+
     With `proof`, every pass is first proved to keep what the program computes, or checked on samples, as
     `--check-each=proof` does: a pass that is wrong raises `CompileError`, and so does a program of which something can
     be neither proved nor checked.
@@ -102,7 +107,7 @@ def build(
     """
     options = _Options(strict, as_target(target), tuple(passes), approximate)
     with doing("Parser"):
-        program, text = read_program(module, metadata)
+        program, text = read_program(module, metadata, {"shapes": shapes, "values": values})
     origin = _Origin(program.clone() if text is None else program, text, options)
     with showing_source(text), showing_progress():
         if proof:

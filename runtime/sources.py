@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from relex.dialects.array_files.array_files import load_arrays
 from relex.dialects.errors import CompileError, DTypeError, RelexError, add_source, expect_kind, wrong_kind
 from relex.dialects.parser import parse_module, verify_module
-from relex.dialects.readers import BINARY_READERS, bytes_of, find_binary_reader, known_suffixes, read_text, split_path
+from relex.dialects.readers import BINARY_READERS, bytes_of, known_suffixes, read_text, reader_with, split_path
 
 AnyProgram = ModuleOp | str | PathLike[str]
 """A module, text, or the path of a file."""
@@ -30,21 +30,33 @@ _NOT_IN_PATHS = re.compile(r'[%@{}"\n]|^\s*//')
 """Matches something in every program, and in no path."""
 
 
-def parse(program: str | PathLike[str], *, metadata: Metadata | None = None) -> ModuleOp:
+def parse(
+    program: str | PathLike[str],
+    *,
+    metadata: Metadata | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> ModuleOp:
     """Parse and verify MLIR text, an `.mlir` file, a `.py` file in TVMScript, an `.onnx` file, or a `.pt2` file.
 
     `model.py:MyModule` is one of several modules in a file. `metadata` has the constants that a script leaves out, as
-    `build` takes them.
+    `build` takes them; `shapes` and `values` fix sizes and inputs of a model, as `from_onnx` takes them.
 
     Raises `CompileError` for an invalid program, and `RelexError` for a file that cannot be read.
     """
-    return read_program(program, metadata)[0]
+    return read_program(program, metadata, {"shapes": shapes, "values": values})[0]
 
 
-def read_program(source: AnyProgram, metadata: Metadata | None = None) -> tuple[ModuleOp, str | None]:
-    """Return a verified module, and its text unless it was given as a module. Raises `CompileError` for an invalid
-    program, and `RelexError` for a file that cannot be read or an object that is no program."""
+def read_program(
+    source: AnyProgram, metadata: Metadata | None = None, of_models: Mapping[str, Any] | None = None
+) -> tuple[ModuleOp, str | None]:
+    """Return a verified module, and its text unless it was given as a module. `of_models` are options of readers of
+    binary files. Raises `CompileError` for an invalid program, and `RelexError` for a file that cannot be read or an
+    object that is no program."""
     is_text = isinstance(source, str) and not _is_path(source)
+    options = {name: given for name, given in (of_models or {}).items() if given is not None}
+    if options and (is_text or isinstance(source, ModuleOp)):
+        raise RelexError(f"expected '{next(iter(options))}' with the path of a model, found another program")
     if metadata is not None and (is_text or isinstance(source, ModuleOp)):
         raise RelexError("expected 'metadata' with the path of a script, found a program that has all its constants")
     match source:
@@ -54,7 +66,7 @@ def read_program(source: AnyProgram, metadata: Metadata | None = None) -> tuple[
         case str() if is_text:
             return parse_module(source), source
         case str() | PathLike():
-            return _read_file(*split_path(fspath(source)), metadata)
+            return _read_file(*split_path(fspath(source)), metadata, options)
         case _:
             raise _no_program(source)
 
@@ -86,7 +98,9 @@ def _is_path(text: str) -> bool:
     return _SUFFIX.search(text) is not None or "/" in text or os.path.exists(text)
 
 
-def _read_file(file: str, name: str | None, metadata: Metadata | None) -> tuple[ModuleOp, str]:
+def _read_file(
+    file: str, name: str | None, metadata: Metadata | None, of_models: Mapping[str, Any]
+) -> tuple[ModuleOp, str]:
     path = Path(file)
     if path.suffix == _SAVED:
         raise RelexError(f"{path}: expected a program, found a saved executable; 'relex.load' reads it")
@@ -96,7 +110,9 @@ def _read_file(file: str, name: str | None, metadata: Metadata | None) -> tuple[
         raise RelexError(f"{path}: cannot read {files}; expected a file named {_known_files()}")
     if suffix in BINARY_READERS:
         # Only the reader refers to the bytes, and can let go of them.
-        return find_binary_reader(suffix)(bytes_of(path), str(path)), ""
+        return reader_with(suffix, str(path), of_models)(bytes_of(path), str(path), **of_models), ""
+    if of_models:
+        raise RelexError(f"expected '{next(iter(of_models))}' with the path of a model, found {path}")
     try:
         text = bytes_of(path).decode()
     except UnicodeDecodeError as e:

@@ -70,18 +70,22 @@ class _Reader:
             if passes and not self._accept(","):
                 self._fail(f"expected ',' or '{end}'" if end else "expected ','")
             start = self._pos
-            name = self._match(self._NAME)
-            if name is None:
-                self._fail("expected the name of a pass")
+            name = self._name_of_pass()
             if self._accept("("):
-                passes += self._nested(name[0], start)
+                passes += self._nested(name, start)
                 continue
             options: dict[str, ParameterListType] = {}
             if self._accept("{"):
                 options = self.options(end="}")
                 self._expect("}")
-            passes.append(ArgSpec(name[0], options))
+            passes.append(ArgSpec(name, options))
         return passes
+
+    def _name_of_pass(self) -> str:
+        found = self._match(self._NAME)
+        if found is None:
+            self._fail("expected the name of a pass")
+        return found[0]
 
     def _nested(self, anchor: str, start: int) -> list[ArgSpec]:
         """Parse the passes on an op, whose name at `start` and the parenthesis after it were read."""

@@ -151,7 +151,8 @@ class _Sizes:
         is_lowered = bool(filled or late)
         arrays = [(i, s) for i, s in enumerate(sizes.results) if i in interface.filled]
         given = iter(filled if is_lowered else [s for _, s in arrays])
-        unknown = {i: tuple(named(f"?{i}_{d}") for d in range(len(interface.outputs[i].shape or ()))) for i in late}
+        ranks = [(i, len(spec.shape or ())) for i, spec in enumerate(interface.outputs)]
+        unknown = {i: tuple(named(f"?{i}_{d}") for d in range(rank)) for i, rank in ranks if i in late}
         found = (unknown[i] if i in unknown else next(given, None) for i in interface.filled)
         return cls(sizes, count, tuple(size for size in found if size is not None))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from operator_cases import CASES, NARROW
-from programs import Array, MakeOperator, operator_module, tensor_of
+from programs import Array, MakeOperator, operator_module, operator_of, tensor_of
 from xdsl.dialects.builtin import TensorType, f16, f32, i8
 from xdsl.utils.test_value import create_ssa_value
 
@@ -50,6 +50,8 @@ def test_operators_are_right_and_decided(dtype: str) -> None:
     """Nearly all elements of all operators are decided, and all are as they should be."""
     least = dict[str, float]()
     for make, operands in [*CASES, *NARROW]:
+        if operator_of(make).COUNTS:
+            continue  # How many results there are depends on elements.
         arrays = [a.astype(dtype) if dtype and a.dtype == np.float32 else a for a in operands]
         try:
             found = verdicts(make, arrays)

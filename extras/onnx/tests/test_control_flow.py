@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -14,9 +15,10 @@ from relex.dialects import CompileError, RelexError
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 from relex.runtime import build
+from relex.runtime.sources import parse
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-Info = tuple[str, list[Any], int]
+Info = tuple[str, list[Any] | None, int]
 
 
 def graph(name: str, nodes: list[Any], inputs: list[Info], outputs: list[Info], **weights: Any) -> onnx.GraphProto:
@@ -244,7 +246,7 @@ def test_branch_that_the_rest_of_the_model_needs(limit: str, right: int, wrong: 
     model = helper.make_model(squeezing(limit), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     program = from_onnx(model)
     x = np.arange(2 * 3 * right, dtype=np.float32).reshape(2, 3, right)
-    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    (expected,) = cast(Any, ReferenceEvaluator(model)).run(None, {"x": x})
     for main in (interpret(program)["main"], build(program)["main"]):
         np.testing.assert_array_equal(main(x), expected)
         with pytest.raises(RelexError, match=r"expected shape \(n, 3, 1\)|second branch of 'If' node to be taken"):
@@ -268,3 +270,21 @@ def test_branch_that_cannot_be_imported():
     with pytest.raises(CompileError) as caught:
         from_onnx(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     assert [d.message for d in caught.value.diagnostics] == ["'Unknown' node: no such operator in version 17"]
+
+
+def test_build_fixes_sizes_and_inputs(tmp_path: Path):
+    made = graph(
+        "g",
+        [helper.make_node("Add", ["x", "y"], ["z"])],
+        [("x", ["n"], FLOAT), ("y", ["n"], FLOAT)],
+        [("z", None, FLOAT)],
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    main = build(path, shapes={"n": 2}, values={"y": np.array([1, 2], np.float32)})["main"]
+    assert str(main.signature) == "main(x: 2 of f32) -> (result: 2 of f32)"
+    np.testing.assert_array_equal(main(np.ones(2, np.float32)), [2, 3])
+    with pytest.raises(RelexError, match="'shapes' expected names among n, x, y, found m"):
+        parse(path, shapes={"m": 2})
+    with pytest.raises(RelexError, match="expected 'values' with the path of a model"):
+        build("func.func @f() { func.return }", values={"y": 1})

@@ -254,6 +254,12 @@ def _print_take(printer: GraphPrinter, op: TakeOp) -> str:
     return printer.operator(op, 'mode="clip"')  # TVM's default differs.
 
 
+@CALLS.rule("R.argwhere")
+def _argwhere(graph: GraphExpressions, node: ast.Call) -> Value:
+    """Read `R.argwhere`, which has a row for each place, as in NumPy; TVM lacks it."""
+    return graph.apply(node, "R.argwhere", NonzeroOp).results[0]
+
+
 @CALLS.rule("R.nonzero")
 def _nonzero(graph: GraphExpressions, node: ast.Call) -> Value:
     """Read `R.nonzero`, which has a row for each dimension in TVM."""
@@ -263,7 +269,7 @@ def _nonzero(graph: GraphExpressions, node: ast.Call) -> Value:
 
 @PRINTED.rule(NonzeroOp)
 def _print_nonzero(printer: GraphPrinter, op: NonzeroOp) -> str:
-    return f"R.permute_dims(R.nonzero({printer.text(op.operand)}))"
+    return f"R.argwhere({printer.text(op.operand)})"
 
 
 @CALLS.rule("R.match_cast")

@@ -124,6 +124,9 @@ GRAPHS = {
     "R.nn.batch_norm": "R.nn.batch_norm(x, s, s, s, s, training=False)[0]",
     "R.tuple": "R.tuple(x, s)",
     "R.take": 'R.take(s, p, mode="clip")',
+    "R.argwhere": "R.argwhere(x)",
+    "R.nonzero": "R.nonzero(x)",
+    "R.match_cast": 'R.match_cast(x, R.Tensor((3, 4), "float32"))',
 }
 """An example of each call."""
 
@@ -143,7 +146,12 @@ def graph(name: str) -> str:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_calls_of_graphs(name: str) -> None:
     text = assert_comes_back(parse_script(graph(name)))
-    assert name.replace("R.alloc", "R.builtin.alloc").replace("R.tuple", "return (x, s)") in text
+    assert (
+        name.replace("R.alloc", "R.builtin.alloc")
+        .replace("R.tuple", "return (x, s)")
+        .replace("R.nonzero", "R.argwhere")
+        in text
+    )
 
 
 OTHERS = {

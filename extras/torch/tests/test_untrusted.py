@@ -39,7 +39,9 @@ class Hostile:
 def honest() -> bytes:
     """A file with dynamic sizes, a weight and a constant."""
 
-    class Model(torch.nn.Module):
+    module: Any = torch.nn.Module
+
+    class Model(module):
         def __init__(self) -> None:
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(3))
@@ -72,7 +74,8 @@ def saved(value: object) -> bytes:
 
 def hostile_inputs(entries: dict[str, bytes]) -> Mapping[str, bytes]:
     (name,) = (name for name in entries if "sample_inputs" in name)
-    return {**entries, name: saved(((Hostile(),), {}))}
+    arguments: tuple[Any, ...] = ((Hostile(),), {})
+    return {**entries, name: saved(arguments)}
 
 
 def hostile_weight(entries: dict[str, bytes]) -> Mapping[str, bytes]:

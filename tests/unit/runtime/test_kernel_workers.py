@@ -32,6 +32,10 @@ from relex.runtime.kernel_workers import POOL
 WIDTHS = range(8, 56, 4)
 
 
+def no_others(module: ModuleOp) -> list[str]:
+    return []
+
+
 @pytest.fixture(autouse=True)
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The cache is on and empty, and few groups are enough for another process, which starts with the test."""
@@ -40,7 +44,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("RELEX_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     # Other tests of this process may have added operators, which other processes do not have.
-    monkeypatch.setattr(cache_key, "_of_others", lambda module: [])
+    monkeypatch.setattr(cache_key, "_of_others", no_others)
     for module in (compilation, kernel_workers):
         monkeypatch.setattr(module, "entered_by_others", lambda: False)
     monkeypatch.setattr(kernel_workers, "MIN_GROUPS", 2)
