@@ -23,7 +23,7 @@ from resource import RUSAGE_SELF, getrusage
 from statistics import geometric_mean, median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, cast
 from zipfile import ZipFile
 
 import numpy as np
@@ -134,7 +134,9 @@ def examine(path: Path, fixed: bool, report: Callable[[Found], None]) -> None:
     stage("a call takes too long", compile=process_time() - begin)
     for chosen, arguments in choices[: 1 if fixed else 2]:
         results: Any = main(*[arguments[i.name] for i in runtime.inputs])
-        apart = difference(results if isinstance(results, tuple) else (results,), runtime(arguments))
+        apart = difference(
+            cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,), runtime(arguments)
+        )
         if not apart <= TOLERANCE:
             return stage(f"wrong: {apart:.1e} apart at {chosen}")
     arguments = choices[0][1]

@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import geometric_mean
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.contenders import limit_threads
 from benchmarks.torch_models import difference, leaves, timed
@@ -91,8 +91,8 @@ def make(name: str) -> tuple[Any, Callable[[int, int], list[Any]], bool]:
 
 def _of_transformers(name: str, is_vision: bool) -> Any:
     transformers: Any = import_module("transformers")
-    known: Mapping[str, Any] = vars(transformers.AutoConfig.for_model(name))
-    fields = {field: value for field, value in SMALL.items() if field in known}
+    default: Any = transformers.AutoConfig.for_model(name)
+    fields = {field: value for field, value in SMALL.items() if hasattr(default, field)}
     if name in ("swin", "convnext"):
         fields = {"image_size": 64} if name == "swin" else {}
     config = transformers.AutoConfig.for_model(name, **fields)
@@ -106,7 +106,7 @@ def _of_transformers(name: str, is_vision: bool) -> Any:
         """The model with its first result alone."""
 
         def __init__(self) -> None:
-            super().__init__()
+            cast(Any, super()).__init__()
             self.model = model
 
         def forward(self, x: Any) -> Any:

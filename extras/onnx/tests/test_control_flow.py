@@ -280,7 +280,7 @@ def test_build_fixes_sizes_and_inputs(tmp_path: Path):
         [("z", None, FLOAT)],
     )
     path = tmp_path / "model.onnx"
-    onnx.save(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    cast(Any, onnx).save(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     main = build(path, shapes={"n": 2}, values={"y": np.array([1, 2], np.float32)})["main"]
     assert str(main.signature) == "main(x: 2 of f32) -> (result: 2 of f32)"
     np.testing.assert_array_equal(main(np.ones(2, np.float32)), [2, 3])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zipfile import ZipFile
 
 import numpy as np
@@ -43,7 +43,7 @@ def honest() -> bytes:
 
     class Model(module):
         def __init__(self) -> None:
-            super().__init__()
+            cast(Any, super()).__init__()
             self.weight = torch.nn.Parameter(torch.ones(3))
 
         def forward(self, x: Any) -> Any:
