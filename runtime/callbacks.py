@@ -172,11 +172,7 @@ def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
             _run.error, _run.stopping, _run.is_in_function = outer
         if error is None:
             return
-        from traceback import clear_frames
-
-        for e in _chain(error, handled=sys.exception()):
-            # The memory of the arrays in these frames may be gone, and debuggers print such variables.
-            clear_frames(e.__traceback__)
+        _clear_frames(error)
         context = error.__context__
         try:
             raise error
@@ -186,6 +182,15 @@ def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
             del error, context
 
     return call
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Forget the variables of the frames of an exception: the memory of arrays in them may be gone, and debuggers print
+    such variables. No frame that remains refers to the exception, which would keep what the call has allocated."""
+    from traceback import clear_frames
+
+    for e in _chain(error, handled=sys.exception()):
+        clear_frames(e.__traceback__)
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterable[BaseException]:
