@@ -118,7 +118,7 @@ class _Interrupts:
     handler raises is kept up to the end of the run, unless a library function can raise it.
 
     Python calls handlers before the first instruction of a function, and nobody would notice if that function is one
-    that compiled code calls: the code would go on with a result that was never set.
+    that compiled code calls: the code would use a result that was never set.
     """
 
     def __init__(self, handler: Callable[..., Any]):
