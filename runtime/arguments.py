@@ -113,7 +113,7 @@ class ArgumentReader:
         if not isinstance(value, list):
             return value
         try:
-            array = np.asarray(value)
+            array: Array = np.asarray(cast(Any, value))
             if array.dtype.kind in "iu" and self._dtype.kind in "iu":
                 return self._integers(array)
             # NumPy takes an empty list for floats.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from threading import local
 from typing import TYPE_CHECKING, Any, Self
 
@@ -113,6 +113,10 @@ class _Run(local):
 _run = _Run()
 
 
+_signal: Any = import_module("_signal")
+"""What is below Python's module, which makes members of enumerations of numbers: that would take ten microseconds."""
+
+
 class _Interrupts:
     """Handles Ctrl-C in the place of another handler, while compiled code of the main thread calls Python: what that
     handler raises is kept up to the end of the run, unless a library function can raise it.
@@ -138,11 +142,18 @@ class _Interrupts:
         """Begin to handle Ctrl-C. Returns the handler before, which is called from now on; None if nothing changes."""
         if threading.get_ident() != threading.main_thread().ident:
             return None
-        handler = signal.getsignal(signal.SIGINT)
+        handler = _signal.getsignal(_signal.SIGINT)
         if isinstance(handler, _Interrupts) or not callable(handler):
             return None
-        signal.signal(signal.SIGINT, _Interrupts(handler))
+        _signal.signal(_signal.SIGINT, _Interrupts(handler))
         return handler
+
+    @staticmethod
+    def end(handler: Callable[..., Any]) -> None:
+        """Let the handler be in its place again, unless a library function has set another one."""
+        last = _signal.signal(_signal.SIGINT, handler)
+        if last is not None and not isinstance(last, _Interrupts):
+            _signal.signal(_signal.SIGINT, last)
 
 
 @once
@@ -164,8 +175,8 @@ def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
             handler = _Interrupts.keep()
             entry(*arguments)
         finally:
-            if handler is not None and isinstance(signal.getsignal(signal.SIGINT), _Interrupts):
-                signal.signal(signal.SIGINT, handler)  # Else a library function has set another one.
+            if handler is not None:
+                _Interrupts.end(handler)
             error = _run.error
             if stopping is not None and error is not None:
                 stopping.count(-1)
