@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import geometric_mean
 from time import perf_counter, process_time
-from typing import Any, cast
+from typing import Any
 
 from benchmarks.contenders import limit_threads
 from benchmarks.torch_models import difference, leaves, timed
@@ -106,7 +106,7 @@ def _of_transformers(name: str, is_vision: bool) -> Any:
         """The model with its first result alone."""
 
         def __init__(self) -> None:
-            cast(Any, super()).__init__()
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]
             self.model = model
 
         def forward(self, x: Any) -> Any:

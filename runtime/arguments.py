@@ -114,6 +114,8 @@ class ArgumentReader:
             return value
         try:
             array: Array = np.asarray(cast(Any, value))
+            if array.dtype.kind in "iu" and self._dtype.kind in "iu":
+                return self._integers(array)
             # NumPy takes an empty list for floats.
             fits = array.size == 0 or np.can_cast(array.dtype, self._dtype, "same_kind")
             with np.errstate(over="raise"):
@@ -122,6 +124,14 @@ class ArgumentReader:
             raise RangeError(f"{self._where}: expected numbers of {self._dtype.name}: {e}") from e
         except ValueError as e:
             raise ShapeError(f"{self._where}: expected rows of equal length: {e}") from e
+
+    def _integers(self, array: Array) -> Array:
+        """Convert integers of a list, some of which NumPy would let wrap around. Raises `OverflowError`."""
+        limits = np.iinfo(self._dtype)
+        wrong = array[(array < limits.min) | (array > limits.max)]
+        if wrong.size:
+            raise OverflowError(f"found {wrong[0]}")
+        return array.astype(self._dtype)
 
     def _advice(self, found: np.dtype[Any]) -> str:
         """Return how an array of another dtype is converted, if only digits are lost."""

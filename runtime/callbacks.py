@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from threading import local
 from typing import TYPE_CHECKING, Any, Self
 
@@ -56,20 +58,22 @@ class LibraryUse:
 
 class LibraryCalls:
     """The library functions that code calls, as currently registered, in a form that native code can call, and, for
-    code that has loops, the function that these ask whether they go on.
+    code that has loops, the function that these ask whether they go on. `asks` says whether the code asks Python for
+    memory, too.
 
     `symbols` maps the names that the code calls them by to addresses, which stay valid as long as this object. Raises
     `UnknownNameError` naming all functions that cannot be called.
     """
 
-    def __init__(self, uses: Iterable[LibraryUse], *, has_loops: bool = False):
+    def __init__(self, uses: Iterable[LibraryUse], *, has_loops: bool = False, asks: bool = False):
         uses = list(uses)
+        self._asks = asks
         self._stopping = stopping() if has_loops else None
         if problems := dict.fromkeys(problem for use in uses if (problem := use.problem) is not None):
             raise UnknownNameError("\n".join(problems))
         self._functions = {use.symbol: LIBRARY[use.name] for use in uses}
         self._callbacks = {
-            use.symbol: _callback(use, self._functions[use.symbol], self._stopping)
+            use.symbol: _callback(use, self._functions[use.symbol])
             for use in uses
             if not isinstance(self._functions[use.symbol], CFunction)
         }
@@ -82,11 +86,11 @@ class LibraryCalls:
 
     @property
     def calls_python(self) -> bool:
-        """True if any of them is a Python function."""
-        return bool(self._callbacks)
+        """True if any of them is a Python function, or if the code asks Python for memory."""
+        return self._asks or bool(self._callbacks)
 
     def guard(self, entry: Entry) -> Entry:
-        """Wrap a native function so that it raises what library functions raise while it runs."""
+        """Wrap a native function so that it raises what library functions, and a Ctrl-C, raise while it runs."""
         return _reraising(entry, self._stopping) if self.calls_python else entry
 
 
@@ -95,9 +99,61 @@ class _Run(local):
 
     error: BaseException | None = None
     late: LateResults | None = None
+    stopping: Stopping | None = None
+    is_in_function: bool = False
+    """Whether it is in a library function, at present."""
+
+    def hold(self, error: BaseException) -> None:
+        """Keep an exception up to the end of the run."""
+        if self.stopping is not None and self.error is None:
+            self.stopping.count(1)
+        self.error = error
 
 
 _run = _Run()
+
+
+_signal: Any = import_module("_signal")
+"""What is below Python's module, which makes members of enumerations of numbers: that would take ten microseconds."""
+
+
+class _Interrupts:
+    """Handles Ctrl-C in the place of another handler, while compiled code of the main thread calls Python: what that
+    handler raises is kept up to the end of the run, unless a library function can raise it.
+
+    Python calls handlers before the first instruction of a function, and nobody would notice if that function is one
+    that compiled code calls: the code would use a result that was never set.
+    """
+
+    def __init__(self, handler: Callable[..., Any]):
+        self._handler = handler
+
+    def __call__(self, *arguments: Any) -> None:
+        if _run.is_in_function:
+            self._handler(*arguments)
+            return
+        try:
+            self._handler(*arguments)
+        except BaseException as e:
+            _run.hold(e)
+
+    @staticmethod
+    def keep() -> Callable[..., Any] | None:
+        """Begin to handle Ctrl-C. Returns the handler before, which is called from now on; None if nothing changes."""
+        if threading.get_ident() != threading.main_thread().ident:
+            return None
+        handler = _signal.getsignal(_signal.SIGINT)
+        if isinstance(handler, _Interrupts) or not callable(handler):
+            return None
+        _signal.signal(_signal.SIGINT, _Interrupts(handler))
+        return handler
+
+    @staticmethod
+    def end(handler: Callable[..., Any]) -> None:
+        """Let the handler be in its place again, unless a library function has set another one."""
+        last = _signal.signal(_signal.SIGINT, handler)
+        if last is not None and not isinstance(last, _Interrupts):
+            _signal.signal(_signal.SIGINT, last)
 
 
 @once
@@ -112,21 +168,22 @@ def stopping() -> Stopping:
 def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
     def call(*arguments: Any) -> None:
         # A library function may run another executable.
-        outer, _run.error = _run.error, None
+        outer = _run.error, _run.stopping, _run.is_in_function
+        _run.error, _run.stopping, _run.is_in_function = None, stopping, False
+        handler = None
         try:
+            handler = _Interrupts.keep()
             entry(*arguments)
-            error = _run.error
         finally:
-            if stopping is not None and _run.error is not None:
+            if handler is not None:
+                _Interrupts.end(handler)
+            error = _run.error
+            if stopping is not None and error is not None:
                 stopping.count(-1)
-            _run.error = outer
+            _run.error, _run.stopping, _run.is_in_function = outer
         if error is None:
             return
-        from traceback import clear_frames
-
-        for e in _chain(error, handled=sys.exception()):
-            # The memory of the arrays in these frames may be gone, and debuggers print such variables.
-            clear_frames(e.__traceback__)
+        _clear_frames(error)
         context = error.__context__
         try:
             raise error
@@ -136,6 +193,15 @@ def _reraising(entry: Entry, stopping: Stopping | None) -> Entry:
             del error, context
 
     return call
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Forget the variables of the frames of an exception: the memory of arrays in them may be gone, and debuggers print
+    such variables. No frame that remains refers to the exception, which would keep what the call has allocated."""
+    from traceback import clear_frames
+
+    for e in _chain(error, handled=sys.exception()):
+        clear_frames(e.__traceback__)
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterable[BaseException]:
@@ -197,7 +263,7 @@ def has_memory() -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_int64)(answer)
 
 
-def _callback(use: LibraryUse, function: Function, stopping: Stopping | None) -> Any:
+def _callback(use: LibraryUse, function: Function) -> Any:
     """Wrap a Python function as a C function; it gets arrays over the caller's memory.
 
     An exception is raised when the run ends, and calls after it are skipped. The code continues with zeros, which are
@@ -212,12 +278,14 @@ def _callback(use: LibraryUse, function: Function, stopping: Stopping | None) ->
             results += [read_descriptor(p, *of_one) for p, of_one in zip(places[count:], outputs, strict=True)]
             if _run.error is None:
                 arguments = [read_descriptor(p, *of_one) for p, of_one in zip(places[:count], inputs, strict=True)]
+                _run.is_in_function = True
                 function(*map(LibraryInput.of, arguments), *results)
-                return
+                _run.is_in_function = False
         except BaseException as e:
-            if stopping is not None and _run.error is None:
-                stopping.count(1)
-            _run.error = e
+            _run.is_in_function = False
+            _run.hold(e)
+        if _run.error is None:
+            return
         for result in results:
             result.fill(0)
 

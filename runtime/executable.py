@@ -14,7 +14,7 @@ import numpy as np
 from relex.dialects.exceptions import RelexError, ShapeError
 from relex.dialects.json_codec import Buffer
 from relex.dialects.signature import Signature, unknown_function
-from relex.dialects.target.machine import LOOPS_BEGIN
+from relex.dialects.target.machine import HAS_MEMORY, LOOPS_BEGIN, NEW_RESULT
 from relex.runtime.arguments import argument_reader, bind_arguments, expect_apart, expect_in_place
 from relex.runtime.callbacks import LateResults, LibraryCalls, failure
 from relex.runtime.container import as_path, write_file
@@ -83,7 +83,9 @@ class Executable(Mapping[str, "CompiledFunction"]):
         origin: BuildOrigin | None = None,
         check: Check | None = None,
     ):
-        library = LibraryCalls(program.libraries, has_loops=LOOPS_BEGIN in program.code.imports)
+        imports = program.code.imports
+        asks = HAS_MEMORY in imports or NEW_RESULT in imports
+        library = LibraryCalls(program.libraries, has_loops=LOOPS_BEGIN in imports, asks=asks)
         code = load(program.code, {**library.symbols, **(symbols or {})})
         program = _with_constants(program, code)
         self._program = program
@@ -270,11 +272,11 @@ class CompiledFunction:
 
         Whoever calls it answers for the buffers: that they are aligned, row-major, and large enough, that booleans are
         0 or 1, and that results share no memory. Raises `ShapeError` for shapes that the function does not take, and
-        `RelexError` if it takes or returns numbers, or writes its arguments.
+        `RelexError` if it takes or returns numbers, returns late results, or writes its arguments.
         """
         signature = self.signature
         specs = (*signature.inputs, *signature.outputs)
-        if signature.writes_inputs or any(spec.is_scalar for spec in specs):
+        if signature.writes_inputs or signature.late or any(spec.is_scalar for spec in specs):
             raise RelexError(f"{signature.name}(): expected a function from tensors to tensors")
         for spec, shape in zip(signature.inputs, shapes, strict=True):
             if not spec.fits(shape):

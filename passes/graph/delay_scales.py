@@ -112,7 +112,8 @@ class _Quantized:
     def _of_integers(cls, integers: SSAValue, scale: Array) -> _Quantized | None:
         zero: Array | None = np.zeros((), np.int64)
         data = integers
-        if isinstance(data.owner, SubtractOp) and data.owner.lhs.type == data.type:
+        wide = tensor_type(data.type).element_type == i32  # Differences of bytes wrap around to any byte.
+        if wide and isinstance(data.owner, SubtractOp) and data.owner.lhs.type == data.type:
             data, zero = data.owner.lhs, array_of(data.owner.rhs)
         if isinstance(data.owner, AstypeOp) and tensor_type(data.type).element_type == i32:
             data = data.owner.operand

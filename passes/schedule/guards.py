@@ -11,7 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import constant_of, span_of, terms_of, values_in
+from relex.dialects.index.expr import Index, constant_of, span_of, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.block_primitives import UnguardOp, ZeroFillOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterVar
@@ -190,26 +190,33 @@ def _may_meet(one: Element, other: Element) -> bool:
 def _variables_beyond(block: BlockOp, changes: AbstractSet[SSAValue]) -> list[BlockArgument]:
     """Return the variables of a block that leave their range when the loops of `changes` run beyond the guard. Fail
     unless variables of loops can replace them."""
-    beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v, changes)]
+    beyond = [v.variable for v in block.iter_vars if not _stays_in_range(v, changes, block)]
     if beyond and not is_bound_to_loops(block, beyond):
         variable = f"{name_of(beyond[0])} of {name_of_block(block)}"
         fail(block, f"expected {variable} to be a sum of loops, or to stay in its range without the condition")
     return beyond
 
 
-def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue]) -> bool:
+def _stays_in_range(v: IterVar, changes: AbstractSet[SSAValue], block: BlockOp) -> bool:
     form = index_of(v.binding)
     span = span_of(form)
-    if changes.isdisjoint(values_in(form)):
+    if not _depends(form, changes, block):
         return True
     return 0 <= span.low and isinstance(v.extent, int) and span.high < v.extent
+
+
+def _depends(form: Index, variables: AbstractSet[SSAValue], block: BlockOp) -> bool:
+    """Return whether an index in a block depends on some variables, also through numbers that are loaded."""
+    function = function_of(block)
+    return any(not variables.isdisjoint(variables_in(value, function)) for value in values_in(form))
 
 
 def _check_bounds(block: BlockOp, accesses: Sequence[Access], changes: AbstractSet[SSAValue]) -> None:
     """Fail unless accesses stay in bounds when the loops of `changes` run beyond the guard."""
     for access in accesses:
         for form, size in zip(access.element, access.shape, strict=True):
-            if not changes.isdisjoint(values_in(form)) and not (0 <= span_of(form).low and span_of(form).high < size):
+            span = span_of(form)
+            if not (0 <= span.low and span.high < size) and _depends(form, changes, block):
                 fail(block, f"expected {name_of_block(block)} to stay in {name_of(access.buffer)} without its "
                             "condition")  # fmt: skip
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -43,7 +43,7 @@ def honest() -> bytes:
 
     class Model(module):
         def __init__(self) -> None:
-            cast(Any, super()).__init__()
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]
             self.weight = torch.nn.Parameter(torch.ones(3))
 
         def forward(self, x: Any) -> Any:

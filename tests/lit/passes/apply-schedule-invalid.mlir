@@ -1126,6 +1126,32 @@ schedule.sequence for @out_of_range {
 
 // -----
 
+// What is loaded beyond the condition may be any number: it is no index.
+tir.prim_func @any_number(%X: memref<5xf32>, %P: memref<12xi64>) outs(%Y: memref<10xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<12xf32>
+  tir.for %i @i in (10) {
+    tir.block @T (%vi: spatial<10> = %i) {
+      %n = memref.load %P[%vi] : memref<12xi64>
+      %k = arith.index_cast %n : i64 to index
+      %x = memref.load %X[%k] : memref<5xf32>
+      memref.store %x, %T[%vi] : memref<12xf32>
+    }
+  }
+  tir.for %j @j in (10) {
+    tir.block @Y (%vj: spatial<10> = %j) {
+      %t = memref.load %T[%vj] : memref<12xf32>
+      memref.store %t, %Y[%vj] : memref<10xf32>
+    }
+  }
+}
+schedule.sequence for @any_number {
+  schedule.split @i by [?, 4]
+  // expected-error @+1 {{'schedule.unguard' op expected @T to stay in %X without its condition}}
+  schedule.unguard @T
+}
+
+// -----
+
 tir.prim_func @written_before(%X: memref<6xf32>) outs(%Y: memref<8xf32>) attributes {tir.noalias} {
   %T = tir.alloc_buffer : memref<8xf32>
   tir.for %j @j in (8) {

@@ -110,3 +110,17 @@ def test_other_scales_stay(a: Array, b: Array) -> None:
     module = program([x, w], lambda v: op.matmul(floats(v[0], a), floats(v[1], np.asarray(b, np.float32))))
     before = str(module)
     assert str(DelayScalesPass()(module)) == before
+
+
+def test_zero_points_of_bytes_wrap_around() -> None:
+    """127 - 128 is 255 as a byte: sums of such products may exceed 32 bits."""
+    size = 34_000
+    x, w = np.full((2, size), 127, np.uint8), np.full((size, 16), 255, np.uint8)
+
+    def body(v: Any) -> Any:
+        difference = op.subtract(v[0], const(np.uint8(128)))
+        return op.matmul(op.astype(difference, "float32"), op.astype(v[1], "float32"))
+
+    module = program([x, w], body)
+    assert count(module, MatmulPackedOp) == 0
+    np.testing.assert_allclose(build(module)["main"](x, w), np.full((2, 16), 255 * 255 * size), rtol=1e-3)

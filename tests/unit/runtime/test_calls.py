@@ -147,6 +147,22 @@ def test_lists(ex: Executable) -> None:
     np.testing.assert_array_equal(ex["main"](list(X), [np.inf, True, 1e-60]), X + more)
 
 
+@pytest.mark.parametrize("name", ["i8", "i64", "ui8", "ui64"])
+def test_lists_of_integers(name: str) -> None:
+    main = build(f"func.func @main(%x: tensor<?x{name}>) -> tensor<?x{name}> {{ func.return %x : tensor<?x{name}> }}")
+    dtype = main["main"].signature.inputs[0].dtype
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for values in ([low], [high], [1, True], [dtype.type(high)], [np.int64(1)], []):
+        result = main["main"](values)
+        assert result.dtype == dtype
+        assert result.tolist() == values
+    for wrong in (low - 1, high + 1):
+        if -(2**63) <= wrong < 2**64:
+            for values in ([wrong], [np.array(wrong)]):
+                with pytest.raises(RangeError, match=f"expected numbers of {dtype.name}: found {wrong}"):
+                    main["main"](values)
+
+
 ACCEPTED = "expected a NumPy array, a DLPack tensor, a buffer or a list"
 
 FLOAT64 = "expected dtype float32, found float64; x.astype(np.float32) converts it"

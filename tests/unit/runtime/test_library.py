@@ -268,6 +268,29 @@ def test_an_exception_reaches_the_caller_unchanged(error: BaseException):
     assert calls == ["first", "first", "first", "second"]
 
 
+def test_an_exception_goes_with_its_last_user():
+    """No cycle keeps it, and the arrays in the frames that it names, until garbage is collected."""
+
+    class Own(Exception):
+        pass
+
+    @register_func("env.relu")
+    def fails(x: Array, out: Array) -> None:
+        raise Own
+
+    main = build(RELU)["main"]
+    gc.disable()
+    try:
+        kept: list[weakref.ref[Own]] = []
+        try:
+            main(FINITE)
+        except Own as error:
+            kept.append(weakref.ref(error))
+        assert [ref() for ref in kept] == [None]
+    finally:
+        gc.enable()
+
+
 def test_variables_of_frames_with_an_exception_are_forgotten():
     @register_func("env.relu")
     def fails(x: Array, out: Array) -> None:
