@@ -28,9 +28,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.exceptions import AssertionRecord
 from relex.dialects.failures import NOTES, failure_of, found_index, notes_index
 from relex.dialects.function_arguments import PARALLEL_ATTR, SIGNATURE_ATTR
-from relex.dialects.signature import AssertionRecord
 from relex.dialects.symbols import erase_unused
 from relex.dialects.walks import reachable, walk
 from relex.lowering.memory.live_buffers import live_buffers

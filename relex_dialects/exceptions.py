@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import UnionType
 
 
@@ -83,3 +84,22 @@ class UnknownNameError(RelexError, KeyError, ValueError):
     def __str__(self) -> str:
         # KeyError would show the repr of the message.
         return str(self.args[0])
+
+
+@dataclass(frozen=True)
+class AssertionRecord:
+    """An assertion of a program: a call in which it does not hold ends with an error."""
+
+    message: str
+    names_index: bool = False
+    """True if the error is about an index that is out of range, or a size, and names it."""
+    is_of_sizes: bool = False
+    """True if the error is about sizes that do not fit."""
+
+    def error(self, index: int) -> RelexError:
+        """Return the error of a call. `index` is used if the error names one."""
+        if self.is_of_sizes:
+            return ShapeError(f"{self.message}, found {index}")
+        if self.names_index:
+            return IndexRangeError(f"{self.message}, found {index}")
+        return AssertionFailedError(self.message)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, Region, SSAValue
 
-from relex.dialects.signature import AssertionRecord
+from relex.dialects.exceptions import AssertionRecord
 
 FOUND_INDEX = "relex_found_index"
 """The function that a program calls with an index right before an assertion whose error names that index."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relex.dialects.element_types import ELEMENTS
-from relex.dialects.exceptions import AssertionFailedError, IndexRangeError, RelexError, ShapeError, UnknownNameError
+from relex.dialects.exceptions import AssertionRecord, ShapeError, UnknownNameError
 from relex.dialects.sizes import (
     MAX_ARGUMENT_SIZE,
     IndexExpr,
@@ -74,25 +74,6 @@ class TensorSpec:
 def shape_text(shape: Sequence[Size]) -> str:
     """Format a shape as NumPy does, with names for dynamic sizes: `(n, 784)`."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-
-
-@dataclass(frozen=True)
-class AssertionRecord:
-    """An assertion of a program: a call in which it does not hold ends with an error."""
-
-    message: str
-    names_index: bool = False
-    """True if the error is about an index that is out of range, or a size, and names it."""
-    is_of_sizes: bool = False
-    """True if the error is about sizes that do not fit."""
-
-    def error(self, index: int) -> RelexError:
-        """Return the error of a call. `index` is used if the error names one."""
-        if self.is_of_sizes:
-            return ShapeError(f"{self.message}, found {index}")
-        if self.names_index:
-            return IndexRangeError(f"{self.message}, found {index}")
-        return AssertionFailedError(self.message)
 
 
 @dataclass(frozen=True)

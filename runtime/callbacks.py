@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from relex.dialects.element_types import ELEMENTS, EXTENSION
-from relex.dialects.exceptions import UnknownNameError
-from relex.dialects.signature import AssertionRecord, Signature
+from relex.dialects.exceptions import AssertionRecord, UnknownNameError
+from relex.dialects.signature import Signature
 from relex.dialects.target.machine import STOPPED
 from relex.runtime.descriptors import code_address, read_descriptor
 from relex.runtime.library import LIBRARY, CFunction, Function, LibraryInput, not_registered

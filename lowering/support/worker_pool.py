@@ -225,9 +225,9 @@ def share_out(
     """Do jobs, the first of them first and at most `most` at once: `here` does some in this process, `there` has other
     processes do others, up to `others` of them. Those at which another process fails are not done."""
     work = _Work(jobs, 1 + others, most)
-    for _ in range(others):
-        Thread(target=work.serve, args=(pool, there), daemon=True).start()
     try:
+        for _ in range(others):
+            Thread(target=work.serve, args=(pool, there), daemon=True).start()
         while taken := work.take():
             here(taken)
         work.finish()

@@ -7,8 +7,8 @@ from typing import Any
 from xdsl.ir import Operation
 
 from relex.dialects.errors import PassError, fail_assertion, fail_sizes
+from relex.dialects.exceptions import AssertionRecord
 from relex.dialects.function_arguments import SIGNATURE_ATTR
-from relex.dialects.signature import AssertionRecord
 from relex.lowering.support.signatures import stated_signature
 from relex.reference.interpreter.program import Values
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
+from time import sleep
 
 import pytest
 
@@ -13,6 +15,7 @@ from relex.lowering.llvm.code_generator import worker, workers
 from relex.lowering.llvm.code_generator.compile_ir import CompileJob, compile_source
 from relex.lowering.llvm.code_generator.workers import POOL, compile_sources
 from relex.lowering.support import worker_pool
+from relex.lowering.support.worker_pool import WorkerProcess
 
 FUNCTION = """
 declare float @expf(float)
@@ -67,6 +70,30 @@ def test_work_stays_here(reason: str, monkeypatch: pytest.MonkeyPatch, here: lis
     monkeypatch.setattr(worker_pool, "WorkerProcess", None)
     compile_sources(SOURCES)
     assert len(here) == len(SOURCES)
+
+
+def test_interrupts_while_threads_start_end_processes(monkeypatch: pytest.MonkeyPatch):
+    asked = Event()
+    processes: list[WorkerProcess] = []
+
+    def there(worker: WorkerProcess, _: object):
+        processes.append(worker)
+        asked.set()
+        while worker.is_running:  # It has no other work, and so runs until somebody ends it.
+            sleep(0.01)
+        raise ValueError
+
+    class Interrupted(Thread):
+        def start(self):
+            super().start()
+            assert asked.wait(60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker_pool, "Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        worker_pool.share_out(SOURCES, lambda _: None, there, POOL, 2)
+    [process] = processes
+    assert not process.is_running
 
 
 FAILURES = {

@@ -208,8 +208,11 @@ def test_the_room_of_schedule_rules_holds_nothing_else():
         assert rule.__module__ == f"relex.passes.cpu.rules.{rule.__name__}", name
 
 
-@pytest.mark.parametrize("module", ["relex.tools.universe", "relex.tools.opt.relex_opt"])
-def test_tools_start_without_heavy_libraries(module: str):
+@pytest.mark.parametrize(
+    "module",
+    ["relex.tools.universe", "relex.tools.opt.relex_opt", "relex.passes", "relex.lowering.legalize_ops"],
+)
+def test_start_without_heavy_libraries(module: str):
     code = f"import {module}, sys; print(*sorted({{'numpy', 'llvmlite', 'cffi'}} & sys.modules.keys()))"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout.strip() == ""
