@@ -22,6 +22,7 @@ from relex.lowering.kernels.alone import KernelGroup
 from relex.lowering.kernels.loop_kernels import LoopFunction, LoopKernels, root_of
 from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, mark_kernels, recipe_of
 from relex.lowering.llvm.parts import compile_each
+from relex.lowering.support.claims import Claims
 from relex.passes.rewriting.memoize import remembering
 from relex.runtime.compile_cache import CompileCache
 from relex.runtime.container import pack, unpack
@@ -58,6 +59,9 @@ class Text:
 
 
 Entry = Kernel | Text | LoopFunction
+CLAIMS = Claims()
+"""What builds of this process compile, by the keys of entries."""
+
 EntryT = TypeVar("EntryT", Kernel, Text, LoopFunction)
 SUFFIXES: dict[type, str] = {Kernel: ".kernel", Text: ".function", LoopFunction: ".loops"}
 """The suffixes of files with each kind of entry."""
@@ -173,13 +177,10 @@ class Kernels:
         """Return the facts known about a loop function, if its code is cached."""
         if root_of(recipe) in self._forgotten:
             return None
-        found = self.cache.get(LoopFunction, self._key_of(recipe))
+        found = self.cache.get(LoopFunction, key_of_loops(self.cache, recipe))
         if found is None or (found.kernel and self.cache.get(Kernel, found.kernel) is None):
             return None
         return found
-
-    def _key_of(self, recipe: str) -> str:
-        return self.cache.key("loops", recipe)
 
     def _resolve(self, recipe: str) -> CompiledAs | None:
         known = self._recall_loops(recipe)
@@ -208,21 +209,50 @@ class Kernels:
         recipes = self._loops.take_recipes(module)
         for recipe, known in self._loops.learn(mark_kernels(module, find), recipes).items():
             if known.kernel or self._recall_loops(recipe) is None:
-                self._new[self._key_of(recipe)] = known
+                self._new[key_of_loops(self.cache, recipe)] = known
 
     def compile(self, modules: Sequence[ModuleOp]) -> Iterable[ObjectCode]:
-        """Compile the kernels that were not found and keep their code. Returns all code that the program needs."""
-        codes = [*compile_each(modules)]
-        new = (_kernel(module, code) for module, code in zip(modules, codes, strict=True))
-        self.cache.put(self._new | dict(filter(None, new)))
+        """Compile the kernels that were not found and keep their code; one that another build compiles is waited for.
+        Returns all code that the program needs."""
+        keys = {key for module in modules if (key := _key_of(module)) is not None}
+        with CLAIMS.claimed(keys) as mine:
+            codes = self._compile_each([module for module in modules if _key_of(module) not in keys - mine])
+        CLAIMS.wait_for(keys)
+        others = [module for module in modules if _key_of(module) in keys - mine]
+        codes += self._compile_each([module for module in others if not self._finds(module)])
         compiled = {name for code in codes for name in code.functions}
         found = [kernel for symbol, kernel in self._found.items() if symbol not in compiled]
         return [*codes, *(ObjectCode((k.code,), (k.symbol,), k.imports, {}, self._target) for k in found)]
 
+    def _compile_each(self, modules: Sequence[ModuleOp]) -> list[ObjectCode]:
+        """Compile modules and keep their code, with what else is known by now."""
+        codes = compile_each(modules)
+        new = (_kernel(module, code) for module, code in zip(modules, codes, strict=True))
+        self.cache.put(self._new | dict(filter(None, new)))
+        return codes
+
+    def _finds(self, module: ModuleOp) -> bool:
+        """Have the code of a kernel's module linked if another build has compiled it."""
+        kernel = self.cache.get(Kernel, _key_of(module) or "")
+        if kernel is not None:
+            self._link(kernel)
+        return kernel is not None
+
+
+def key_of_loops(cache: KernelCache, recipe: str) -> str:
+    """Return the key of what is known about a loop function."""
+    return cache.key("loops", recipe)
+
+
+def _key_of(module: ModuleOp) -> str | None:
+    """Return the key of the code of a kernel's module; None if it has none."""
+    key = module.attributes.get(KEY_ATTR)
+    return key.data if isinstance(key, StringAttr) else None
+
 
 def _kernel(module: ModuleOp, code: ObjectCode) -> tuple[str, Kernel] | None:
     """Return the code of a kernel's module and its key; None if it has none."""
-    key, places = module.attributes.get(KEY_ATTR), dense_integers(module.attributes.get(ARGUMENTS_ATTR))
-    if not isinstance(key, StringAttr) or places is None:
+    key, places = _key_of(module), dense_integers(module.attributes.get(ARGUMENTS_ATTR))
+    if key is None or places is None:
         return None
-    return key.data, Kernel(code.functions[0], places, code.imports, code.code)
+    return key, Kernel(code.functions[0], places, code.imports, code.code)

@@ -25,7 +25,7 @@ from relex.passes.analysis.constant_inputs import constant_of, is_constant
 from relex.passes.driver.activity import doing, reach
 from relex.runtime.container import pack, unpack
 from relex.runtime.gc_pause import UNCOLLECTED
-from relex.runtime.kernel_cache import Entry, Kernel, KernelCache, Kernels, Text
+from relex.runtime.kernel_cache import CLAIMS, Entry, Kernel, KernelCache, Kernels, Text, key_of_loops
 
 MIN_GROUPS = 24
 """The number of groups from which on other processes pay off. A group takes a tenth of a second, a process half of a
@@ -84,7 +84,8 @@ def compile_ahead(
     here: Callable[[ModuleOp, Kernels, bool], None],
 ) -> None:
     """Compile groups of a module in several processes, if there are many, and put their code into a cache. `here`
-    compiles some of them in this process. Groups that are not compiled stay unknown."""
+    compiles some of them in this process. Those that another build compiles are waited for. Groups that are not
+    compiled stay unknown."""
     groups = [group for group in groups if _bytes_of_constants(group) <= MAX_CONSTANTS]
     others = min(workers_wanted(), len(groups) // GROUPS_OF_A_WORKER) if len(groups) >= MIN_GROUPS else 0
     if others < 1 or entered_by_others():
@@ -113,8 +114,12 @@ def compile_ahead(
         cache.put({**found.kernels, **found.texts, **found.loops})
         done.extend(some)
 
+    keys = {key_of_loops(cache, group.recipe): group for group in groups}
     with doing("Kernels"):
-        share_out(groups, compile_here, compile_there, POOL, others, MOST_AT_ONCE)
+        with CLAIMS.claimed(keys) as mine:
+            groups = [group for key, group in keys.items() if key in mine]
+            share_out(groups, compile_here, compile_there, POOL, min(others, len(groups)), MOST_AT_ONCE)
+        CLAIMS.wait_for(keys)
 
 
 def _bytes_of_constants(group: KernelGroup) -> int:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from threading import Condition, Thread, Timer
 from typing import IO, Any, Generic, TypeVar
 
@@ -32,9 +33,15 @@ IDLE = 5.0
 Message = tuple[dict[str, Any], bytes]
 JobT = TypeVar("JobT")
 
+_is_sharing = ContextVar("is_sharing", default=False)
+"""True in what `share_out` does in this process: all processors have work already."""
+
 
 def workers_wanted() -> int:
-    """Return how many other processes may work at once: by default, one less than there are processors."""
+    """Return how many other processes may work at once: by default, one less than there are processors. None may for
+    one that works for another one, or does its share of what is shared out."""
+    if _is_sharing.get():
+        return 0
     given = os.environ.get(VARIABLE, "")
     return int(given) if given.isdecimal() else usable_processors() - 1
 
@@ -73,7 +80,11 @@ class WorkerProcess:
         # With -P, modules are not taken from the current folder.
         command = [sys.executable, "-P", "-m", "relex.lowering.support.worker_pool", module]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, VARIABLE: "0"},
         )
 
     @property
@@ -99,9 +110,25 @@ class WorkerProcess:
 
     def end(self) -> None:
         """Kill the process: who waits for its answer gets none."""
-        self._process.kill()
-        with suppress(OSError), self._process:
-            pass  # Its pipes are closed.
+        with suppress(OSError), self._process:  # Its pipes are closed.
+            self._process.kill()
+
+
+class _Busy:
+    """The number of processes that work, of all pools: together they have the processors of this machine."""
+
+    def __init__(self):
+        self.forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        """Have none."""
+        self.changed = Condition()
+        self.count = 0
+
+
+_BUSY = _Busy()
 
 
 class WorkerPool:
@@ -117,22 +144,20 @@ class WorkerPool:
 
     def forget(self) -> None:
         """Have no processes any more."""
-        self._changed = Condition()
         self._free: list[WorkerProcess] = []
-        self._busy = 0
 
     def close(self) -> None:
         """End the processes that have nothing to do."""
-        with self._changed:
+        with _BUSY.changed:
             free, self._free = self._free, []
         for worker in free:
             worker.end()
 
     def start(self, count: int) -> None:
         """Have this number of processes start, for work that will come soon."""
-        with self._changed, suppress(OSError):
+        with _BUSY.changed, suppress(OSError):
             self._forget_ended()
-            while len(self._free) + self._busy < min(count, workers_wanted()):
+            while len(self._free) + _BUSY.count < min(count, workers_wanted()):
                 self._free.append(WorkerProcess(self._module))
 
     def _forget_ended(self) -> None:
@@ -143,10 +168,10 @@ class WorkerPool:
 
     @contextmanager
     def worker(self) -> Generator[WorkerProcess]:
-        """Have a process for a request, as soon as one is free or may be started. It ends if the `with` block fails."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._free or self._busy < workers_wanted())
-            self._busy += 1
+        """Have a process for a request, as soon as one may work. It ends if the `with` block fails."""
+        with _BUSY.changed:
+            _BUSY.changed.wait_for(lambda: _BUSY.count < workers_wanted())
+            _BUSY.count += 1
             self._forget_ended()
             free = self._free.pop() if self._free else None
         try:
@@ -156,12 +181,12 @@ class WorkerPool:
             except BaseException:
                 worker.end()
                 raise
-            with self._changed:
+            with _BUSY.changed:
                 self._free.append(worker)
         finally:
-            with self._changed:
-                self._busy -= 1
-                self._changed.notify()
+            with _BUSY.changed:
+                _BUSY.count -= 1
+                _BUSY.changed.notify_all()
 
 
 class _Work(Generic[JobT]):
@@ -183,7 +208,7 @@ class _Work(Generic[JobT]):
 
     def serve(self, pool: WorkerPool, there: Callable[[WorkerProcess, Sequence[JobT]], None]) -> None:
         """Have workers do jobs until none is left, or until one fails or takes too long."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(Exception):  # What a worker answers may be anything; its jobs are done in this process.
             while self._left:
                 with pool.worker() as worker, self._occupied(worker):
                     if jobs := self.take():
@@ -223,13 +248,19 @@ def share_out(
     most: int = 1,
 ) -> None:
     """Do jobs, the first of them first and at most `most` at once: `here` does some in this process, `there` has other
-    processes do others, up to `others` of them. Those at which another process fails are not done."""
+    processes do others, up to `others` of them; `workers_wanted` is 0 meanwhile in `here`. Those at which another
+    process fails are not done."""
     work = _Work(jobs, 1 + others, most)
     try:
-        for _ in range(others):
-            Thread(target=work.serve, args=(pool, there), daemon=True).start()
-        while taken := work.take():
-            here(taken)
+        with suppress(RuntimeError):  # No more threads may start.
+            for _ in range(others):
+                Thread(target=work.serve, args=(pool, there), daemon=True).start()
+        token = _is_sharing.set(_is_sharing.get() or others > 0)
+        try:
+            while taken := work.take():
+                here(taken)
+        finally:
+            _is_sharing.reset(token)
         work.finish()
     except BaseException:
         work.stop()

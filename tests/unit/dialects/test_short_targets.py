@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from random import Random
 
 import pytest
+from own_cache import use_own_cache
 
 from relex.dialects import parse_module
 from relex.dialects.target import short_targets
@@ -145,8 +146,7 @@ def test_llvm_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: p
         return "+mine"
 
     monkeypatch.setattr(short_targets, "differing_features", ask)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-    monkeypatch.delenv("RELEX_CACHE", raising=False)
+    use_own_cache(tmp_path_factory.mktemp("cache"), monkeypatch)
     assert [kept_features(HOST) for _ in range(2)] == ["+mine", "+mine"]
     assert asked == [HOST]
     monkeypatch.setenv("RELEX_CACHE", "off")

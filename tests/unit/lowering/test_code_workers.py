@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import sys
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import sleep
 
 import pytest
+from broken_workers import BROKEN, start_instead_of_workers
 
 from relex.dialects.target.machine import Target
 from relex.lowering.llvm.code_generator import worker, workers
 from relex.lowering.llvm.code_generator.compile_ir import CompileJob, compile_source
 from relex.lowering.llvm.code_generator.workers import POOL, compile_sources
 from relex.lowering.support import worker_pool
-from relex.lowering.support.worker_pool import WorkerProcess
+from relex.lowering.support.claims import Claims
+from relex.lowering.support.worker_pool import WorkerPool, WorkerProcess
 
 FUNCTION = """
 declare float @expf(float)
@@ -96,34 +99,101 @@ def test_interrupts_while_threads_start_end_processes(monkeypatch: pytest.Monkey
     assert not process.is_running
 
 
-FAILURES = {
-    "is no program": "{}",
-    "ends": "#!/bin/sh\nexit 1\n",
-    "says nothing": "#!/bin/sh\nhead -c 10 >/dev/null\n",
-    "says something else": "#!/bin/sh\necho hello\ncat >/dev/null\n",
-    "says too little": "#!/bin/sh\necho '{\"size\": 100}'\n",
-    "hangs": "#!/bin/sh\nexec sleep 1000\n",
-    "hangs after it has read": "#!/bin/sh\nhead -c 10 >/dev/null\nexec sleep 1000\n",
-}
-
-
-@pytest.mark.parametrize("failure", FAILURES)
-def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.MonkeyPatch):
-    executable = tmp_path / "python"
-    executable.write_text(FAILURES[failure])
-    executable.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(executable))
+@pytest.mark.parametrize("failure", BROKEN)
+def test_processes_that_fail(
+    tmp_path: Path, failure: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    """Nothing is said about them: their work is done here."""
+    start_instead_of_workers(failure, tmp_path, monkeypatch)
     monkeypatch.setattr(workers, "PATIENCE", 0.5)
+    raised: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
     assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
+    assert raised == []
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("started", [0, 1])
+def test_threads_that_cannot_start(started: int, monkeypatch: pytest.MonkeyPatch):
+    class Few(Thread):
+        left = started
+
+        def start(self):
+            if Few.left == 0:
+                raise RuntimeError("can't start new thread")
+            Few.left -= 1
+            super().start()
+
+    monkeypatch.setattr(worker_pool, "Thread", Few)
+    assert compile_sources(SOURCES) == [compile_source(source) for source in SOURCES]
+
+
+def test_workers_start_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    wanted = "from relex.lowering.support.worker_pool import workers_wanted"
+    (tmp_path / "wanting.py").write_text(
+        f"{wanted}\ndef answer(head, data): return {{'wanted': workers_wanted()}}, b''"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.delenv("RELEX_WORKERS", raising=False)
+    worker = WorkerProcess("wanting")
+    assert worker.ask({}, b"", 60)[0]["wanted"] == 0
+    worker.end()
+
+
+def test_shares_are_not_shared_out_again(monkeypatch: pytest.MonkeyPatch):
+    """While this process does its share, it starts no other processes, also for other work."""
+    wanted: list[int] = []
+
+    def wait(worker: WorkerProcess, _: object):
+        raise ValueError
+
+    def here(_: object):
+        wanted.append(worker_pool.workers_wanted())
+
+    worker_pool.share_out(range(4), here, wait, POOL, 1)
+    assert set(wanted) == {0}
+    worker_pool.share_out(range(4), here, wait, POOL, 0)
+    assert wanted[-1] == 2
+
+
+def test_pools_share_the_processors(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(worker_pool, "usable_processors", lambda: 2)
+    other, have = WorkerPool("relex.lowering.llvm.code_generator.worker"), Event()
+
+    def take():
+        with other.worker():
+            have.set()
+
+    thread = Thread(target=take)
+    with POOL.worker():
+        thread.start()
+        assert not have.wait(0.2)
+    thread.join(60)
+    assert have.is_set()
+    other.close()
+
+
+def test_claims():
+    claims, order = Claims(), list[str]()
+    with claims.claimed(["a", "b"]) as mine, claims.claimed(["b", "c"]) as others:
+        assert (mine, others) == ({"a", "b"}, {"c"})
+        waiting = Thread(target=lambda: (claims.wait_for(["b"]), order.append("waited")))
+        waiting.start()
+        sleep(0.05)
+        order.append("made")
+    waiting.join(60)
+    assert order == ["made", "waited"]
+    claims.wait_for(["a", "b", "c"])
+    with suppress(ValueError), claims.claimed(["a"]):
+        raise ValueError
+    with claims.claimed(["a"]) as mine:
+        assert mine == {"a"}
 
 
 def test_a_process_that_hangs_with_much_to_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: list[CompileJob]
 ):
-    executable = tmp_path / "python"
-    executable.write_text(FAILURES["hangs"])
-    executable.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(executable))
+    start_instead_of_workers("hangs", tmp_path, monkeypatch)
     monkeypatch.setattr(workers, "PATIENCE", 0.5)
     long = [CompileJob(f"{source.text};{' ' * 2**17}", source.target, 1) for source in SOURCES]
     assert compile_sources(long) == [compile_source(source) for source in SOURCES]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from own_cache import use_own_cache
 
 from relex import extras
 from relex.extras import imported as imported_part
@@ -274,8 +275,7 @@ def test_saved_programs_are_run_without_llvm_code_generation(tmp_path: Path, mon
     """What calls functions from Python is compiled by the first process that needs it."""
     file = tmp_path / "saved.relex"
     build("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { func.return %x : tensor<2xf32> }").save(file)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("RELEX_CACHE", raising=False)
+    use_own_cache(tmp_path / "home", monkeypatch)
     count = "import llvmlite.binding as l; t = l.TargetMachine; emit = t.emit_object; made = []"
     count += "; t.emit_object = lambda *a: (made.append(1), emit(*a))[1]"
     run = "import sys, numpy as np; from relex.runtime import load"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from own_cache import use_own_cache
 
 from relex.runtime import builtin_code
 from relex.runtime.builtin_code import SUFFIX, machine_code
@@ -18,9 +19,7 @@ TWO = "define i32 @two() { ret i32 2 }"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the cache, which does not exist yet."""
-    monkeypatch.delenv("RELEX_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "relex"
+    return use_own_cache(tmp_path, monkeypatch)
 
 
 @pytest.fixture

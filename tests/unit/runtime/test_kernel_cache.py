@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from effort import count_calls
 from operator_cases import CASES
+from own_cache import own_kernels
 from programs import Array, MakeOperator, operator_program
 from test_compile_cache import shifted
 from xdsl.context import Context
@@ -30,9 +31,8 @@ from relex.dialects.dtypes import tensor_operand_def
 from relex.dialects.relex import ConstantOp, Conv2dOp, Operator, ReluOp
 from relex.dialects.relex.sliding_windows import SlidingWindows
 from relex.dialects.relex.types import SizedType
-from relex.dialects.target.machine import ObjectCode, Target
+from relex.dialects.target.machine import ObjectCode
 from relex.dialects.target.processors import Processor
-from relex.dialects.target.short_targets import short_target
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering import LegalizeOpsPass, legalize_ops
@@ -73,15 +73,10 @@ def layers(widths: Sequence[int], seed: int = 0) -> ModuleOp:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of the cache, which is on and empty."""
-    short_target(Target.host())  # Its features are asked for once in a process, and kept in a file.
-    monkeypatch.delenv("RELEX_VERIFY", raising=False)
-    monkeypatch.delenv("RELEX_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     # Other tests of this process may have added operators.
     monkeypatch.setattr(compilation, "entered_by_others", lambda: False)
-    MEMORY.clear()
-    yield tmp_path / "relex"
-    MEMORY.clear()
+    with own_kernels(tmp_path, monkeypatch) as files:
+        yield files
 
 
 @pytest.fixture

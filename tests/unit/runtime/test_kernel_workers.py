@@ -9,19 +9,23 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from textwrap import dedent
-from threading import Thread
-from time import monotonic
-from typing import Any, ClassVar
+from threading import Barrier, Thread
+from time import monotonic, sleep
+from typing import Any
 
 import numpy as np
 import pytest
+from broken_workers import BROKEN, start_instead_of_workers
+from own_cache import own_kernels
+from stages_seen import StagesSeen
 from test_kernel_cache import X, layers
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
-from relex.dialects.target.machine import Target
-from relex.dialects.target.short_targets import short_target
+from relex.dialects.target.machine import ObjectCode
 from relex.lowering.kernels.alone import KernelGroup, alone
+from relex.lowering.kernels.marks import KEY_ATTR
+from relex.lowering.llvm.parts import compile_each
 from relex.lowering.support import worker_pool
 from relex.lowering.support.worker_pool import WorkerProcess
 from relex.passes.driver.activity import watched_by
@@ -39,10 +43,6 @@ def no_others(module: ModuleOp) -> list[str]:
 @pytest.fixture(autouse=True)
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The cache is on and empty, and few groups are enough for another process, which starts with the test."""
-    short_target(Target.host())  # Its features are asked for once in a process, and kept in a file.
-    monkeypatch.delenv("RELEX_VERIFY", raising=False)
-    monkeypatch.delenv("RELEX_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     # Other tests of this process may have added operators, which other processes do not have.
     monkeypatch.setattr(cache_key, "_of_others", no_others)
     for module in (compilation, kernel_workers):
@@ -51,10 +51,9 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(kernel_workers, "GROUPS_OF_A_WORKER", 1)
     monkeypatch.setattr(worker_pool, "usable_processors", lambda: 2)
     POOL.close()
-    MEMORY.clear()
-    yield
+    with own_kernels(tmp_path, monkeypatch):
+        yield
     POOL.close()
-    MEMORY.clear()
 
 
 @pytest.fixture
@@ -196,29 +195,14 @@ def test_this_process_and_another_share_the_work(monkeypatch: pytest.MonkeyPatch
 
 def test_kernels_are_counted():
     """The groups that are done, in this process and others; what LLVM does is told apart."""
-    seen: list[tuple[str, int, int]] = []
-    ended: list[str] = []
-
-    class Watcher:
-        stages: ClassVar[list[str]] = []
-
-        def begin(self, stage: str) -> None:
-            self.stages.append(stage)
-
-        def reach(self, name: str, done: int, count: int) -> None:
-            seen.append((self.stages[-1], done, count))
-
-        def end(self) -> None:
-            ended.append(" ".join(stage for stage in self.stages if stage in ("Kernels", "LLVM")))
-            self.stages.pop()
-
-    with watched_by(Watcher()):
+    seen = StagesSeen()
+    with watched_by(seen):
         build(layers(WIDTHS))
-    counted = [done for stage, done, count in seen if stage == "Kernels" and count == len(WIDTHS)]
+    counted = [done for stage, done, count in seen.parts if stage == "Kernels" and count == len(WIDTHS)]
     assert counted
     assert counted[0] == 0
     assert counted == sorted(set(counted))
-    assert "Kernels LLVM" in ended
+    assert any(stages[-1] == "LLVM" and "Kernels" in stages for stages in seen.ended)
 
 
 def test_two_builds_share_a_process():
@@ -238,34 +222,68 @@ def test_two_builds_share_a_process():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker_pool, "WorkerProcess", Counted)
-        threads = [Thread(target=run, args=(i,)) for i in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_at_once(run)
     assert kernels() == expected[0] | expected[1]
     assert len(started) == 1
     for i, program in enumerate(programs):
         np.testing.assert_array_equal(outputs[i], build(program, cache=False)["main"](X))
 
 
-FAILURES = {
-    "is no program": "{}",
-    "ends": "#!/bin/sh\nexit 1\n",
-    "says something else": "#!/bin/sh\necho hello\ncat >/dev/null\n",
-    "says what is no code": "#!/bin/sh\necho '{\"size\": 5}'\necho hello\ncat >/dev/null\n",
-    "hangs": "#!/bin/sh\nexec sleep 1000\n",
-}
+def run_at_once(work: Callable[[int], object], count: int = 2) -> None:
+    """Run a function in several threads, each with its number."""
+    threads = [Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
-@pytest.mark.parametrize("failure", FAILURES)
+def test_two_builds_of_a_program_share_out_its_groups_once(monkeypatch: pytest.MonkeyPatch):
+    """Each builds what the other does not, and waits for the rest."""
+    begin, compiled, outputs = Barrier(2), list[str](), dict[int, Any]()
+
+    def see(module: ModuleOp, groups: Sequence[KernelGroup]) -> ModuleOp:
+        compiled.extend(group.recipe for group in groups)
+        return alone(module, groups)
+
+    def run(i: int) -> None:
+        program = layers(WIDTHS)
+        begin.wait()
+        outputs[i] = build(program)["main"](X)
+
+    monkeypatch.setattr(kernel_workers, "alone", see)
+    run_at_once(run)
+    assert len(compiled) == len(set(compiled)) == len(WIDTHS)
+    np.testing.assert_array_equal(outputs[0], outputs[1])
+
+
+def test_two_builds_of_a_program_compile_its_kernels_once(monkeypatch: pytest.MonkeyPatch):
+    """Without other processes, too."""
+    begin, compiled, outputs = Barrier(2), list[str](), dict[int, Any]()
+
+    def see(modules: Sequence[ModuleOp]) -> list[ObjectCode]:
+        if modules:
+            compiled.extend(str(module.attributes[KEY_ATTR]) for module in modules)
+            sleep(0.5)
+        return compile_each(modules)
+
+    def run(i: int) -> None:
+        program = layers([24, 16])
+        begin.wait()
+        outputs[i] = build(program)["main"](X)
+
+    monkeypatch.setenv("RELEX_WORKERS", "0")
+    monkeypatch.setattr("relex.runtime.kernel_cache.compile_each", see)
+    run_at_once(run)
+    assert len(compiled) == len(set(compiled)) == 2
+    np.testing.assert_array_equal(outputs[0], outputs[1])
+
+
+@pytest.mark.parametrize("failure", BROKEN)
 def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.MonkeyPatch):
     program = layers(WIDTHS)
     expected = without_workers(program)
-    executable = tmp_path / "python"
-    executable.write_text(FAILURES[failure])
-    executable.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(executable))
+    start_instead_of_workers(failure, tmp_path, monkeypatch)
     monkeypatch.setattr(kernel_workers, "PATIENCE", 0.1)
     asked: list[int] = []
     ask = WorkerProcess.ask

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import closing, redirect_stderr
 from dataclasses import dataclass, field
 from select import select
-from typing import ClassVar
 
 import pytest
+from stages_seen import StagesSeen
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -138,23 +138,10 @@ def test_builds_show_it(terminal: Pty) -> None:
 
 
 def test_kernels_are_counted_while_llvm_compiles_them() -> None:
-    seen: list[tuple[str, int, int]] = []
-
-    class Watcher:
-        stages: ClassVar[list[str]] = []
-
-        def begin(self, stage: str) -> None:
-            self.stages.append(stage)
-
-        def reach(self, name: str, done: int, count: int) -> None:
-            seen.append((self.stages[-1], done, count))
-
-        def end(self) -> None:
-            self.stages.pop()
-
-    with watched_by(Watcher()):
+    seen = StagesSeen()
+    with watched_by(seen):
         build(KERNELS, cache=False)
-    assert [found for found in seen if found[0] == "LLVM"] == [("LLVM", 0, 2), ("LLVM", 1, 2)]
+    assert [found for found in seen.parts if found[0] == "LLVM"] == [("LLVM", 0, 2), ("LLVM", 1, 2)]
 
 
 @pytest.mark.parametrize(("variable", "value"), [(progress_line.VARIABLE, "0"), ("CI", "true"), ("TERM", "dumb")])
