@@ -21,6 +21,10 @@ class Missing:
     """A value that could not be imported; the reason was reported where it is computed."""
 
 
+class ReportedError(Exception):
+    """A node needs values that could not be imported, for reasons that were reported."""
+
+
 @dataclass
 class GraphImporter:
     """The import of a graph into one function."""
@@ -42,8 +46,12 @@ class GraphImporter:
         an empty text."""
         try:
             yield
+        except ReportedError:
+            pass
         except Unsupported as e:
             report(e.reason, e.attribute)
+        except CompileError as e:
+            report(e.reason, "")
         except RecursionError:
             report("expected a model that nests less deeply", "")
         except (RelexError, VerifyException) as e:
@@ -52,9 +60,10 @@ class GraphImporter:
             report(f"cannot be imported: {type(e).__name__}: {one_line(e)}", "")
 
     def expect_no_problems(self) -> None:
-        """Raise `CompileError` with everything that could not be imported."""
+        """Raise `CompileError` with everything that could not be imported, each problem once: nodes of loops may have
+        been imported for each trip."""
         if self.problems:
-            raise CompileError(self.problems)
+            raise CompileError([*dict.fromkeys(self.problems)])
 
     def finish(self, results: Sequence[SSAValue], replaced: Mapping[SSAValue, int] | None = None) -> ModuleOp:
         """Return the module of the function, in which some results take the place of arguments. Raises `CompileError`

@@ -32,7 +32,19 @@ class Row:
 
 
 class ShapesDifferError(Unsupported):
-    """The branches of a condition that is known at run time give tensors of different types."""
+    """The branches of a condition that is known at run time give tensors of different types: `then` and `otherwise`."""
+
+    def __init__(self, then: Tensor, otherwise: Tensor):
+        self.then, self.otherwise = then, otherwise
+        x, y = self.shown
+        super().__init__(
+            f"a condition that is known at run time, between results of different shapes, {x} and {y}; pad them"
+        )
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The sizes of both results, and their element types if these differ."""
+        return _shown(self.then, self.otherwise)
 
 
 def branch(
@@ -52,10 +64,7 @@ def branch(
             found.append([builder.tensor(x) for x in emit()])
     for x, y in zip(*found, strict=True):
         if (x.sizes, x.element_type) != (y.sizes, y.element_type):
-            shapes = f"{_text(x)} and {_text(y)}"
-            raise ShapesDifferError(
-                f"a condition that is known at run time, between results of different shapes, {shapes}; pad them"
-            )
+            raise ShapesDifferError(x, y)
     for block, values in zip(blocks, found, strict=True):
         _end(builder, block, values)
     made = scf.IfOp(holds, [_type(x) for x in found[0]], Region(blocks[0]), Region(blocks[1]))
@@ -152,15 +161,19 @@ def zeros(sizes: Sizes, element_type: Attribute) -> Operand:
 def _expect_same(initial: Sequence[Tensor], given: Sequence[Tensor]) -> None:
     for x, y in zip(initial, given, strict=True):
         if (x.sizes, x.element_type) != (y.sizes, y.element_type):
-            shapes = f"{_text(x)} to {_text(y)}"
+            before, after = _shown(x, y)
             refuse(
-                f"a loop that ends at run time and changes what it carries, {shapes}; pad it to the largest size, "
-                "and carry how much is used"
+                f"a loop that ends at run time and changes what it carries, {before} to {after}; pad it to the largest "
+                "size, and carry how much is used"
             )
 
 
-def _text(x: Tensor) -> str:
-    return " x ".join(map(str, x.sizes)) or "a scalar"
+def _shown(x: Tensor, y: Tensor) -> tuple[str, str]:
+    """Return the sizes of two tensors, and their element types if these differ."""
+    first, second = (" x ".join(map(str, t.sizes)) or "a scalar" for t in (x, y))
+    if x.element_type == y.element_type:
+        return first, second
+    return f"{first} of {x.element_type}", f"{second} of {y.element_type}"
 
 
 def _type(x: Tensor) -> TensorType:

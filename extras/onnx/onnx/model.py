@@ -19,6 +19,7 @@ from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import reading, size_name
 from relex.frontend.onnx import operators as operators
+from relex.frontend.onnx.assumptions import Assumptions
 from relex.frontend.onnx.onnx_importer import OnnxImporter, versions_of
 from relex.frontend.onnx.reading import Shapes
 from relex.frontend.onnx.tensors import array_of, dtype_of
@@ -45,36 +46,36 @@ def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes,
     model = _converted(model, file)
     functions = {("" if f.domain == "ai.onnx" else f.domain, f.name): f for f in model.functions}
 
-    def run(assumed: Mapping[tuple[str, ...], bool], tries: int) -> ModuleOp:
-        importer = OnnxImporter(
-            Builder(file), versions_of(model.opset_import), functions, partial(array_of, folder=folder)
-        )
-        importer.assumed |= assumed
+    def run(importer: OnnxImporter) -> ModuleOp:
+        inputs = _Inputs(importer, model.graph, shapes, values).read()
+        outputs = importer.run_graph(model.graph, ChainMap(), inputs)
+        importer.expect_no_problems()
+        results = _results(importer, model.graph, outputs)
         try:
-            inputs = _Inputs(importer, model.graph, shapes, values).read()
-            outputs = importer.run_graph(model.graph, ChainMap(), inputs)
-            importer.expect_no_problems()
-            return importer.finish(_results(importer, model.graph, outputs))
+            return importer.finish(results)
+        except CompileError:
+            importer.assumptions.blame_all()
+            raise
+
+    assumptions, first = Assumptions(), None
+    for _ in range(MOST_TRIES):
+        importer = OnnxImporter(
+            Builder(file),
+            versions_of(model.opset_import),
+            functions,
+            partial(array_of, folder=folder),
+            assumptions=assumptions,
+        )
+        try:
+            return run(importer)
         except CompileError as e:
-            others = _next(importer.assumed)
-            if others is None or tries == MOST_TRIES:
-                raise
-            try:
-                return run(others, tries + 1)
-            except CompileError:
-                raise e from None
-
-    return run({}, 1)
-
-
-def _next(assumed: Mapping[tuple[str, ...], bool]) -> dict[tuple[str, ...], bool] | None:
-    """Return what to assume next, after the first conditions were taken to hold; None after the last."""
-    rest = dict(assumed)
-    while rest:
-        path, holds = rest.popitem()
-        if holds:
-            return {**rest, path: False}
-    return None
+            first = first or e
+            others = assumptions.others()
+            if others is None:
+                break
+            assumptions = others
+    assert first is not None
+    raise first
 
 
 class _Inputs:

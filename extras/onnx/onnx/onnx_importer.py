@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import onnx
 from onnx import FunctionProto, GraphProto, NodeProto, TypeProto, helper
@@ -16,6 +16,7 @@ from relex.dialects.relex.types import without_names
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import name_value
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
+from relex.frontend.onnx.assumptions import Assumptions
 from relex.frontend.onnx.import_table import find_import
 from relex.frontend.onnx.node import OnnxNode
 from relex.frontend.onnx.standard import defaults, function_body, is_function, schema_of
@@ -42,11 +43,10 @@ class OnnxImporter(GraphImporter):
     calls: tuple[str, ...] = ()
     """The functions around the current node, to find recursion."""
     nodes: int = 0
-    assumed: dict[tuple[str, ...], bool] = field(default_factory=dict[tuple[str, ...], bool])
-    """What is assumed of conditions, by the nodes that ask, in their order."""
+    assumptions: Assumptions = field(default_factory=Assumptions)
 
     def _assume(self) -> bool:
-        return self.assumed.setdefault(self.path, True)
+        return self.assumptions.make(self.path)
 
     def run_graph(self, graph: GraphProto, scope: Scope, inputs: Mapping[str, AnyValue]) -> list[AnyValue]:
         """Import a graph, given its inputs, in the scope of what is around it."""
@@ -68,7 +68,8 @@ class OnnxImporter(GraphImporter):
             self.path = (*outer, name)
             self.builder.location = self.builder.place("/".join(self.path))
             try:
-                self._run_node(node, scope)
+                with self.assumptions.tracking():
+                    self._run_node(node, scope)
             finally:
                 self.path, self.builder.location = outer, outer_location
 
@@ -86,12 +87,14 @@ class OnnxImporter(GraphImporter):
         for i, name in enumerate(node.output):
             if name:
                 scope[name] = outputs[i] if i < len(outputs) else Missing()
+                self.assumptions.note(scope[name])
 
     def _input(self, name: str, scope: Scope) -> AnyValue | None:
         if not name:
             return None
         if name not in scope:
             refuse(f"expected an input that is computed before, found '{name}'")
+        self.assumptions.use(scope[name])
         return scope[name]
 
     def _import(self, node: NodeProto, inputs: Sequence[AnyValue | None], scope: Scope) -> Sequence[AnyValue]:
@@ -105,12 +108,12 @@ class OnnxImporter(GraphImporter):
         function = find_import(domain, node.op_type, version)
         if any(isinstance(value, Missing) for value in inputs):
             if function is None and not is_function(node.op_type, version, domain):
-                refuse(_no_entry(node, version, domain))
+                self._refuse_unknown(node, version, domain)
             return ()
         if function is None:
             body = function_body(node, version, domain, [_type_of(value) for value in inputs])
             if body is None:
-                refuse(_no_entry(node, version, domain))
+                self._refuse_unknown(node, version, domain)
             return self._call_function(node, body, inputs)
 
         def run(graph: GraphProto, values: Sequence[AnyValue]) -> list[AnyValue]:
@@ -162,6 +165,7 @@ class OnnxImporter(GraphImporter):
         if name not in scope:
             self.report("", f"expected an output that is computed, found '{name}'")
             return Missing()
+        self.assumptions.use(scope[name])
         return scope[name]
 
     def _initializer(self, tensor: onnx.TensorProto) -> AnyValue:
@@ -171,14 +175,23 @@ class OnnxImporter(GraphImporter):
 
     def _problem(self, node: NodeProto, reason: str, attribute: str = "") -> None:
         where = f" attribute '{attribute}'" if attribute else ""
-        self.report("/".join(self.path), f"'{node.op_type}' node{where}: {reason}")
+        path, message = "/".join(self.path), f"'{node.op_type}' node{where}: {reason}"
+        notes = self.assumptions.blame()
+        self.problems.append(Diagnostic(message, self.builder.place(path).filename.data, notes=notes, reason=message))
+
+    def _refuse_unknown(self, node: NodeProto, version: int, domain: str) -> NoReturn:
+        """Refuse a node whose operator has no import, whatever is assumed."""
+        self.assumptions.forget()
+        refuse(_no_entry(node, version, domain))
 
     def report_at(self, what: str, name: str, message: str) -> None:
         """Add a problem of an input or output."""
+        self.assumptions.blame_all()
         self.problems.append(Diagnostic(f"{what}: {message}", self.builder.place(name).filename.data))
 
     def report(self, path: str, message: str) -> None:
         """Add a problem at a path in the model."""
+        self.assumptions.blame_all()
         self.problems.append(Diagnostic(message, self.builder.place(path).filename.data, reason=message))
 
 

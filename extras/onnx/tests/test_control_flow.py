@@ -10,9 +10,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
+from xdsl.dialects.builtin import f32, i1
 
 from relex.dialects import CompileError, RelexError
+from relex.frontend.importing.builder import Builder
+from relex.frontend.importing.regions import ShapesDifferError, branch
+from relex.frontend.importing.values import Known
 from relex.frontend.onnx import from_onnx
+from relex.frontend.onnx.onnx_importer import OnnxImporter
 from relex.reference import interpret
 from relex.runtime import build
 from relex.runtime.sources import parse
@@ -44,12 +49,12 @@ def check(made: onnx.GraphProto, *feeds: dict[str, Any], rtol: float = 1e-4) -> 
 
 
 def test_branch():
-    def branch(name: str, operator: str) -> onnx.GraphProto:
+    def taken(name: str, operator: str) -> onnx.GraphProto:
         return graph(name, [helper.make_node(operator, ["x"], [f"{name}_y"])], [], [(f"{name}_y", ["n", 4], FLOAT)])
 
     nodes = [
         helper.make_node("Equal", ["rate", "k"], ["c"]),
-        helper.make_node("If", ["c"], ["y"], then_branch=branch("a", "Relu"), else_branch=branch("b", "Neg")),
+        helper.make_node("If", ["c"], ["y"], then_branch=taken("a", "Relu"), else_branch=taken("b", "Neg")),
     ]
     made = graph("g", nodes, [("x", ["n", 4], FLOAT), ("rate", [], INT64)], [("y", ["n", 4], FLOAT)], k=np.int64(16000))
     x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
@@ -288,3 +293,134 @@ def test_build_fixes_sizes_and_inputs(tmp_path: Path):
         parse(path, shapes={"m": 2})
     with pytest.raises(RelexError, match="expected 'values' with the path of a model"):
         build("func.func @f() { func.return }", values={"y": 1})
+
+
+def diagnostics(nodes: list[Any], inputs: list[Info], outputs: list[Info], **weights: Any) -> list[Any]:
+    """What is reported about a graph."""
+    made = graph("g", nodes, inputs, outputs, **weights)
+    with pytest.raises(CompileError) as caught:
+        from_onnx(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    return caught.value.diagnostics
+
+
+UNKNOWN = "'Unknown' node: no such operator in version 17"
+
+
+def nested(depth: int, operator: str) -> onnx.GraphProto:
+    """Branches in branches, of which the innermost have an operator."""
+    if depth == 0:
+        return graph("inner", [helper.make_node(operator, ["x"], ["t0"])], [], [("t0", None, FLOAT)])
+    inner = helper.make_node("If", ["c"], [f"t{depth}"], then_branch=nested(depth - 1, operator), else_branch=ROWS)
+    return graph("outer", [inner], [], [(f"t{depth}", None, FLOAT)])
+
+
+ROWS = graph(
+    "rows", [helper.make_node("Unsqueeze", ["x", "axes"], ["e"])], [], [("e", None, FLOAT)], axes=np.array([0])
+)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_what_is_missing_in_nested_branches_is_told_once(depth: int):
+    node = helper.make_node("If", ["c"], ["y"], then_branch=nested(depth, "Unknown"), else_branch=ROWS)
+    found = diagnostics([node], [("c", [], BOOL), ("x", ["n"], FLOAT)], [("y", None, FLOAT)])
+    assert [d.message for d in found] == [UNKNOWN]
+
+
+@pytest.mark.parametrize("count", ["known", "dynamic"])
+@pytest.mark.parametrize("is_used", [True, False])
+def test_what_is_missing_in_a_loop_is_told_once(count: str, is_used: bool):
+    body = doubling(ALWAYS)
+    body.node.append(helper.make_node("Unknown", ["t"], ["u"]))
+    body.output[1].name = "u" if is_used else "t"
+    node = helper.make_node("Loop", ["count", "", "x"], ["y"], body=body)
+    inputs: list[Info] = [("x", ["n"], FLOAT), *([("count", [], INT64)] if count == "dynamic" else [])]
+    weights = {"count": np.int64(4)} if count == "known" else {}
+    assert [d.message for d in diagnostics([node], inputs, [("y", None, FLOAT)], **weights)] == [UNKNOWN]
+
+
+@pytest.mark.parametrize("length", [3, "n"])
+def test_what_is_missing_in_a_scan_is_told_once(length: int | str):
+    nodes = [helper.make_node("Add", ["s", "r"], ["t"]), helper.make_node("Unknown", ["t"], ["u"])]
+    rows: list[Info] = [("s", [2], FLOAT), ("r", [2], FLOAT)]
+    body = graph("body", nodes, rows, [("t", [2], FLOAT), ("u", [2], FLOAT)])
+    node = helper.make_node("Scan", ["x", "xs"], ["y", "ys"], body=body, num_scan_inputs=1)
+    inputs: list[Info] = [("x", [2], FLOAT), ("xs", [length, 2], FLOAT)]
+    found = diagnostics([node], inputs, [("y", None, FLOAT), ("ys", None, FLOAT)])
+    assert [d.message for d in found] == [UNKNOWN]
+
+
+def squeezes(count: int, *after: Any) -> tuple[list[Any], list[Info]]:
+    """Squeezed inputs, each by an `If` whose branches differ in rank, and nodes after them."""
+    nodes: list[Any] = []
+    for i in range(count):
+        then = graph("then", [helper.make_node("Squeeze", [f"x{i}"], ["t"])], [], [("t", None, FLOAT)])
+        other = graph("else", [helper.make_node("Identity", [f"x{i}"], ["e"])], [], [("e", None, FLOAT)])
+        node = helper.make_node("If", [f"c{i}"], [f"s{i}"], f"If_{i}", then_branch=then, else_branch=other)
+        nodes.append(node)
+    inputs: list[Info] = []
+    for i in range(count):
+        inputs += [(f"x{i}", [1, 3], FLOAT), (f"c{i}", [], BOOL)]
+    return [*nodes, *after], inputs
+
+
+@pytest.fixture
+def imports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One for each time that a model is imported."""
+    found: list[int] = []
+
+    def see(importer: OnnxImporter, *args: Any) -> Any:
+        found.extend([1] if not importer.path else [])
+        return run_graph(importer, *args)
+
+    run_graph = OnnxImporter.run_graph
+    monkeypatch.setattr(OnnxImporter, "run_graph", see)
+    return found
+
+
+@pytest.mark.parametrize("operand", ["z", "s7"])
+def test_branches_are_no_way_out_for_an_unknown_operator(operand: str, imports: list[int]):
+    nodes, inputs = squeezes(8, helper.make_node("Unknown", [operand], ["y"]))
+    found = diagnostics(nodes, [*inputs, ("z", [2], FLOAT)], [("y", None, FLOAT)])
+    assert [(d.message, d.notes) for d in found] == [(UNKNOWN, ())]
+    assert len(imports) == 1
+
+
+def test_branches_are_no_way_out_for_what_does_not_depend_on_them(imports: list[int]):
+    nodes, inputs = squeezes(8, helper.make_node("Transpose", ["z"], ["y"], perm=[1, 0]))
+    found = diagnostics(nodes, [*inputs, ("z", [2], FLOAT)], [("y", None, FLOAT)])
+    assert len(found) == len(imports) == 1
+
+
+def test_only_branches_that_a_problem_depends_on_are_tried_again(imports: list[int]):
+    """And the message says which, and what helps."""
+    nodes, inputs = squeezes(8, helper.make_node("Transpose", ["s1"], ["y"], perm=[2, 1, 0]))
+    (found,) = diagnostics(nodes, inputs, [("y", None, FLOAT)])
+    (note,) = found.notes
+    assert note == (
+        "'If_1' is assumed to take its first branch; 'shapes' or 'values' of what its condition depends on decide it"
+    )
+    assert len(imports) == 2
+
+
+def test_branches_that_fit_are_found_among_many(imports: list[int]):
+    """The second branches of two, one before and one after others."""
+    uses = [helper.make_node("Transpose", [f"s{i}"], [f"y{i}"], perm=[1, 0]) for i in (1, 6)]
+    nodes, inputs = squeezes(8, *uses, helper.make_node("Add", ["y1", "y6"], ["y"]))
+    made = graph("g", nodes, inputs, [("y", None, FLOAT)])
+    program = from_onnx(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    assert len(imports) <= 4
+    x = {name: np.array(name == "c0") if kind == BOOL else np.ones((1, 3), np.float32) for name, _, kind in inputs}
+    for i in (0, 2, 3, 4, 5, 7):
+        x[f"c{i}"] = np.array(True)
+    assert interpret(program)["main"](**x).shape == (3, 1)
+
+
+def test_shapes_of_branches_are_data():
+    builder = Builder("model.onnx")
+    x = builder.add_argument("x", f32, [2, 3])
+    condition = builder.add_argument("c", i1, [])
+    with pytest.raises(ShapesDifferError, match="of different shapes, 2 x 3 and 3; pad them") as caught:
+        branch(builder, condition, lambda: [x], lambda: [Known(np.zeros(3, np.float32))])
+    assert (caught.value.then.sizes, caught.value.otherwise.sizes) == ((2, 3), (3,))
+    with pytest.raises(ShapesDifferError, match="of different shapes, 2 x 3 of f32 and 2 x 3 of i64; pad them"):
+        branch(builder, condition, lambda: [x], lambda: [Known(np.zeros((2, 3), np.int64))])

@@ -11,15 +11,12 @@ from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at, stacked
 from relex.frontend.importing import regions
+from relex.frontend.importing.graph_importer import ReportedError
 from relex.frontend.onnx import Computed, Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.values import AnyValue, Missing
 
 MAX_TRIPS = 10_000
 """The iterations at most of a loop that is unrolled."""
-
-
-class _ReportedError(Exception):
-    """A branch has values that could not be imported, for reasons that were reported."""
 
 
 @imports("If")
@@ -30,25 +27,29 @@ def branch(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
         return _taken(node, bool(condition.array.item()))
 
     def run(is_then: bool) -> list[Operand]:
-        values = _taken(node, is_then)
-        if any(isinstance(x, Missing) for x in values):
-            raise _ReportedError
-        return [_expect_tensor(x) for x in values]
+        return [_expect_tensor(x) for x in _taken(node, is_then)]
 
     try:
         return [*regions.branch(node.builder, condition, lambda: run(True), lambda: run(False))]
-    except _ReportedError:
-        return [Missing() for _ in node.proto.output]
     except regions.ShapesDifferError as e:
         assumed = node.assume()
         holds = op.reshape(condition if assumed else op.logical_not(condition), [])
+        taken, other = e.shown if assumed else e.shown[::-1]
         message = f"expected the {'first' if assumed else 'second'} branch of {node.title} to be taken"
-        node.builder.results(op.assert_op(holds, f"{message}: the other one has {e.reason.partition('between ')[2]}"))
+        node.builder.results(op.assert_op(holds, f"{message}: the result is {taken}, and {other} in the other one"))
         return _taken(node, assumed)
 
 
 def _taken(node: OnnxNode, is_then: bool) -> list[AnyValue]:
-    return node.run_graph(node.graph("then_branch" if is_then else "else_branch"), [])
+    return _run(node, "then_branch" if is_then else "else_branch", [])
+
+
+def _run(node: OnnxNode, name: str, inputs: Sequence[AnyValue]) -> list[AnyValue]:
+    """Return the outputs of a graph in an attribute. Raises `ReportedError` if some could not be imported."""
+    outputs = node.run_graph(node.graph(name), inputs)
+    if any(isinstance(x, Missing) for x in outputs):
+        raise ReportedError
+    return outputs
 
 
 def _expect_tensor(x: AnyValue) -> Tensor:
@@ -74,7 +75,8 @@ def loop(node: OnnxNode, count: Tensor | None, condition: Tensor | None, *initia
     while (limit is None or trip < limit) and (running is None or _holds(running)):
         if trip == MAX_TRIPS:
             refuse(f"a loop of more than {MAX_TRIPS} iterations")
-        outputs = node.run_graph(body, [Known(np.array(trip, np.int64)), _TRUE if running is None else running, *state])
+        inputs = [Known(np.array(trip, np.int64)), _TRUE if running is None else running, *state]
+        outputs = _run(node, "body", inputs)
         running = outputs[0]
         if not isinstance(running, Known):
             # The first trips, whose state is known, do not tell what later ones find.
@@ -96,7 +98,7 @@ def _trial(node: OnnxNode, condition: Tensor | None, initial: Sequence[AnyValue]
     """Return what the first trip of a loop gives; no trip is emitted."""
     goes_on = _TRUE if condition is None else condition
     with node.builder.region(Block()):
-        return node.run_graph(node.graph("body"), [_NO_TRIPS, goes_on, *initial])
+        return _run(node, "body", [_NO_TRIPS, goes_on, *initial])
 
 
 def _no_rows(node: OnnxNode, initial: Sequence[AnyValue]) -> list[Tensor]:
@@ -125,7 +127,7 @@ def _loop_of_program(
     body = node.graph("body")
 
     def run(i: Tensor, running: Tensor, state: Sequence[Tensor]) -> list[Tensor]:
-        return [_expect_tensor(x) for x in node.run_graph(body, [i, running, *state])]
+        return [_expect_tensor(x) for x in _run(node, "body", [i, running, *state])]
 
     if len(body.output) == 1 + len(initial):
 
@@ -200,7 +202,7 @@ def _scan(node: OnnxNode, inputs: Sequence[Tensor]) -> list[AnyValue]:
         parts: list[AnyValue] = []
         for x, axis, direction in zip(scanned, axes, directions, strict=True):
             parts.append(node.tensor(part_at(x, axis, length - 1 - trip if direction else trip)))
-        outputs = node.run_graph(body, [*state, *parts])
+        outputs = _run(node, "body", [*state, *parts])
         state = outputs[: len(state)]
         for column, value in zip(columns, outputs[len(state) :], strict=True):
             column.append(value)
@@ -225,7 +227,7 @@ def _scan_of_program(
     def trip(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[regions.Row]]:
         other_end = node.tensor(op.subtract(Known(np.asarray(length - 1)), i))
         parts = [node.tensor(op.take(x, other_end if is_reverse else i, axis=axis)) for x, axis, is_reverse in scanned]
-        outputs = [_expect_tensor(x) for x in node.run_graph(node.graph("body"), [*state, *parts])]
+        outputs = [_expect_tensor(x) for x in _run(node, "body", [*state, *parts])]
         values, rows = outputs[: len(state)], list[regions.Row]()
         for number, x in enumerate(outputs[len(state) :]):
             is_reverse = number < len(out_directions) and out_directions[number]
