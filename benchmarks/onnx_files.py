@@ -13,11 +13,9 @@ memory that the process needed at most, and the time of a call on one thread as 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice, product
-from multiprocessing import get_context
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from statistics import geometric_mean, median
@@ -29,9 +27,8 @@ from zipfile import ZipFile
 import numpy as np
 
 from benchmarks.contenders import limit_threads
+from benchmarks.examining import Found, Stage, amount, cell, examined, ratio, write_rows
 
-Found = dict[str, Any]
-"""What is known of a file: its name, verdicts by whether sizes are fixed, seconds and memory."""
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 SIZES = ((1, 2), (48, 64, 96, 128, 160, 192, 256, 320, 512, 576, 1024, 2048, 16000, 43844))
@@ -111,15 +108,9 @@ def timed(call: Callable[[], Any]) -> float:
     return median(times)
 
 
-def examine(path: Path, fixed: bool, report: Callable[[Found], None]) -> None:
+def examine(path: Path, fixed: bool, stage: Stage) -> None:
     """Compile a file, and compare its results and times with ONNX Runtime's, step by step."""
     from relex.runtime import build
-
-    found: Found = {}
-
-    def stage(verdict: str, **more: Any) -> None:
-        found.update(more, verdict=verdict)
-        report(found)
 
     stage("ONNX Runtime takes too long")
     runtime = Runtime(path)
@@ -145,39 +136,6 @@ def examine(path: Path, fixed: bool, report: Callable[[Found], None]) -> None:
     stage("right", megabytes=getrusage(RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def child(path: Path, fixed: bool, connection: Any) -> None:
-    """Examine a file in a separate process."""
-    last: Found = {}
-
-    def report(found: Found) -> None:
-        last.update(found)
-        connection.send(found)
-
-    try:
-        examine(path, fixed, report)
-    except Exception as e:
-        connection.send({**last, "verdict": " ".join(str(e).split())[:600] or type(e).__name__})
-
-
-def run(path: Path, fixed: bool, seconds: float) -> Found:
-    """Return what is found for a file within the time limit."""
-    context = get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=child, args=(path, fixed, sender))
-    found: Found = {"verdict": "the process ended"}
-    process.start()
-    sender.close()
-    end = perf_counter() + seconds
-    try:
-        while receiver.poll(max(end - perf_counter(), 0)):
-            found = receiver.recv()
-    except EOFError:
-        pass
-    process.kill()
-    process.join()
-    return found
-
-
 def files(folder: Path, unpacked: Path) -> Iterator[tuple[str, Path]]:
     """Return names and paths of the files of a folder, and of its wheels."""
     for wheel in sorted(folder.glob("*.whl")):
@@ -194,12 +152,12 @@ def line(name: str, found: Mapping[str, Found]) -> str:
     """Return the row of a file."""
 
     def cells(one: Found) -> Iterator[str]:
-        yield one["verdict"].replace("|", "\\|")
-        yield f"{one['compile']:.1f} s" if "compile" in one else "-"
-        yield f"{one['megabytes']:.0f} MB" if "megabytes" in one else "-"
-        yield f"{one['time'] / one['runtime']:.2f}" if "runtime" in one else "-"
+        yield cell(one["verdict"])
+        yield amount(one, "compile", "{:.1f} s")
+        yield amount(one, "megabytes", "{:.0f} MB")
+        yield ratio(one, "time", "runtime")
 
-    return f"| {name} | {' | '.join(cell for one in found.values() for cell in cells(one))} |"
+    return f"| {name} | {' | '.join(text for one in found.values() for text in cells(one))} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -212,24 +170,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("folder", type=Path, help="a folder of .onnx files and of wheels that hold some")
     parser.add_argument("--seconds", type=float, default=300, help="the time limit of a file (300)")
+    parser.add_argument("--megabytes", type=float, help="the memory of a file at most (any)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only files with this in their names")
     parser.add_argument("--as-is", action="store_true", help="do not try fixed sizes")
     parser.add_argument("--results", type=Path, default=Path("build/onnx_files.json"), help="the file of results")
     options = parser.parse_args(arguments)
     limit_threads(1)
-    known: dict[str, dict[str, Found]] = {}
     kinds = ("as it is",) if options.as_is else ("as it is", "fixed sizes")
     with TemporaryDirectory() as unpacked:
         print("| file |" + "".join(f" {kind} | compile | memory | time |" for kind in kinds))
         print("|---|" + "---|---:|---:|---:|" * len(kinds))
-        for name, path in files(options.folder, Path(unpacked)):
-            if options.only in name:
-                known[name] = {kind: run(path, kind == "fixed sizes", options.seconds) for kind in kinds}
-                print(line(name, known[name]), flush=True)
-    if not known:
-        parser.error(f"expected .onnx files, or wheels with some, in {options.folder}")
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    options.results.write_text(json.dumps(known, indent=1))
+        paths = {name: path for name, path in files(options.folder, Path(unpacked)) if options.only in name}
+        if not paths:
+            parser.error(f"expected .onnx files, or wheels with some, in {options.folder}")
+
+        def run(name: str) -> dict[str, Found]:
+            limits = {"seconds": options.seconds, "megabytes": options.megabytes}
+            return {kind: examined(examine, paths[name], kind == "fixed sizes", **limits) for kind in kinds}
+
+        known = write_rows(paths, run, line, options.results)
     for kind in kinds:
         right = [one[kind] for one in known.values() if one[kind]["verdict"] == "right"]
         times = [one["time"] / one["runtime"] for one in right]

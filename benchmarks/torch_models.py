@@ -38,15 +38,13 @@ from typing import Any, cast
 import numpy as np
 
 from benchmarks.contenders import limit_threads
+from benchmarks.examining import Found, Stage, examined
 
 TOLERANCE = 1e-3
 LIMITS = ((8, 2), (32, 2), (128, 2), (32, 32))
 """Limits of sizes, and of batch sizes."""
 SAMPLE_SECONDS = 0.1
 """The time for the calls of one contender, of which there is always one."""
-
-Found = dict[str, Any]
-"""What was found for a model: `name`, `verdict`, and in `seconds` the time of each stage and of a call."""
 
 
 class _Cut(ast.NodeTransformer):
@@ -153,7 +151,7 @@ def timed(call: Callable[[], Any]) -> float:
     return median(times)
 
 
-def examine(file: Path, imports: bool, torch_compile: bool, report: Callable[[Found], None]) -> None:
+def examine(file: Path, imports: bool, torch_compile: bool, stage: Stage) -> None:
     """Run a model, and report what is found so far, step by step."""
     torch: Any = import_module("torch")
     from relex.frontend.torch import from_exported
@@ -162,11 +160,6 @@ def examine(file: Path, imports: bool, torch_compile: bool, report: Callable[[Fo
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     seconds: dict[str, float] = {}
-    found: Found = {"name": file.stem, "verdict": "eager PyTorch takes too long", "seconds": seconds}
-
-    def stage(verdict: str) -> None:
-        found["verdict"] = verdict
-        report(found)
 
     def measured(what: str, name: str, run: Callable[[], Any]) -> Any:
         stage(f"{what} takes too long")
@@ -175,21 +168,21 @@ def examine(file: Path, imports: bool, torch_compile: bool, report: Callable[[Fo
         seconds[name] = perf_counter() - start
         return result
 
-    stage("eager PyTorch takes too long")
+    stage("eager PyTorch takes too long", name=file.stem, seconds=seconds)
     with torch.no_grad():
-        model, inputs, wanted, found["limits"] = shrunk(file)
+        model, inputs, wanted, limits = shrunk(file)
         program = measured("torch.export", "export", lambda: torch.export.export(model, tuple(inputs)))
         module = measured("the import", "import", lambda: from_exported(program))
         if imports:
-            return stage("imported")
+            return stage("imported", limits=limits)
         main = measured("the compilation", "compile", lambda: build(module, cache=False)["main"])
-        stage("the call takes too long")
+        stage("the call takes too long", limits=limits)
         tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
         results = leaves(main(*tensors))
-        found["difference"] = difference(results, wanted)
-        if not found["difference"] <= TOLERANCE:
-            return stage(f"wrong: a difference of {found['difference']:.1e}")
-        stage("right")
+        apart = difference(results, wanted)
+        if not apart <= TOLERANCE:
+            return stage(f"wrong: a difference of {apart:.1e}", difference=apart)
+        stage("right", difference=apart)
         seconds["relex"] = timed(lambda: main(*tensors))
         seconds["eager"] = timed(lambda: model(*inputs))
         stage("right")
@@ -199,43 +192,17 @@ def examine(file: Path, imports: bool, torch_compile: bool, report: Callable[[Fo
             stage("right")
 
 
-def child(file: Path, imports: bool, torch_compile: bool, connection: Any) -> None:
-    """Examine a model in a separate process."""
-    last: Found = {"name": file.stem, "seconds": {}}
-
-    def report(found: Found) -> None:
-        last.update(found)
-        connection.send(found)
-
-    try:
-        examine(file, imports, torch_compile, report)
-    except Exception as e:
-        where = {"eager": "eager PyTorch", "torch.": "torch.export"}
-        stage = next((name for start, name in where.items() if str(last.get("verdict")).startswith(start)), "relex")
-        text = " ".join(str(e).split())
-        connection.send({**last, "verdict": f"{stage}: {text or type(e).__name__}"[:600]})
+def _blame(verdict: str, message: str) -> str:
+    """Return who is to blame for an exception: what is under way says it."""
+    where = {"eager": "eager PyTorch", "torch.": "torch.export"}
+    return f"{next((name for start, name in where.items() if verdict.startswith(start)), 'relex')}: {message}"
 
 
 def run(file: Path, options: argparse.Namespace) -> Found:
     """Return what is found for a model within the time limit."""
-    context = get_context("forkserver")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=child, args=(file, options.imports, options.torch_compile, sender))
-    found: Found = {"name": file.stem, "verdict": "the process ended", "seconds": {}}
-    process.start()
-    sender.close()
-    end = perf_counter() + options.seconds
-    try:
-        while receiver.poll(max(end - perf_counter(), 0)):
-            found = receiver.recv()
-    except EOFError:
-        pass
-    if process.is_alive() and perf_counter() >= end:
-        process.kill()
-    process.join()
-    if process.exitcode and found["verdict"] != "right" and process.exitcode != -9:
-        found["verdict"] = f"the process ended with {process.exitcode} while {found['verdict']}"
-    return found
+    given = file, options.imports, options.torch_compile
+    found = examined(examine, *given, seconds=options.seconds, blame=_blame, method="forkserver")
+    return {"name": file.stem, "seconds": {}, **found}
 
 
 def line(found: Found) -> str:

@@ -12,21 +12,19 @@ thread as a share of eager PyTorch's. Images are small, and models of text have 
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import geometric_mean
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 from benchmarks.contenders import limit_threads
+from benchmarks.examining import Found, Stage, amount, cell, examined, ratio, write_rows
 from benchmarks.torch_models import difference, leaves, timed
 
-Found = dict[str, Any]
 WAYS = ("exported", "dynamic", "compiled")
 TOLERANCE = 1e-3
 
@@ -136,36 +134,31 @@ def import_torchvision() -> None:
         library.register_fake = register
 
 
-def examine(name: str, way: str, report: Callable[[Found], None]) -> None:
+def examine(name: str, way: str, stage: Stage) -> None:
     """Run a model one way, and report what is found so far, step by step."""
     torch: Any = import_module("torch")
     import_torchvision()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    found: Found = {}
-
-    def stage(verdict: str, **more: Any) -> None:
-        found.update(more, verdict=verdict)
-        report(found)
-
     stage("eager PyTorch takes too long")
     with torch.no_grad():
         model, arguments, has_length = make(name)
         eager = [(given, leaves(model(*given))) for given in (arguments(2, 16), arguments(3, 23))]
         first = eager[0][0]
         stage("PyTorch's export takes too long" if way != "compiled" else "the compilation takes too long")
-        begin = process_time()
+        begin, is_first = process_time(), True
         called = _called(model, first, way, has_length, stage)
         for given, wanted in eager[: 1 if way == "exported" else 2]:
             apart = difference(leaves(called(*given)), wanted)
-            if "seconds" not in found:
+            if is_first:
                 stage("a call takes too long", seconds=process_time() - begin)
+                is_first = False
             if not apart <= TOLERANCE:
                 return stage(f"wrong: a difference of {apart:.1e}")
         stage("right", time=timed(lambda: called(*first)), eager=timed(lambda: model(*first)))
 
 
-def _called(model: Any, first: list[Any], way: str, has_length: bool, stage: Callable[..., None]) -> Any:
+def _called(model: Any, first: list[Any], way: str, has_length: bool, stage: Stage) -> Any:
     torch: Any = import_module("torch")
     if way == "compiled":
         import_module("relex.frontend.torch")
@@ -201,38 +194,8 @@ class _Counted(logging.Handler):
         self.count += "is run by torch" in record.getMessage()
 
 
-def child(name: str, way: str, connection: Any) -> None:
-    """Examine a model in a separate process."""
-    last: Found = {}
-
-    def report(found: Found) -> None:
-        last.update(found)
-        connection.send(found)
-
-    try:
-        examine(name, way, report)
-    except Exception as e:
-        where = "" if last.get("verdict", "").startswith(("the", "a call")) else "PyTorch: "
-        connection.send({**last, "verdict": f"{where}{' '.join(str(e).split())[:400] or type(e).__name__}"})
-
-
-def run(name: str, way: str, seconds: float) -> Found:
-    """Return what is found for a model within the time limit."""
-    context = get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=child, args=(name, way, sender))
-    found: Found = {"verdict": "the process ended"}
-    process.start()
-    sender.close()
-    end = perf_counter() + seconds
-    try:
-        while receiver.poll(max(end - perf_counter(), 0)):
-            found = receiver.recv()
-    except EOFError:
-        pass
-    process.kill()
-    process.join()
-    return found
+def _blame(verdict: str, message: str) -> str:
+    return message if verdict.startswith(("the", "a call")) else f"PyTorch: {message}"
 
 
 def names() -> Iterator[str]:
@@ -246,11 +209,11 @@ def line(name: str, found: Mapping[str, Found]) -> str:
 
     def cells(one: Found) -> Iterator[str]:
         left = f", {one['left']} graphs run by PyTorch" if one.get("left") else ""
-        yield f"{one['verdict']}{left}".replace("|", "\\|")
-        yield f"{one['seconds']:.0f} s" if "seconds" in one else "-"
-        yield f"{one['time'] / one['eager']:.2f}" if "eager" in one else "-"
+        yield cell(f"{one['verdict']}{left}")
+        yield amount(one, "seconds", "{:.0f} s")
+        yield ratio(one, "time", "eager")
 
-    return f"| {name} | {' | '.join(cell for one in found.values() for cell in cells(one))} |"
+    return f"| {name} | {' | '.join(text for one in found.values() for text in cells(one))} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -265,14 +228,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=Path("build/torch_zoo.json"), help="the file of results")
     options = parser.parse_args(arguments)
     limit_threads(1)
-    known: dict[str, dict[str, Found]] = {}
     print("| model |" + "".join(f" {way} | first result | time |" for way in options.ways))
     print("|---|" + "---|---:|---:|" * len(options.ways))
-    for name in [name for name in names() if options.only in name][:: options.every]:
-        known[name] = {way: run(name, way, options.seconds) for way in options.ways}
-        print(line(name, known[name]), flush=True)
-        options.results.parent.mkdir(parents=True, exist_ok=True)
-        options.results.write_text(json.dumps(known, indent=1))
+
+    def run(name: str) -> dict[str, Found]:
+        return {way: examined(examine, name, way, seconds=options.seconds, blame=_blame) for way in options.ways}
+
+    chosen = [name for name in names() if options.only in name][:: options.every]
+    known = write_rows(chosen, run, line, options.results)
     for way in options.ways:
         right = [one[way] for one in known.values() if one[way]["verdict"] == "right" and not one[way].get("left")]
         times = [one["time"] / one["eager"] for one in right]

@@ -10,8 +10,10 @@ import sys
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+import examinations
 import numpy as np
 import pytest
 from started import run_python
@@ -244,3 +246,55 @@ def test_the_stages_of_a_build(program: str) -> None:
     assert all(row.stages[stage] > 0 for stage in ("import", "graph", "schedule", "lowering", "LLVM", "link"))
     assert str(row).startswith(program)
     assert len(str(row)) == 24 + len(stages.TITLES)
+
+
+ENDINGS = {
+    "right": "right",
+    "raises": "expected a | b",
+    "raises without a message": "ValueError",
+    "hangs": "a call takes too long",
+    "hangs at its end": "right",
+    "crashes": "the process ended with -11 at 'a call takes too long'",
+    "exits": "the process ended with 3 at 'a call takes too long'",
+    "needs memory": "the memory does not suffice",
+}
+
+
+@pytest.mark.parametrize("way", ENDINGS)
+def test_examinations_end(way: str) -> None:
+    """A row says how, and has what was measured before."""
+    examining = module("examining")
+    begin = perf_counter()
+    found = examining.examined(examinations.examine, way, seconds=8 if "hangs" in way else 60, megabytes=1000)
+    assert perf_counter() - begin < 60
+    assert found["verdict"] == ENDINGS[way]
+    assert examining.amount(found, "compile", "{:.1f} s") == "1.5 s"
+    assert examining.ratio(found, "time", "other") == ("0.50" if way == "right" else "-")
+
+
+def test_examinations_that_do_not_start() -> None:
+    examining = module("examining")
+    found = examining.examined(examinations.examine, "right", seconds=0)
+    assert found == {"verdict": "the process took too long to start"}
+
+
+def test_who_is_to_blame() -> None:
+    found = module("examining").examined(examinations.examine, "raises", seconds=60, blame=examinations.blame)
+    assert found["verdict"] == "a call: expected a | b"
+
+
+def test_rows_are_written_as_they_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    examining, path = module("examining"), tmp_path / "results" / "rows.json"
+
+    def run(name: str) -> dict[str, Any]:
+        if name == "third":
+            assert json.loads(path.read_text()).keys() == {"first", "second"}
+            raise KeyboardInterrupt
+        return {"as it is": {"verdict": name}}
+
+    def line(name: str, found: dict[str, Any]) -> str:
+        return examining.cell(f"{name} | {found['as it is']['verdict']}")
+
+    with pytest.raises(KeyboardInterrupt):
+        examining.write_rows(["first", "second", "third"], run, line, path)
+    assert capsys.readouterr().out == "first \\| first\nsecond \\| second\n"
