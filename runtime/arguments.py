@@ -114,8 +114,8 @@ class ArgumentReader:
             return value
         try:
             array: Array = np.asarray(cast(Any, value))
-            if array.dtype.kind in "iu" and self._dtype.kind in "iu":
-                return self._integers(array)
+            if self._dtype.kind in "iu" and (integers := _integers_of(value, array)) is not None:
+                return self._integers(integers)
             # NumPy takes an empty list for floats.
             fits = array.size == 0 or np.can_cast(array.dtype, self._dtype, "same_kind")
             with np.errstate(over="raise"):
@@ -126,7 +126,7 @@ class ArgumentReader:
             raise ShapeError(f"{self._where}: expected rows of equal length: {e}") from e
 
     def _integers(self, array: Array) -> Array:
-        """Convert integers of a list, some of which NumPy would let wrap around. Raises `OverflowError`."""
+        """Convert the integers of a list, some of which NumPy would let wrap around. Raises `OverflowError`."""
         limits = np.iinfo(self._dtype)
         wrong = array[(array < limits.min) | (array > limits.max)]
         if wrong.size:
@@ -233,3 +233,13 @@ def _as_ndarray(value: Any, where: str, accepted: str) -> Array:
         if is_tensor:
             raise DTypeError(f"{where}: expected a DLPack tensor that NumPy can read, found {kind}: {e}") from e
         raise DTypeError(f"{where}: expected {accepted}, found {kind}") from e
+
+
+def _integers_of(value: Any, array: Array) -> Array | None:
+    """Return the integers of a list, of which NumPy has made an array: one of floats if some are for signed and others
+    for unsigned types, and one of objects if one is for none. None if there are other elements."""
+    if array.dtype.kind in "iu":
+        return array
+    objects: Array = np.asarray(value, object)
+    is_integer = array.dtype.kind in "fO" and array.size and all(isinstance(x, int | np.integer) for x in objects.flat)
+    return objects if is_integer else None

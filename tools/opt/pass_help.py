@@ -16,10 +16,33 @@ from relex.tools.options.pipelines import PassFactory, default_of, type_text
 
 
 def list_passes(described: Mapping[str, PassFactory], all_passes: Mapping[str, PassFactory]) -> str:
-    """Return the `described` passes with the first sentence of their documentation, then the names of all others."""
-    width = max(map(len, described), default=0)
-    lines = [f"{name:{width}}  {_summary(described[name]())}".rstrip() for name in sorted(described)]
-    return "\n".join([*lines, "", *sorted(all_passes.keys() - described.keys())]) + "\n"
+    """Return the `described` passes, then all others, each with the first sentence of its documentation."""
+    width = max(map(len, all_passes), default=0)
+    first = [f"{name:{width}}  {_summary(described[name]())}".rstrip() for name in sorted(described)]
+    others = sorted(all_passes.keys() - described.keys())
+    return "\n".join([*first, "", *(f"{name:{width}}  {_of_others(name, all_passes[name])}" for name in others)]) + "\n"
+
+
+UNDOCUMENTED = {
+    "convert-memref-to-ptr": "Converts `memref` to the dialect `ptr`; relex has `finalize-memref-to-llvm`.",
+    "convert-ptr-to-llvm": "Converts the dialect `ptr` to the LLVM dialect.",
+    "cse": "Merges operations that compute the same (common subexpression elimination).",
+    "dce": "Removes operations without effects whose results are not used (dead code elimination).",
+    "loop-hoist-memref": "Moves loads and stores of `memref` out of loops.",
+    "lower-affine": "Lowers `affine` to `scf`, `arith` and `memref`.",
+    "reconcile-unrealized-casts": "Removes `builtin.unrealized_conversion_cast` ops that cancel each other.",
+    "scf-parallel-loop-tiling": "Tiles `scf.parallel` loops.",
+}
+"""What those passes of xDSL do that people meet and that have no documentation."""
+
+
+def _of_others(name: str, find: PassFactory) -> str:
+    """Return the first sentence about a pass that need not be importable or documented."""
+    try:
+        made = find()
+    except ImportError as e:
+        return f"It needs a package that is not installed: {e.name}."
+    return _summary(made) or UNDOCUMENTED.get(name) or f"It has no documentation: {made.__module__}."
 
 
 GROUPS = {
@@ -95,8 +118,8 @@ def _documentation(cls: type[ModulePass]) -> str:
 def _summary(cls: type[ModulePass]) -> str:
     """Return the first sentence of a docstring."""
     text = " ".join(_documentation(cls).split())
-    sentence, end, _ = text.partition(". ")
-    return sentence + end.strip()
+    sentence, _, _ = text.partition(". ")
+    return f"{sentence.rstrip('.')}." if sentence else ""
 
 
 def _indent(text: str) -> str:

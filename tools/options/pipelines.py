@@ -189,7 +189,7 @@ def _read_pipeline(text: str, *, bare: bool) -> list[ArgSpec]:
     passes = reader.pipeline(bare=bare)
     if reader.anchors:
         named = ", ".join(f"'{anchor}(...)'" for anchor in reader.anchors)
-        message = f"every pass runs on the whole module, also in {named}"
+        message = f"pass pipeline: every pass runs on the whole module, also in {named}"
         print_diagnostic(Diagnostic(message, "relex-opt", severity="remark"))
     return passes
 

@@ -20,7 +20,7 @@
 // RUN: not relex-opt %s --pass-pipeline='canonicalize' 2>&1 | filecheck %s --check-prefix=ANCHOR
 // ANCHOR: relex-opt: error: wrong pass pipeline: expected an anchor around all passes, as in 'builtin.module(...)'; -p takes a list
 // RUN: relex-opt %s --pass-pipeline='builtin.module(cse,func.func(canonicalize))' 2>&1 | filecheck %s --check-prefix=FUNC
-// FUNC: relex-opt: remark: every pass runs on the whole module, also in 'func.func(...)'
+// FUNC: relex-opt: remark: pass pipeline: every pass runs on the whole module, also in 'func.func(...)'
 // FUNC-NOT: arith.constant
 // RUN: not relex-opt %s --pass-pipeline='builtin.module(cse,dce(canonicalize))' 2>&1 | filecheck %s --check-prefix=NESTED
 // NESTED: relex-opt: error: wrong pass pipeline: expected an op such as 'func.func' before '(', found 'dce'

@@ -152,15 +152,18 @@ def test_lists_of_integers(name: str) -> None:
     main = build(f"func.func @main(%x: tensor<?x{name}>) -> tensor<?x{name}> {{ func.return %x : tensor<?x{name}> }}")
     dtype = main["main"].signature.inputs[0].dtype
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-    for values in ([low], [high], [1, True], [dtype.type(high)], [np.int64(1)], []):
+    for values in ([low], [high], [low, high], [1, True], [dtype.type(high)], [np.int64(1)], [1, dtype.type(high)], []):
         result = main["main"](values)
         assert result.dtype == dtype
         assert result.tolist() == values
     for wrong in (low - 1, high + 1):
-        if -(2**63) <= wrong < 2**64:
-            for values in ([wrong], [np.array(wrong)]):
-                with pytest.raises(RangeError, match=f"expected numbers of {dtype.name}: found {wrong}"):
-                    main["main"](values)
+        is_of_numpy = -(2**63) <= wrong < 2**64
+        for values in ([wrong], [1, wrong], *([[np.array(wrong)]] if is_of_numpy else [])):
+            with pytest.raises(RangeError, match=f"expected numbers of {dtype.name}: found {wrong}"):
+                main["main"](values)
+    for others in ([0.0, high], [None], ["1"]):
+        with pytest.raises(DTypeError, match=f"expected dtype {dtype.name}, found"):
+            main["main"](others)
 
 
 ACCEPTED = "expected a NumPy array, a DLPack tensor, a buffer or a list"

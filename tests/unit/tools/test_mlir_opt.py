@@ -27,10 +27,10 @@ func.func @f(%x: i32) -> i32 {
 HABITS = {
     "-canonicalize": "",
     "--canonicalize -cse": "",
-    "-pass-pipeline=builtin.module(func.func(canonicalize,cse),dce)": "remark: every pass runs on the whole module, "
-    "also in 'func.func(...)'",
-    "-p builtin.module(func.func(any(canonicalize)),llvm.func(cse))": "remark: every pass runs on the whole module, "
-    "also in 'func.func(...)', 'llvm.func(...)'",
+    "-pass-pipeline=builtin.module(func.func(canonicalize,cse),dce)": "remark: pass pipeline: every pass runs "
+    "on the whole module, also in 'func.func(...)'",
+    "-p builtin.module(func.func(any(canonicalize)),llvm.func(cse))": "remark: pass pipeline: every pass runs "
+    "on the whole module, also in 'func.func(...)', 'llvm.func(...)'",
     "--verify-each -canonicalize": "",
     "--verify-each=1 -canonicalize": "",
     "--verify-each=false -canonicalize": "",
