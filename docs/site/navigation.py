@@ -39,6 +39,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "What the compiler does": (
         "docs/core.md",
+        "docs/design-decisions.md",
         "docs/llvm.md",
         "docs/fusion.md",
         "docs/schedules.md",
