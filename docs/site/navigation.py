@@ -77,6 +77,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "benchmarks/results/README.md",
         *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "benchmarks" / "results").glob("*/README.md")),
         "CHANGELOG.md",
+        "docs/versions.md",
+        "ROADMAP.md",
         "SECURITY.md",
     ),
 }
