@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-extras test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-core test-extras test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples replays lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,10 @@ unit: $(STAMPS)/relex $(STAMPS)/test ## run the pytest tests of the core
 accuracy: $(STAMPS)/relex $(STAMPS)/test ## measure how exact functions of floats are, in some minutes
 	$(BIN)/python tests/unit/support/accuracy.py $(FUNCTIONS)
 	$(BIN)/python tests/unit/support/operator_reference.py
+
+replays: $(STAMPS)/relex $(STAMPS)/test ## run what other compilers got wrong, and write the tables of docs/replays.md
+	$(BIN)/python -m pytest -q --full tests/replays --deselect tests/replays/test_replays.py::test_the_page_has_them_all
+	$(BIN)/python tests/replays/page.py
 
 # How long, and how: `make fuzz MINUTES=60 FUZZ="--seed 7"`.
 MINUTES ?= 5

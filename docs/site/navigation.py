@@ -48,6 +48,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/profiling.md",
         "docs/checking.md",
         "docs/proofs.md",
+        "docs/replays.md",
         "docs/tracing-rules.md",
     ),
     "Extending the compiler": (

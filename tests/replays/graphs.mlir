@@ -1,4 +1,4 @@
-// Graphs in which other compilers, or their importers, were wrong. tests/replays/test_replays.py says how to read them.
+// Graphs in which other compilers, or their importers, were wrong. tests/replays/replays.py says how to read them.
 
 // apache/tvm#13048: an integer became a boolean with all of its bits, and this a wrong integer again.
 // x: [-1, 2, 0, 256]

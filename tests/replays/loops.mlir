@@ -1,4 +1,4 @@
-// Loop functions that passes or schedules of other compilers changed. tests/replays/test_replays.py says how to read them.
+// Loop functions that passes or schedules of other compilers changed. tests/replays/replays.py says how to read them.
 
 // apache/tvm#10336: a remainder lost its quotient, so that other elements were read.
 // passes: canonicalize,cse,inline-blocks,schedule-cpu

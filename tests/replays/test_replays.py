@@ -1,83 +1,32 @@
-"""
-Mistakes that other compilers made, with the numbers of their reports: relex does not make them.
-
-A file has one program after the other: graphs in `graphs.mlir`, loop functions in `loops.mlir`, ONNX models in
-`models.txt`, in the text format of the package onnx. In front of each are comments:
-
-* `owner/repository#number: ...`, what was wrong there; the program itself is ours, and as small as possible;
-* `NAME: EXPRESSION`, an argument, if random numbers will not do;
-* `expect: EXPRESSION`, what the program computes of its arguments by NumPy, or several results;
-* `refused: TEXT`, a part of the error that it is refused with;
-* `passes: PIPELINE`, passes that leave its results as they are.
-"""
+"""Mistakes that other compilers made: relex does not make them, and would find the pass that does."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
 import numpy as np
+import page
 import pytest
+from named_passes import is_named, own_passes
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from onnx import ModelProto, checker, helper, parser
+from replays import FILES, Replay, model, replays
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.transforms import get_all_passes
+from xdsl.transforms.canonicalize import CanonicalizePass
 
 from relex.dialects import CompileError, parse_module
 from relex.dialects.signature import TensorSpec
 from relex.frontend.onnx import from_onnx
-from relex.lowering import PASSES as LOWERING_PASSES
 from relex.lowering.support.signatures import signatures
-from relex.passes import PASSES, ApplySchedulePass, run_pass
+from relex.passes import ApplySchedulePass, run_pass
 from relex.reference import interpret
 from relex.runtime import build
-from relex.tools.options.pipelines import find_pass, instantiate, parse_passes
 
 Array = NDArray[Any]
-
-FOLDER = Path(__file__).parent
-FILES = ("graphs.mlir", "loops.mlir", "models.txt")
-
-ALL_PASSES = {**get_all_passes(), **PASSES, **LOWERING_PASSES}
-
-REPORT = re.compile(r"^(?://|#) ((?:[\w.-]+/[\w.-]+#\d+(?:, )?)+): (.*)$")
-FIELD = re.compile(r"^(?://|#) (\w+): (.*)$")
-
-
-@dataclass(frozen=True)
-class Replay:
-    """A program, the reports of what was wrong with such a one, and what it computes."""
-
-    reports: str
-    what: str
-    fields: Mapping[str, str]
-    text: str
-
-    @property
-    def name(self) -> str:
-        """The name of its function."""
-        found = re.search(r"@(\w+)\(", self.text)
-        return found[1] if found else "main"
-
-
-@cache
-def replays(name: str) -> list[Replay]:
-    """Return the programs of a file."""
-    found: list[Replay] = []
-    for part in re.split(r"\n\n(?=// |# )", (FOLDER / name).read_text(encoding="utf-8"))[1:]:
-        lines = part.splitlines()
-        report = REPORT.match(lines[0])
-        assert report, lines[0]
-        fields = {match[1]: match[2] for line in lines[1:] if (match := FIELD.match(line))}
-        text = "\n".join(line for line in lines if not line.startswith(("// ", "# ")))
-        found.append(Replay(report[1], report[2], fields, text))
-    return found
 
 
 def cases(name: str) -> list[Any]:
@@ -136,8 +85,8 @@ def check_module(replay: Replay, module: ModuleOp) -> None:
     given = arguments(replay, module)
     check(replay, interpret(module), given)
     after = module
-    for spec in parse_passes(replay.fields.get("passes", "canonicalize")):
-        after = run_pass(instantiate("pass", find_pass(spec.name, ALL_PASSES), spec), after)
+    for p in own_passes(replay) or [CanonicalizePass()]:
+        after = run_pass(p, after)
     check(replay, interpret(after), given)
     check(replay, build(after), given)
 
@@ -159,19 +108,11 @@ def test_graphs(replay: Replay) -> None:
 
 @pytest.mark.parametrize("replay", cases("loops.mlir"))
 def test_loops(replay: Replay) -> None:
-    module = parse_module(replay.text, "loops.mlir")
     if "refused" in replay.fields:
         with pytest.raises(CompileError, match=re.escape(replay.fields["refused"])):
-            run_pass(ApplySchedulePass(), module)
+            run_pass(ApplySchedulePass(), replay.module)
     else:
-        check_module(replay, module)
-
-
-def model(text: str) -> ModelProto:
-    """Return a model of the text of a graph."""
-    made = helper.make_model(parser.parse_graph(text), opset_imports=[helper.make_opsetid("", 17)])
-    cast(Any, checker).check_model(made)
-    return made
+        check_module(replay, replay.module)
 
 
 @pytest.mark.parametrize("replay", cases("models.txt"))
@@ -180,7 +121,18 @@ def test_models(replay: Replay) -> None:
         with pytest.raises(CompileError, match=re.escape(replay.fields["refused"])):
             from_onnx(model(replay.text))
     else:
-        check_module(replay, from_onnx(model(replay.text)))
+        check_module(replay, replay.module)
+
+
+def test_mistakes_would_be_found(some: Callable[[Iterable[Replay], int], list[Replay]]) -> None:
+    """If the pass that a table names for a program had a mistake, the check of passes would name it."""
+    found = [replay for name in FILES for replay in replays(name) if "expect" in replay.fields]
+    assert [replay.reports for replay in some(found, 4) if not is_named(replay)] == []
+
+
+def test_the_page_has_them_all() -> None:
+    text = page.PAGE.read_text()
+    assert page.with_table(text) == text, "run make replays"
 
 
 def test_there_are_many() -> None:
