@@ -18,7 +18,7 @@ from posixpath import relpath
 
 from html_check import mistakes
 from links import broken, relinked, resolved
-from navigation import HOME, NAVIGATION, NOTEBOOKS, written_pages
+from navigation import HOME, NAVIGATION, NOTEBOOKS, about, written_pages
 from notebooks import make_notebook, name_of
 from pictures import drawn
 from reference_pages import write_reference
@@ -35,7 +35,8 @@ def write_sources(target: Path) -> None:
     for page in sorted(written):
         write_page(target, page, written)
     for name, text in write_reference().items():
-        _write(target / "reference" / f"{name}.md", text)
+        page = f"reference/{name}.md"
+        _write(target / page, below_title(text, about(page, text)))
     with (target / "index.md").open("a") as home:
         home.write(contents())
 
@@ -55,18 +56,20 @@ def write_page(target: Path, page: str, written: set[str]) -> None:
         return f"{there}#{anchor}" if anchor else there
 
     text = (ROOT / page).read_text()
+    lines = [about(page, text)]
     if page in NOTEBOOKS:
         (target / page).parent.mkdir(parents=True, exist_ok=True)
         (target / page).with_suffix(".ipynb").write_text(make_notebook(page))
-        text = with_download(text, name_of(page))
+        lines.append(f"{{download}}`This page as a Jupyter notebook <{name_of(page)}>`")
+    text = below_title(text, *lines)
     text = drawn(text)
     _write(target / staged(page), relinked(text, change))
 
 
-def with_download(text: str, notebook: str) -> str:
-    """Return a page that offers its notebook below the title."""
-    title, end, rest = text.partition("\n")
-    return f"{title}{end}\n{{download}}`This page as a Jupyter notebook <{notebook}>`\n{rest}"
+def below_title(text: str, *lines: str) -> str:
+    """Return a page with lines below its title, each a paragraph."""
+    title, _, rest = text.partition("\n")
+    return "\n\n".join([title, *lines, rest.lstrip("\n")])
 
 
 def staged(page: str) -> str:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from links import FENCE, prose
+
 ROOT = Path(__file__).parents[2]
 HOME = "README.md"
 
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Lessons": (
+    "Start": (
         "docs/first-steps.md",
         "docs/usage.md",
         "docs/tour.md",
+    ),
+    "Course": (
         "docs/lessons/1-tensor-functions.md",
         "docs/lessons/2-end-to-end.md",
         "docs/lessons/3-transformations.md",
         "docs/lessons/4-libraries.md",
+        "docs/core.md",
     ),
-    "Programs and models": (
+    "How-to: models and programs": (
         "docs/onnx.md",
-        "docs/onnx-operators.md",
         "docs/torch.md",
-        "docs/torch-operators.md",
         "docs/script.md",
         "docs/from-tvm.md",
         "docs/sizes.md",
@@ -32,26 +35,21 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/saving.md",
         "docs/targets.md",
         "docs/threads.md",
-        "docs/command-line.md",
-        "docs/from-mlir-opt.md",
         "docs/notebooks.md",
-        "docs/limits.md",
     ),
-    "What the compiler does": (
-        "docs/core.md",
-        "docs/design-decisions.md",
-        "docs/llvm.md",
-        "docs/fusion.md",
-        "docs/schedules.md",
-        "docs/memory.md",
+    "How-to: see and check what is compiled": (
+        "docs/from-mlir-opt.md",
         "docs/reports.md",
         "docs/profiling.md",
+        "docs/schedules.md",
+        "docs/fusion.md",
+        "docs/memory.md",
+        "docs/llvm.md",
         "docs/checking.md",
         "docs/proofs.md",
-        "docs/replays.md",
         "docs/tracing-rules.md",
     ),
-    "Extending the compiler": (
+    "How-to: extend the compiler": (
         "docs/writing-a-pass.md",
         "docs/loop-passes.md",
         "docs/analyses.md",
@@ -59,9 +57,14 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/testing-a-pass.md",
         "docs/adding-an-op.md",
         "docs/adding-a-lowering.md",
+        "docs/contributing.md",
+        "tests/README.md",
+        "benchmarks/README.md",
     ),
-    "Reference": (
+    "Reference: what there is": (
         "docs/operators.md",
+        "docs/onnx-operators.md",
+        "docs/torch-operators.md",
         "reference/graph-passes.md",
         "reference/loop-passes.md",
         "reference/lowerings.md",
@@ -69,12 +72,13 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "reference/primitives.md",
         "reference/python.md",
         "reference/commands.md",
+        "docs/command-line.md",
         "docs/glossary.md",
+        "docs/limits.md",
     ),
-    "The project": (
-        "docs/contributing.md",
-        "tests/README.md",
-        "benchmarks/README.md",
+    "Reference: the project": (
+        "docs/design-decisions.md",
+        "docs/replays.md",
         "benchmarks/results/README.md",
         *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "benchmarks" / "results").glob("*/README.md")),
         "CHANGELOG.md",
@@ -83,9 +87,40 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "SECURITY.md",
     ),
 }
-"""The pages of each part."""
+"""The pages of each part. A part has one kind of pages, which is the first word of its title."""
 
-NOTEBOOKS = tuple(page for page in NAVIGATION["Lessons"] if page not in ("docs/first-steps.md", "docs/usage.md"))
+WORDS, LINES = 200, 12
+"""The words of text, and the lines of code, that are read in a minute."""
+
+
+def kind_of(page: str) -> str:
+    """Return the kind of a page of the site."""
+    return next((part.partition(":")[0] for part, pages in NAVIGATION.items() if page in pages), "Start")
+
+
+def minutes(text: str) -> int:
+    """Return how long it takes to read a page with its code."""
+    code = sum(block[0].count("\n") - 1 for block in FENCE.finditer(text))
+    return max(1, round(len(prose(text).split()) / WORDS + code / LINES))
+
+
+STATED = {HOME: 5, "docs/first-steps.md": 5, "docs/core.md": 60}
+"""The minutes that pages take of which the text does not tell: models are downloaded, files are opened."""
+
+
+def about(page: str, text: str) -> str:
+    """Return a line that says which kind a page is, and how long it takes."""
+    kind, time = kind_of(page), minutes(text)
+    if kind == "Reference":
+        return "*Reference: to look things up, a minute for each.*"
+    if kind == "How-to":
+        return f"*How-to: {'a minute' if time == 1 else f'{time} minutes'} to read.*"
+    # Code is run and looked at.
+    time = STATED.get(page, max(5, 5 * round(1.5 * time / 5)))
+    return f"*{kind}: {time} minutes, with all that is run.*"
+
+
+NOTEBOOKS = ("docs/tour.md", *(page for page in NAVIGATION["Course"] if page.startswith("docs/lessons/")))
 """The pages that are also notebooks: their Python is one program, which needs no files."""
 
 

@@ -19,7 +19,7 @@ def table() -> str:
     parts: list[str] = []
     for project in projects:
         rows = [_row(replay) for replay in found if _project(replay) == project]
-        parts += [f"\n### {project}\n", "| report | what was wrong | in relex |", "|---|---|---|", *rows]
+        parts += [f"\n## {project}\n", "| report | what was wrong | in relex |", "|---|---|---|", *rows]
     return "\n".join([*parts, "", ""])
 
 

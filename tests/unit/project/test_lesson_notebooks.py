@@ -72,7 +72,7 @@ def test_the_site_offers_them(tmp_path: Path) -> None:
     page = "docs/lessons/1-tensor-functions.md"
     make_site.write_page(tmp_path, page, set(make_site.written_pages()))
     lines = (tmp_path / page).read_text().splitlines()
-    assert lines[2] == "{download}`This page as a Jupyter notebook <1-tensor-functions.ipynb>`"
+    assert lines[4] == "{download}`This page as a Jupyter notebook <1-tensor-functions.ipynb>`"
     assert (tmp_path / "docs/lessons/1-tensor-functions.ipynb").read_text() == notebooks.make_notebook(page)
     make_site.write_page(tmp_path, "docs/sizes.md", set(make_site.written_pages()))
     assert "{download}" not in (tmp_path / "docs/sizes.md").read_text()

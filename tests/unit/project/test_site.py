@@ -72,6 +72,54 @@ def test_links_between_pages_stay_and_others_lead_to_their_source(tmp_path: Path
     assert (tmp_path / measured).with_name("times.svg").exists()
 
 
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        ("README.md", "*Start: 5 minutes, with all that is run.*"),
+        ("docs/first-steps.md", "*Start: 5 minutes, with all that is run.*"),
+        ("docs/lessons/1-tensor-functions.md", r"*Course: \d+ minutes, with all that is run.*"),
+        ("docs/onnx.md", r"*How-to: \d+ minutes to read.*"),
+        ("docs/operators.md", "*Reference: to look things up, a minute for each.*"),
+        ("reference/commands.md", "*Reference: to look things up, a minute for each.*"),
+    ],
+)
+def test_pages_say_their_kind_and_time(page: str, line: str, tmp_path: Path) -> None:
+    if page.startswith("reference/"):
+        assert re.fullmatch(line.replace("*", r"\*"), navigation.about(page, "# Commands\n"))
+        return
+    make_site.write_page(tmp_path, page, {*PAGES})
+    title, empty, found, *_ = (tmp_path / make_site.staged(page)).read_text().splitlines()
+    assert title == (ROOT / page).read_text().splitlines()[0]
+    assert empty == ""
+    assert re.fullmatch(line.replace("*", r"\*"), found)
+
+
+def test_the_time_of_a_page_is_the_time_of_its_text_and_code() -> None:
+    words, code = "word " * 400, "x = 1\n" * 24
+    assert navigation.minutes(words) == 2
+    assert navigation.minutes(f"{words}\n\n```python\n{code}```\n") == 4
+
+
+def test_parts_of_the_navigation_have_four_kinds() -> None:
+    assert {part.partition(":")[0] for part in navigation.NAVIGATION} == {"Start", "Course", "How-to", "Reference"}
+
+
+WORDS = {
+    "tiling": "schedules.md",
+    "roofline": "reports.md",
+    "quantize": "onnx.md",
+    "bfloat16": "limits.md#element-types",
+    "autotuning": "schedules.md#measuring",
+    "tutorial": "first-steps.md",
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_that_people_type_have_an_answer(word: str) -> None:
+    (row,) = re.findall(rf"^\| [^|]*\b{word}\b.*", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    assert f"]({WORDS[word]})" in row
+
+
 def test_all_passes_are_in_the_reference(reference: dict[str, str]) -> None:
     found = [name for page in reference_pages.PASS_PAGES for name in headings(reference[page])]
     assert sorted(found) == sorted([*passes.PASSES, *lowering.PASSES])

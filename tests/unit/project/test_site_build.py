@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import make_site
 import navigation
@@ -32,6 +35,23 @@ def test_all_pages_are_there(html: Path) -> None:
     pages = [page for part in navigation.NAVIGATION.values() for page in part]
     assert [page for page in pages if not (html / page).with_suffix(".html").exists()] == []
     assert 'class="k">func.func' in (html / "index.html").read_text()
+
+
+@pytest.mark.parametrize("word", ["tiling", "roofline", "quantize", "bfloat16", "autotuning", "tutorial"])
+def test_words_that_people_type_are_in_the_index(word: str, html: Path) -> None:
+    index = json.loads((html / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
+    stem: Any = import_module("sphinx.search.en").SearchEnglish({}).stem
+    found: int | list[int] = index["terms"][stem(word)]
+    places = [found] if isinstance(found, int) else found
+    names = {index["docnames"][place] for place in places}
+    assert "docs/glossary" in names
+
+
+def test_pages_are_listed_by_kind(html: Path) -> None:
+    captions = re.findall(r'class="caption-text">([^<]*)<', (html / "index.html").read_text())
+    assert {caption.partition(":")[0] for caption in captions} == {"Start", "Course", "How-to", "Reference"}
+    page = (html / "docs" / "onnx.html").read_text()
+    assert re.search(r"<em>How-to: \d+ minutes to read.</em>", page)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
