@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
+from relex.dialects.index.atoms import MAX_FACTORS
 from relex.dialects.sizes import Size, count, larger, smaller
 from relex.frontend.importing.graph_importer import size_name
 from relex.frontend.importing.values import refuse
@@ -54,7 +55,7 @@ def _index(expr: Any, names: Mapping[Any, Size]) -> Size:
             return parts[0] // parts[1]
         case "Mod" | "PythonMod" if isinstance(parts[1], int):
             return parts[0] % parts[1]
-        case "Pow" if isinstance(parts[1], int) and parts[1] > 0:
+        case "Pow" if isinstance(parts[1], int) and 0 < parts[1] <= MAX_FACTORS:
             return count([parts[0]] * parts[1])
         case "Max":
             return reduce(larger, parts)
