@@ -136,7 +136,7 @@ def _measured(node: ast.AST) -> tuple[int, int]:
             return number.bit_length(), 1
         case ast.BinOp(base, ast.Pow(), exponent) | ast.Call(ast.Name("Pow" | "PowByNatural"), [base, exponent]):
             (bits, terms), power = _measured(base), abs(_exponent(exponent))
-            if bits * power > MAX_BITS or terms > 1 and power > MAX_BITS.bit_length():
+            if bits * power > MAX_BITS or (terms > 1 and power > MAX_BITS.bit_length()):
                 raise ValueError("a large power")
             bits, terms = bits * power, terms**power
         case ast.BinOp(_, ast.Mult(), _) | ast.Call(ast.Name("Mul")):
