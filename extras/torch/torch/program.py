@@ -10,7 +10,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileError, RelexError
-from relex.dialects.sizes import Size, named
+from relex.dialects.sizes import IndexExpr, Size, named
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import Missing, reading
 from relex.frontend.importing.values import Computed, Known, refuse
@@ -111,7 +111,9 @@ def results_of(importer: TorchImporter, outputs: Sequence[Value]) -> list[Any]:
     results: list[Any] = []
     for i, value in enumerate(outputs):
         with importer.collecting(partial(importer.report, f"result {i}")):
-            if isinstance(value, Computed | Known):
+            if isinstance(value, IndexExpr):
+                results.append(importer.builder.value(Known(value)))
+            elif isinstance(value, Computed | Known):
                 results.append(importer.builder.value(value))
             elif value is not None and not isinstance(value, Missing):
                 refuse(f"expected a tensor, found {value}")
