@@ -11,7 +11,7 @@ from typing import Any, cast
 from relex.dialects.errors import RelexError
 from relex.dialects.sizes import IndexExpr, Size, evaluate
 from relex.frontend.torch.library import torch, tree
-from relex.frontend.torch.program import size_of
+from relex.frontend.torch.symbols import are_equal, hint, size_of
 
 Sizes = Mapping[Any, Size]
 """The sizes that torch's symbols stand for."""
@@ -70,13 +70,13 @@ def order_in_memory(node: Any) -> list[int] | None:
     """Return the dimensions of a tensor in the order in which its elements are in memory, outermost first; None if
     there are gaps between them, or some share their place."""
     value = node.meta["val"]
-    strides = [_hint(stride) for stride in value.stride()]
+    strides = [hint(stride) for stride in value.stride()]
     order = sorted(range(value.dim()), key=lambda d: strides[d], reverse=True)
     expected: Any = 1
     for d in reversed(order):
-        if value.shape[d] == 1:
+        if are_equal(value.shape[d], 1):
             continue
-        if value.stride(d) != expected:
+        if not are_equal(value.stride(d), expected):
             return None
         expected = expected * value.shape[d]
     return order
@@ -94,10 +94,6 @@ def strides_with_gaps(node: Any) -> Sequence[int] | None:
             return None
         least = stride * size
     return strides
-
-
-def _hint(size: Any) -> int:
-    return size.node.hint or 0 if isinstance(size, torch.SymInt) else size
 
 
 def viewed(tensor: Any, steps: Sequence[ViewStep], sizes: Mapping[str, int]) -> Any:

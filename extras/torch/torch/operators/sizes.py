@@ -17,7 +17,14 @@ from relex.frontend.torch.import_table import row
 from relex.frontend.torch.library import torch
 
 _COMPARISONS: dict[str, Callable[..., Operand]] = {
-    **{"ge": op.greater_equal, "gt": op.greater, "le": op.less_equal, "lt": op.less, "eq": op.equal, "ne": op.not_equal},
+    **{
+        "ge": op.greater_equal,
+        "gt": op.greater,
+        "le": op.less_equal,
+        "lt": op.less,
+        "eq": op.equal,
+        "ne": op.not_equal,
+    },
     **{"and_": op.logical_and, "or_": op.logical_or},
 }
 """Comparisons of numbers that depend on data, by the names of Python's module `operator`."""
