@@ -17,6 +17,7 @@ from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
+from relex.frontend.torch.complex_numbers import Pair, known_pair
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
@@ -131,7 +132,10 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
         if not isinstance(value, torch.Tensor):
             values[node.name] = size_of(value, names) if isinstance(value, torch.SymInt) else value
         elif i in frozen and node not in changes:
-            values[node.name] = Known(array_of(frozen[i]), node.name)
+            tensor = frozen[i]
+            values[node.name] = (
+                known_pair(tensor, node.name) if tensor.is_complex() else Known(array_of(tensor), node.name)
+            )
         else:
             places.append(i)
             sizes = [size_of(size, names) for size in value.shape]
@@ -139,6 +143,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     (made,) = (node.args[0] for node in traced.graph.nodes if node.op == "output")
     found: dict[Any, Value] = dict(zip(made, importer.run(traced, values), strict=True))
     importer.expect_no_problems()
+    if any(isinstance(value, Pair) for value in found.values()):
+        raise RelexError("complex numbers as a result")
     bases = {view.base for view in views}
     computed = {node: value for node, value in found.items() if node in bases and isinstance(value, Expr | IndexExpr)}
     orders = {node: order_in_memory(node) or [] for node, value in computed.items() if isinstance(value, Expr)}

@@ -122,9 +122,14 @@ def sizes_at(placeholders: Sequence[Any], names: Sizes) -> Callable[[Sequence[An
 def _chain(node: Any) -> list[Any]:
     """Return a node, what it is a view of, and so on."""
     chain = [node]
-    while _is_view(chain[-1]):
+    # No memory of a program has complex numbers.
+    while _is_view(chain[-1]) and not _is_complex(chain[-1].args[0]):
         chain.append(chain[-1].args[0])
     return chain
+
+
+def _is_complex(node: Any) -> bool:
+    return _is_tensor(node) and node.meta["val"].is_complex()
 
 
 def _is_view(node: Any) -> bool:
