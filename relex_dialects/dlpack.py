@@ -57,13 +57,27 @@ def as_array(value: Any) -> Array:
 
 
 def from_dlpack(tensor: Any) -> Array:
-    """Return an array that shares the memory of a tensor. Raises what NumPy or the tensor's library raises."""
+    """Return an array that shares the memory of a tensor. Raises `DTypeError` for a tensor whose elements are not in
+    its memory, and what NumPy or the tensor's library raises."""
+    if hasattr(tensor, "untyped_storage"):
+        _expect_elements(tensor)
     try:
         return np.from_dlpack(tensor)
     except Exception:  # NumPy has no specific exception for a type that it lacks.
         integers = _Integers(tensor)
         array = np.from_dlpack(cast(Any, integers))
         return array if integers.element is None else array.view(integers.element.numpy)
+
+
+def _expect_elements(tensor: Any) -> None:
+    """Raise `DTypeError` for a tensor of PyTorch that DLPack passes on although its elements are not in its memory."""
+    if tensor.is_neg():
+        raise DTypeError("a view that negates its elements; x.resolve_neg() has them in memory")
+    if not tensor.numel():
+        return
+    last = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    if not tensor.data_ptr() or (last + 1) * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise DTypeError(f"a storage that is too small for all elements of shape {tuple(tensor.shape)}")
 
 
 class _Integers:

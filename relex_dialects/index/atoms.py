@@ -12,6 +12,8 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from relex.dialects.exceptions import RangeError
+
 if TYPE_CHECKING:
     from xdsl.ir import SSAValue
 
@@ -46,6 +48,11 @@ class Variable:
     high: int
 
 
+MAX_FACTORS = 64
+"""The largest number of factors of a product. One of more is beyond 2^63 unless all but 62 of them are 0 or 1; a small
+program that squares a size again and again would take forever to compile."""
+
+
 @dataclass(frozen=True)
 class Product:
     """A product of two or more atoms, none of them a product, in an order that does not matter."""
@@ -54,10 +61,13 @@ class Product:
 
     @classmethod
     def of(cls, factors: Iterable[Atom]) -> Product:
-        """Return the product of atoms in canonical order."""
+        """Return the product of atoms in canonical order. Raises `RangeError` for more than `MAX_FACTORS`."""
         from relex.dialects.index.text import text_of_atom
 
-        return cls(tuple(sorted(factors, key=text_of_atom)))
+        given = [*factors]
+        if len(given) > MAX_FACTORS:
+            raise RangeError(f"expected a product of at most {MAX_FACTORS} sizes, found one of {len(given)}")
+        return cls(tuple(sorted(given, key=text_of_atom)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Product) and self._counts == other._counts

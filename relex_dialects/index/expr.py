@@ -15,11 +15,16 @@ from dataclasses import dataclass
 from math import gcd, inf, prod
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
+from relex.dialects.exceptions import RangeError
 from relex.dialects.index.atoms import Atom, Extreme, Product, Quotient, Remainder, Symbol, Variable, factors_of
 from relex.dialects.index.ranges import Range
 
 if TYPE_CHECKING:
     from xdsl.ir import SSAValue
+
+
+MAX_TERMS = 1 << 12
+"""The largest number of terms that a product is multiplied out to."""
 
 
 class IndexExpr:
@@ -59,6 +64,8 @@ class IndexExpr:
     def __mul__(self, other: Index) -> Index:
         if isinstance(other, int):
             return IndexExpr(self.constant * other, {a: f * other for a, f in self.terms.items()}) if other else 0
+        if len(self.terms) * len(other.terms) > MAX_TERMS:
+            raise RangeError(f"expected sizes of which products have at most {MAX_TERMS} terms, found more")
         products: dict[Atom, int] = {}
         for a, f in self.terms.items():
             products[a] = products.get(a, 0) + f * other.constant

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, Tenso
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
-from relex.dialects.errors import fail, name_of
+from relex.dialects.errors import RangeError, fail, name_of
 from relex.dialects.function_arguments import argument_names, arguments, replacements
 from relex.dialects.index.expr import name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
@@ -251,7 +251,10 @@ class SizeAnalysis:
             self._op = op
             rule = SIZES.find(op)
             if rule is not None:
-                rule(op, self)
+                try:
+                    rule(op, self)
+                except RangeError as e:
+                    fail(self._op, str(e))
                 continue
             for inner in (inner for region in op.regions for inner in region.blocks):
                 self.visit(inner)

@@ -27,8 +27,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.function_arguments import INOUT_ATTR, keep_argument_names, set_argument_attr, state_dims
+from relex.dialects.index.atoms import Symbol
+from relex.dialects.index.expr import terms_of
 from relex.dialects.names import Names
-from relex.dialects.relex import AssertOp, ConstantOp, Operator
+from relex.dialects.relex import AssertOp, CompressOp, ConstantOp, NonzeroOp, Operator, UniqueOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import (
@@ -80,6 +82,8 @@ class Builder(OpenSizes):
         self._arguments: dict[SSAValue, Computed] = {}
         """The arguments, and the tensors whose sizes depend on elements."""
         self._sources: dict[str, tuple[SSAValue, int]] = {}
+        self._most: dict[str, Size] = {}
+        """Bounds of sizes that depend on elements."""
 
     def place(self, path: str) -> FileLineColLoc:
         """Return the location of a part of the model by its path."""
@@ -177,7 +181,7 @@ class Builder(OpenSizes):
             if requirement.holds is False:
                 refuse(message or f"expected {requirement}")
             late = [
-                name for size in (requirement.lhs, requirement.rhs) for name in names_in(size) if self._is_late(name)
+                name for size in (requirement.lhs, requirement.rhs) for name in names_in(size) if self.is_late(name)
             ]
             if late:
                 refuse(f"expected no condition on {late[0]}, which depends on elements, found {requirement}")
@@ -261,13 +265,33 @@ class Builder(OpenSizes):
         used = [*operands, *(self._arguments[value] for value in op.operands[len(operands) :])]
         inferred = type(op).infer_results([SizedType(o.element_type, o.sizes) for o in used], op.properties)
         sizes = [result.get_shape() for result in inferred]
-        return sizes if not op.COUNTS else self._late(op, sizes)
+        if not op.COUNTS:
+            return sizes
+        most = count(operands[-1].sizes) if isinstance(op, NonzeroOp | CompressOp | UniqueOp) else None
+        return self._late(op, sizes, most)
 
-    def _is_late(self, name: str) -> bool:
+    def is_late(self, name: str) -> bool:
+        """Return whether a size depends on elements."""
         return name in self._sources and isinstance(self._sources[name][0], OpResult)
 
-    def _late(self, op: Operator, results: Sequence[Sizes]) -> Sequence[Sizes]:
-        """Return the sizes of results with names for those that depend on elements."""
+    def always_holds(self, condition: Size) -> bool:
+        """Return whether a condition holds for all sizes, given how large those that depend on elements can be."""
+        return all(self._is_implied(requirement) for requirement in requirements_of(condition))
+
+    def _is_implied(self, requirement: Requirement) -> bool:
+        if requirement.relation != "<=":
+            return False
+        rest = requirement.rhs - requirement.lhs
+        for atom, factor in terms_of(rest).items():
+            if isinstance(atom, Symbol) and self.is_late(atom.name):
+                least = 0 if factor > 0 else self._most.get(atom.name)
+                if least is None:
+                    return False
+                rest += (least - named(atom.name)) * factor
+        return never_negative(rest)
+
+    def _late(self, op: Operator, results: Sequence[Sizes], most: Size | None) -> Sequence[Sizes]:
+        """Return the sizes of results with names for those that depend on elements, which are at most `most`."""
         named_now: dict[str, Size] = {}
         for value, sizes in zip(op.results, results, strict=True):
             for dimension, size in enumerate(sizes):
@@ -275,6 +299,8 @@ class Builder(OpenSizes):
                     late = Names(self._sources).fresh(f"{op.name.rpartition('.')[2]}_{name}")
                     named_now[str(size)] = named(late)
                     self._sources[late] = value, dimension
+                    if most is not None:
+                        self._most[late] = most
         known = [tuple(substitute(size, named_now) for size in sizes) for sizes in results]
         self._arguments |= {v: Computed(v, sizes) for v, sizes in zip(op.results, known, strict=True)}
         return known

@@ -217,13 +217,26 @@ def evaluate_on_sizes(op: Operator, arrays: Sequence[Array]) -> Array | None:
     function = _conversion(op) if isinstance(op, AstypeOp) else OF_ONE.get(kind) or OF_TWO.get(kind)
     try:
         if function is not None:
-            return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays))
+            return np.asarray(np.frompyfunc(_bounded(function), len(arrays), 1)(*arrays))
         if isinstance(op, Reduction) and kind in REDUCTIONS:
             return _reduced(op, arrays[0])
     except UndecidedError:
         return None
     is_open_choice = isinstance(op, WhereOp) and arrays[0].dtype == object
     return np.asarray(op.evaluate(*arrays)) if isinstance(op, MOVES) and not is_open_choice else None
+
+
+def _bounded(function: Callable[..., Element]) -> Callable[..., Element]:
+    """Return a function whose results are undecided where integers of 64 bits would wrap around. A model that squares a
+    number again and again would take forever to import."""
+
+    def bounded(*elements: Element) -> Element:
+        found = function(*elements)
+        if isinstance(found, int) and not -(1 << 63) <= found < 1 << 63:
+            raise UndecidedError
+        return found
+
+    return bounded
 
 
 def _conversion(op: AstypeOp) -> Callable[[Element], Element] | None:
@@ -234,7 +247,7 @@ def _conversion(op: AstypeOp) -> Callable[[Element], Element] | None:
 
 
 def _reduced(op: Reduction, array: Array) -> Array:
-    join = np.frompyfunc(REDUCTIONS[type(op)], 2, 1)
+    join = np.frompyfunc(_bounded(REDUCTIONS[type(op)]), 2, 1)
     for axis in sorted(op.axes, reverse=True):
         array = np.asarray(join.reduce(array, axis=axis, keepdims=op.keeps))
     return array

@@ -75,3 +75,11 @@ def test_what_is_refused() -> None:
     model, _ = one_node("GatherBlockQuantized", [some(9, 32), np.array([1]), positive(9, 4)], quantize_axis=0)
     with pytest.raises(CompileError, match="quantize along another one"):
         from_onnx(model)
+
+
+@pytest.mark.parametrize("bits", [-1, 0, 3, 2**40])
+def test_numbers_of_other_bits(bits: int) -> None:
+    inputs = [normal(3, 64), some(6, 2, 16), positive(12)]
+    model, _ = one_node("MatMulNBits", inputs, constants=(1, 2), K=64, N=6, bits=bits, block_size=32)
+    with pytest.raises(CompileError, match=f"expected numbers of 2, 4 or 8 bits, found {bits}"):
+        from_onnx(model)

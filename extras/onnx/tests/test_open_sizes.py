@@ -200,3 +200,18 @@ def test_pads_to_the_larger_of_two_sizes() -> None:
         node("Pad", "x pads", "y"),
     ]
     expect_same(computed(nodes, ["a"], five=np.array([5]), two=np.array([2])), (3,), (5,), (8,))
+
+
+def squares(elements: Sequence[NodeProto]) -> ModelProto:
+    """A model that squares elements again and again: each has twice as many digits, or factors, as the one before."""
+    nodes = [*SIZE, *elements, *(node("Mul", f"x{i} x{i}", f"x{i + 1}") for i in range(40))]
+    return computed([*nodes, node("Identity", "x40", "y")], ["a"], TensorProto.INT64, zero=0, three=np.array([3]))
+
+
+def test_squares_of_numbers() -> None:
+    expect_same(squares([node("Concat", "s three", "x0", axis=0)]), (1,), (0,))
+
+
+def test_squares_of_sizes() -> None:
+    with pytest.raises(CompileError, match="expected a product of at most 64 sizes, found one of 128"):
+        from_onnx(squares([node("Identity", "s", "x0")]))

@@ -55,6 +55,20 @@ _UNKNOWN = object()
 _PLAIN = (bool, int, float, str, tuple)
 
 
+def compute(node: ast.AST, op: ast.operator, left: float, right: float) -> int | float:
+    """Return the result of an operator in `ARITHMETIC`. Raises `ScriptError` if it is no number, or too large."""
+    try:
+        value = ARITHMETIC[type(op)](left, right)
+    except ArithmeticError as e:
+        raise ScriptError(node, f"expected a number, found {e}") from e
+    if isinstance(value, complex):
+        raise ScriptError(node, f"expected a number, found {value}")
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        found = value.bit_length()
+        raise ScriptError(node, f"expected an integer of at most {MAX_BITS} bits, found one of {found}")
+    return value
+
+
 class _NotConstantError(ScriptError):
     """An expression that is not constant."""
 
@@ -103,7 +117,7 @@ class Constants:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self._number(operand)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
-                return self._binary(node, ARITHMETIC[type(op)], self._number(left), self._number(right))
+                return compute(node, op, self._number(left), self._number(right))
             case ast.Name() if (found := self._value_of(node)) is not _UNKNOWN:
                 return found
             case ast.Call(args=[argument], keywords=[]) if self._vocabulary.calls(node, *_WRAPPERS):
@@ -149,14 +163,4 @@ class Constants:
         value = self.value(node)
         if not isinstance(value, int | float):
             raise ScriptError(node, f"expected a number, found {value!r}")
-        return value
-
-    def _binary(self, node: ast.expr, function: Callable[[Any, Any], Any], left: float, right: float) -> int | float:
-        try:
-            value = function(left, right)
-        except ArithmeticError as e:
-            raise ScriptError(node, f"expected a number, found {e}") from e
-        if isinstance(value, int) and value.bit_length() > MAX_BITS:
-            found = value.bit_length()
-            raise ScriptError(node, f"expected an integer of at most {MAX_BITS} bits, found one of {found}")
         return value

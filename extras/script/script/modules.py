@@ -68,7 +68,10 @@ def read_module(
     numbers, strings and tuples are used), and `bound` the qualified names of those that refer to modules or parts of
     vocabularies. Raises `CompileError`."""
     vocabulary = Vocabulary(source.tree, bound)
-    constants = Constants(vocabulary, source.tree, given or {})
+    try:
+        constants = Constants(vocabulary, source.tree, given or {})
+    except ScriptError as e:
+        raise CompileError(source.diagnose(e)) from e
     unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
     module = ModuleReader(unit, node).read()
     if unit.complete and (verify or unit.errors):

@@ -12,7 +12,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import is_unsigned
 from relex.dialects.upstream.attributes import float_attr
-from relex.frontend.script.constants import ARITHMETIC
+from relex.frontend.script.constants import ARITHMETIC, compute
 from relex.frontend.script.dtypes import NO_UNSIGNED, name_of_type
 from relex.frontend.script.scalar_functions import OPERATORS, NumberFunction
 from relex.frontend.script.scope import Scope
@@ -133,11 +133,10 @@ def rounded(node: ast.AST, value: float, type: AnyFloat) -> float:
 def _fold(node: ast.AST, op: ast.operator, left: Scalarlike, right: Scalarlike) -> Literal | None:
     """Return the result for two integer literals, which occur in sizes and indices, else None."""
     match left, right:
-        case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if i1 not in (t, u):
-            try:
-                result = ARITHMETIC[type(op)](a, b) if type(op) in ARITHMETIC else None
-            except ArithmeticError as e:
-                raise ScriptError(node, f"expected a number, found {e}") from e
+        case Literal(value=int(a), type=t), Literal(value=int(b), type=u) if (
+            i1 not in (t, u) and type(op) in ARITHMETIC
+        ):
+            result = compute(node, op, a, b)
             return Literal(result, t or u) if isinstance(result, int) else None
         case _:
             return None

@@ -1,11 +1,13 @@
 """Settings for all tests with PyTorch."""
 
+import logging
 from collections.abc import Generator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from compiling import messages
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -31,3 +33,11 @@ def fresh() -> Generator[None]:
     with no_grad:
         yield
     dynamo.reset()
+
+
+@pytest.fixture
+def all_by_relex(caplog: pytest.LogCaptureFixture) -> Generator[None]:
+    """Expect that no graph of the test is left to torch."""
+    with caplog.at_level(logging.WARNING, "relex.torch"):
+        yield
+    assert messages(caplog) == []

@@ -15,6 +15,8 @@ from importlib import import_module
 from itertools import cycle, islice
 from typing import Any
 
+from compiling import compiled_alone
+
 from relex.dialects.errors import RelexError
 
 torch: Any = import_module("torch")
@@ -297,12 +299,7 @@ def _filled(tensor: Any, numbers: Sequence[Any], place: int) -> Any:
 
 def compiled(function: Callable[..., Any], *, dynamic: bool) -> Any:
     """Compile a function by relex, and by nothing else."""
-    backend: Any = import_module("relex.frontend.torch.dynamo")
-
-    def compile_graph(graph: Any, inputs: Sequence[Any]) -> Any:
-        return backend.compile_graph(graph, inputs)
-
-    return torch.compile(function, backend=compile_graph, fullgraph=True, dynamic=dynamic)
+    return compiled_alone(function, fullgraph=True, dynamic=dynamic)
 
 
 def outcome(function: Callable[..., Any], tensors: Sequence[Any]) -> Any:

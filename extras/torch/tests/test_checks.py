@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 import relex
 from relex.dialects.errors import AssertionFailedError, IndexRangeError, RelexError
@@ -18,22 +18,9 @@ asserting: Any = import_module("asserting")
 nn: Any = torch.nn
 F: Any = nn.functional
 pytestmark = [
-    pytest.mark.usefixtures("fresh"),
+    pytest.mark.usefixtures("fresh", "all_by_relex"),
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_to_torch(caplog: pytest.LogCaptureFixture) -> Generator[None]:
-    with caplog.at_level(logging.WARNING, "relex.torch"):
-        yield
-    assert [record.getMessage() for record in caplog.records if record.name == "relex.torch"] == []
-
-
-def compiled(function: Callable[..., Any], **settings: Any) -> Any:
-    from relex.frontend.torch.dynamo import relex
-
-    return torch.compile(function, backend=relex, **settings)
 
 
 def exported(function: Callable[..., Any], *arguments: Any, sizes: Any = None) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiling import compiled
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 functional: Any = torch.nn.functional
@@ -57,13 +58,12 @@ NUMBERS = [*SIZES, *(-size for size in SIZES), nan, nan]
 
 def results(dtype: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return what relex makes of numbers of a type, what torch makes of them, and of the same numbers in f64."""
-    from relex.frontend.torch.dynamo import relex
 
     def every(x: Any) -> Any:
         return {name: function(x) for name, function in FUNCTIONS.items()}
 
     x = torch.tensor(NUMBERS, dtype=torch.float64).to(dtype)
-    return torch.compile(every, backend=relex)(x), every(x), every(x.double())
+    return compiled(every)(x), every(x), every(x.double())
 
 
 @pytest.mark.parametrize("name", ["float32", "float64", "float16", "bfloat16"])
@@ -87,8 +87,6 @@ def test_functions_have_the_digits_of_their_type(name: str, caplog: pytest.LogCa
 
 
 def test_powers_have_exact_logarithms() -> None:
-    from relex.frontend.torch.dynamo import relex
-
     x = 2.0 ** torch.arange(-140, 128)
-    assert torch.equal(torch.compile(torch.log2, backend=relex)(x), torch.arange(-140.0, 128.0))
-    assert torch.equal(torch.compile(torch.exp2, backend=relex)(torch.arange(-140.0, 128.0)), x)
+    assert torch.equal(compiled(torch.log2)(x), torch.arange(-140.0, 128.0))
+    assert torch.equal(compiled(torch.exp2)(torch.arange(-140.0, 128.0)), x)

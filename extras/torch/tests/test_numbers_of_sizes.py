@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 pytestmark = [
@@ -17,12 +18,10 @@ pytestmark = [
 
 def check(function: Callable[[Any], Any], *sizes: int) -> None:
     """Compare a function with torch for vectors of some sizes, compiled once for all of them."""
-    from relex.frontend.torch.dynamo import relex
-
-    compiled = torch.compile(function, backend=relex, dynamic=True)
+    fast = compiled(function, dynamic=True)
     for size in sizes:
         x = torch.arange(float(size)) + 1
-        torch.testing.assert_close(compiled(x), function(x))
+        torch.testing.assert_close(fast(x), function(x))
 
 
 CONDITIONS: dict[str, Callable[[Any], Any]] = {
@@ -54,14 +53,12 @@ def test_conditions_are_numbers(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_conditions_keep_their_types() -> None:
-    from relex.frontend.torch.dynamo import relex
-
     def flags(x: Any) -> Any:
         return x + 1, x.shape[0] > 4, x.shape[0] > -1, x.shape[0]
 
-    compiled = torch.compile(flags, backend=relex, dynamic=True)
-    assert [repr(found) for found in compiled(torch.ones(5))[1:]] == ["True", "True", "5"]
-    assert [repr(found) for found in compiled(torch.ones(3))[1:]] == ["False", "True", "3"]
+    fast = compiled(flags, dynamic=True)
+    assert [repr(found) for found in fast(torch.ones(5))[1:]] == ["True", "True", "5"]
+    assert [repr(found) for found in fast(torch.ones(3))[1:]] == ["False", "True", "3"]
 
 
 def test_differences_of_sizes_may_be_negative() -> None:

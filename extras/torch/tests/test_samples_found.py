@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from math import inf, nan
 from typing import Any
 
 import pytest
+from compiling import compiled_alone
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 functional: Any = torch.nn.functional
@@ -15,16 +15,6 @@ pytestmark = [
     pytest.mark.usefixtures("fresh"),
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
-
-
-def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile a function, without a graph that torch runs itself."""
-    backend: Any = import_module("relex.frontend.torch.dynamo")
-
-    def compile_graph(graph: Any, inputs: Any) -> Any:
-        return backend.compile_graph(graph, inputs)
-
-    return torch.compile(function, backend=compile_graph, **options)
 
 
 def special(*sizes: int, dtype: Any = torch.float32) -> Any:
@@ -82,7 +72,7 @@ EQUAL: dict[str, tuple[Callable[[Any], Any], Any]] = {
 @pytest.mark.parametrize("name", EQUAL)
 def test_results_are_equal(name: str) -> None:
     function, inputs = EQUAL[name]
-    torch.testing.assert_close(compiled(function)(inputs), function(inputs), equal_nan=True)
+    torch.testing.assert_close(compiled_alone(function)(inputs), function(inputs), equal_nan=True)
 
 
 def test_images_are_resized_by_one_operator() -> None:
@@ -93,14 +83,14 @@ def test_images_are_resized_by_one_operator() -> None:
         def resize(x: Any, mode: str = mode) -> Any:
             return functional.interpolate(x, scale_factor=2, mode=mode)
 
-        function = compiled(resize, dynamic=True)
+        function = compiled_alone(resize, dynamic=True)
         for image in (torch.randn(1, 2, 6, 5), torch.randn(1, 2, 3, 9)):
             torch.testing.assert_close(function(image), resize(image))
     assert torch.ops.aten.upsample_bilinear2d.vec.py_kernels == rules
 
 
 def test_arguments_that_are_checked() -> None:
-    entropy = compiled(functional.binary_cross_entropy)
+    entropy = compiled_alone(functional.binary_cross_entropy)
     assert entropy(torch.tensor([0.5]), torch.tensor([1.0])) > 0
     for number in (1.5, -0.1, nan):
         with pytest.raises(RuntimeError, match="expected elements from 0 to 1"):
@@ -118,7 +108,7 @@ DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", DIVISIONS)
 def test_integers_divided_by_zero(name: str) -> None:
     divide = DIVISIONS[name]
-    function = compiled(divide, dynamic=True)
+    function = compiled_alone(divide, dynamic=True)
     for dtype in (torch.int64, torch.int8, torch.uint8):
         x, y = torch.tensor([7, 9, 0], dtype=dtype), torch.tensor([2, 0, 5], dtype=dtype)
         assert function(x, y | 1).tolist() == divide(x, y | 1).tolist()
@@ -133,7 +123,7 @@ def test_all_and_any_of_no_elements() -> None:
     def found(x: Any) -> list[Any]:
         return [x.all(), x.any(), x.all(0), x.any(1), x.any(0, keepdim=True)]
 
-    function = compiled(found, dynamic=True)
+    function = compiled_alone(found, dynamic=True)
     for rows in (3, 2, 0):
         x = torch.randn(rows, 4) > 0
         torch.testing.assert_close(function(x), found(x))
@@ -145,7 +135,7 @@ def test_pools_are_undone() -> None:
     def unpooled(x: Any, places: Any) -> Any:
         return functional.max_unpool2d(x, places, 2)
 
-    undo = compiled(unpooled)
+    undo = compiled_alone(unpooled)
     torch.testing.assert_close(undo(pooled, places), functional.max_unpool2d(pooled, places, 2))
     for place in (-1, 24):
         with pytest.raises(IndexError, match=f"expected indices from 0 to 23, found {place}"):
@@ -158,7 +148,7 @@ def test_numbers_that_are_no_sizes() -> None:
     def shifted(x: Any, steps: int) -> Any:
         return torch.nn.functional.pad(x, (steps, 1)) * steps
 
-    function = compiled(shifted, dynamic=True)
+    function = compiled_alone(shifted, dynamic=True)
     for size, steps in ((5, 2), (5, 3), (8, 3), (8, 5)):
         x = torch.randn(size)
         torch.testing.assert_close(function(x, steps), shifted(x, steps))

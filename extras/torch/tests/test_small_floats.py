@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from compiling import compiled
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 pytest.importorskip("ml_dtypes")
@@ -19,12 +19,6 @@ pytestmark = [
 
 SMALL = [getattr(torch, f"float8_{name}") for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")]
 HALF = [torch.bfloat16, torch.float16]
-
-
-def compiled(function: Callable[..., Any], **settings: Any) -> Any:
-    from relex.frontend.torch.dynamo import relex
-
-    return torch.compile(function, backend=relex, **settings)
 
 
 def test_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from compiling import compiled
 
 from relex.frontend.torch import from_exported, state_of
 from relex.reference import interpret
@@ -106,30 +107,16 @@ def test_exported_functions_change_their_arguments() -> None:
 # torch.compile
 
 
-@pytest.fixture
-def left_to_torch(caplog: pytest.LogCaptureFixture) -> Generator[list[str]]:
-    found: list[str] = []
-    with caplog.at_level(logging.WARNING, "relex.torch"):
-        yield found
-    found += [record.getMessage() for record in caplog.records if record.name == "relex.torch"]
-
-
-def compiled(function: Callable[..., Any], **settings: Any) -> Any:
-    from relex.frontend.torch.dynamo import relex
-
-    return torch.compile(function, backend=relex, **settings)
-
-
 @pytest.mark.parametrize("freeze", [False, True])
 @pytest.mark.parametrize("put", PUTS)
-def test_compiled_models_change_their_buffers(put: str, freeze: bool, left_to_torch: list[str]) -> None:
+@pytest.mark.usefixtures("all_by_relex")
+def test_compiled_models_change_their_buffers(put: str, freeze: bool) -> None:
     models = [Cache(put).eval(), Cache(put).eval()]
     fast = compiled(models[0], options={"freeze": freeze})
     for x, at in steps():
         torch.testing.assert_close(fast(x, at), models[1](x, at))
         assert torch.equal(models[0].keys, models[1].keys)
         assert torch.equal(models[0].calls, models[1].calls)
-    assert left_to_torch == []
 
 
 def added(x: Any, y: Any) -> Any:
@@ -152,9 +139,8 @@ def zeroed(x: Any, y: Any) -> Any:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("function", [added, exchanged, zeroed])
-def test_compiled_functions_change_their_arguments(
-    function: Callable[..., Any], dynamic: bool, left_to_torch: list[str]
-) -> None:
+@pytest.mark.usefixtures("all_by_relex")
+def test_compiled_functions_change_their_arguments(function: Callable[..., Any], dynamic: bool) -> None:
     fast = compiled(function, dynamic=dynamic)
     for size in (3, 4):
         x, y = torch.rand(size, 2), torch.rand(size, 2)
@@ -162,7 +148,6 @@ def test_compiled_functions_change_their_arguments(
         torch.testing.assert_close(fast(x, y), function(*own))
         assert torch.equal(x, own[0])
         assert torch.equal(y, own[1])
-    assert left_to_torch == []
 
 
 def test_gradients_know_that_an_argument_has_changed() -> None:
@@ -198,14 +183,14 @@ def test_a_result_in_the_memory_of_an_argument_is_left_to_torch(caplog: pytest.L
     assert "a result may be in the memory of an input that changes" in caplog.text
 
 
-def test_a_view_of_an_argument_is_changed(left_to_torch: list[str]) -> None:
+@pytest.mark.usefixtures("all_by_relex")
+def test_a_view_of_an_argument_is_changed() -> None:
     def change(x: Any) -> Any:
         return x.t().add_(1).sum()
 
     x = torch.zeros(2, 3)
     assert compiled(change)(x) == 6
     assert (x == 1).all()
-    assert left_to_torch == []
 
 
 def test_a_change_of_memory_in_another_order_is_left_to_torch(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,6 +7,7 @@ from math import inf, nan
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 attend: Any = torch.nn.functional.scaled_dot_product_attention
@@ -19,12 +20,6 @@ pytestmark = [
 class Attention(torch.nn.Module):
     def forward(self, q: Any, k: Any, v: Any, mask: Any) -> Any:
         return attend(q, k, v, attn_mask=mask)
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    from relex.frontend.torch.dynamo import relex
-
-    return torch.compile(function, backend=relex)
 
 
 def both(*inputs: Any) -> list[Callable[..., Any]]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 from relex.dialects.errors import CompileError
 
@@ -65,7 +66,6 @@ def test_bytes_are_not_interpolated() -> None:
 
 def test_bytes_are_interpolated_by_torch_when_compiled() -> None:
     """PyTorch's kernels have weights of 16 bits."""
-    from relex.frontend.torch.dynamo import relex
 
     def resized(x: Any) -> Any:
         return torch.nn.functional.interpolate(x, size=(4, 9), mode="bilinear")
@@ -73,7 +73,7 @@ def test_bytes_are_interpolated_by_torch_when_compiled() -> None:
     torch._dynamo.reset()
     x = torch.arange(72, dtype=torch.uint8).reshape(1, 2, 6, 6) * 3
     with torch.no_grad():
-        assert torch.equal(torch.compile(resized, backend=relex)(x), resized(x))
+        assert torch.equal(compiled(resized)(x), resized(x))
     torch._dynamo.reset()
 
 

@@ -114,15 +114,25 @@ def machine_code(entries: dict[str, bytes]) -> Mapping[str, bytes]:
 RUN = f"exec(\\\"import os; os.environ['{MARK}'] = '1'\\\")"
 ESCAPED = RUN.replace("exec", "\\u0065xec")
 
+REFUSED = "expected arithmetic of sizes, found"
+
 HOSTILE: dict[str, tuple[Callable[[dict[str, bytes]], Mapping[str, bytes]], str]] = {
     "inputs": (hostile_inputs, "a pickled '.*exec'; torch.export.load"),
     "weight": (hostile_weight, "a pickled '.*exec'; torch.export.load"),
     "constant": (hostile_constant, "a pickled '.*exec'; torch.export.load"),
-    "call": (expression(RUN), "expected arithmetic of sizes, found"),
-    "escaped call": (expression(ESCAPED), "expected arithmetic of sizes, found"),
-    "method": (expression("Integer(2).__class__"), "expected arithmetic of sizes, found"),
-    "expression in text": (expression("S('f()')"), "expected arithmetic of sizes, found"),
-    "function": (expression("(lambda: 1)()"), "expected arithmetic of sizes, found"),
+    "call": (expression(RUN), REFUSED),
+    "escaped call": (expression(ESCAPED), REFUSED),
+    "method": (expression("Integer(2).__class__"), REFUSED),
+    "expression in text": (expression("S('f()')"), REFUSED),
+    "function": (expression("(lambda: 1)()"), REFUSED),
+    "power": (expression("9**9**9"), REFUSED),
+    "power in calls": (expression("Pow(Integer(9), Pow(Integer(9), Integer(9)))"), REFUSED),
+    "power of powers": (expression("Pow(Pow(Pow(Integer(9), 64), 64), 64)"), REFUSED),
+    "power of a sum": (expression("Pow(Add(a, b, c, d, e, f), 64)"), REFUSED),
+    "power by a name": (expression("Pow(Integer(9), Symbol('s'))"), REFUSED),
+    "shift": (expression("1 << 9**9"), REFUSED),
+    "factorial": (expression("RisingFactorial(9**9, 9**9)"), REFUSED),
+    "deep": (expression("-" * 50_000 + "1"), REFUSED),
     "machine code": (machine_code, r"expected a program, found machine code, '.*model.so'"),
 }
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from compiling import compiled
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 nn: Any = torch.nn
@@ -14,20 +14,6 @@ pytestmark = [
     pytest.mark.usefixtures("fresh"),
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
-
-
-@pytest.fixture
-def left_to_torch(caplog: pytest.LogCaptureFixture) -> Generator[list[str]]:
-    found: list[str] = []
-    with caplog.at_level(logging.WARNING, "relex.torch"):
-        yield found
-    found += [record.getMessage() for record in caplog.records if record.name == "relex.torch"]
-
-
-def compiled(function: Callable[..., Any], **settings: Any) -> Any:
-    from relex.frontend.torch.dynamo import relex
-
-    return torch.compile(function, backend=relex, **settings)
 
 
 def of_computed(x: Any) -> tuple[Any, ...]:
@@ -93,7 +79,8 @@ def written(results: Any, arguments: Any) -> list[Any]:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_results_share_what_they_share_in_torch(name: str, dynamic: bool, left_to_torch: list[str]) -> None:
+@pytest.mark.usefixtures("all_by_relex")
+def test_results_share_what_they_share_in_torch(name: str, dynamic: bool) -> None:
     function = FUNCTIONS[name]
     model = compiled(function, dynamic=dynamic)
     for rows in (4, 4, 6):
@@ -105,7 +92,6 @@ def test_results_share_what_they_share_in_torch(name: str, dynamic: bool, left_t
                 results = run(x)
                 outcomes.append(written(results, (x, whole)))
         assert outcomes[:2] == outcomes[2:]
-    assert left_to_torch == []
 
 
 def test_a_row_that_is_written_after_a_graph_break() -> None:
@@ -132,7 +118,8 @@ def test_views_of_parameters_even_if_they_are_frozen() -> None:
     assert view.shape == (3, 2)
 
 
-def test_changes_in_place(left_to_torch: list[str]) -> None:
+@pytest.mark.usefixtures("all_by_relex")
+def test_changes_in_place() -> None:
     def change(x: Any, y: Any) -> Any:
         x.copy_(y)
         return x + 1
@@ -140,7 +127,6 @@ def test_changes_in_place(left_to_torch: list[str]) -> None:
     x = torch.zeros(2)
     assert compiled(change)(x, torch.ones(2)).tolist() == [2, 2]
     assert x.tolist() == [1, 1]
-    assert left_to_torch == []
 
 
 def test_memory_shared_in_another_way() -> None:
@@ -174,10 +160,10 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_results_are_kept_as_in_torch(name: str, dynamic: bool, left_to_torch: list[str]) -> None:
+@pytest.mark.usefixtures("all_by_relex")
+def test_results_are_kept_as_in_torch(name: str, dynamic: bool) -> None:
     function = LAYOUTS[name]
     model = compiled(function, dynamic=dynamic)
     for shape in ((2, 3, 4), (1, 3, 4), (3, 1, 1), (5, 4, 2)):
         wanted, found = tensors_of(function(torch.rand(shape))), tensors_of(model(torch.rand(shape)))
         assert [*map(steps, wanted)] == [*map(steps, found)]
-    assert left_to_torch == []

@@ -5,23 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from relex.dialects.errors import OverlapError, RelexError, describe
+from relex.dialects.errors import RelexError, describe
 from relex.dialects.sizes import IndexExpr, Size, named
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
+from relex.frontend.torch.complex_numbers import Pair, known_pair
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
-from relex.frontend.torch.tensor_calls import TensorCalls
-from relex.frontend.torch.tensors import array_of, element_type_for, tensor_of
+from relex.frontend.torch.tensor_calls import PLAIN, TensorCalls
+from relex.frontend.torch.tensors import array_of, element_type_for
 from relex.frontend.torch.torch_importer import TorchImporter, Value
 from relex.frontend.torch.tracing import trace
 from relex.frontend.torch.views import View, order_in_memory, sizes_at, strides_with_gaps, viewed, views_of
@@ -63,40 +64,23 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
 
     if torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
         raise RelexError("gradients are recorded; expected a call under torch.no_grad()")
+    if others := {type(x).__name__ for x in inputs if isinstance(x, torch.Tensor) and type(x) not in PLAIN}:
+        raise RelexError(f"expected plain tensors, found inputs of the class {', '.join(sorted(others))}")
     expect_inference(graph.graph, "model")
     frozen = _weights(graph, inputs) if freeze else {}
     imported = _imported(trace(graph), frozen)
     main, places = build(imported.module, passes=passes)["main"], imported.places
     results, sizes_of = imported.results, imported.sizes_of
-    changed = imported.changed
-    call = _Changing(main, places, changed) if changed else TensorCalls(main, places, [*_weights(graph, inputs)])
+    call = TensorCalls(main, places, [*_weights(graph, inputs)], imported.changed)
 
     def run(*arguments: Any) -> Sequence[Any]:
-        try:
-            computed = call(arguments)
-        except OverlapError:
-            return graph.forward(*arguments)  # One that changes shares memory with another one.
+        computed = call(arguments)
+        if computed is None:
+            return graph.forward(*arguments)
         sizes = sizes_of(arguments)
         return [result(arguments, computed, sizes) for result in results]
 
     return run
-
-
-@dataclass(frozen=True)
-class _Changing:
-    """Calls a compiled function on inputs of a graph, some of which it changes."""
-
-    main: Any
-    places: Sequence[int]
-    changed: Sequence[int]
-
-    def __call__(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return the results that are new tensors. Raises `OverlapError`."""
-        found: Any = self.main(*(inputs[place].detach() for place in self.places))
-        for place in self.changed:
-            torch.autograd.graph.increment_version(inputs[place])
-        arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
-        return [*map(tensor_of, arrays)]
 
 
 def _weights(graph: Any, inputs: Sequence[Any]) -> dict[int, Any]:
@@ -148,7 +132,10 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
         if not isinstance(value, torch.Tensor):
             values[node.name] = size_of(value, names) if isinstance(value, torch.SymInt) else value
         elif i in frozen and node not in changes:
-            values[node.name] = Known(array_of(frozen[i]), node.name)
+            tensor = frozen[i]
+            values[node.name] = (
+                known_pair(tensor, node.name) if tensor.is_complex() else Known(array_of(tensor), node.name)
+            )
         else:
             places.append(i)
             sizes = [size_of(size, names) for size in value.shape]
@@ -156,6 +143,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
     (made,) = (node.args[0] for node in traced.graph.nodes if node.op == "output")
     found: dict[Any, Value] = dict(zip(made, importer.run(traced, values), strict=True))
     importer.expect_no_problems()
+    if any(isinstance(value, Pair) for value in found.values()):
+        raise RelexError("complex numbers as a result")
     bases = {view.base for view in views}
     computed = {node: value for node, value in found.items() if node in bases and isinstance(value, Expr | IndexExpr)}
     orders = {node: order_in_memory(node) or [] for node, value in computed.items() if isinstance(value, Expr)}

@@ -10,11 +10,12 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import CompileError, RelexError
-from relex.dialects.sizes import Size, named
+from relex.dialects.sizes import IndexExpr, Size, named
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import Missing, reading
 from relex.frontend.importing.values import Computed, Known, refuse
 from relex.frontend.torch import operators as operators
+from relex.frontend.torch.complex_numbers import Pair, known_pair
 from relex.frontend.torch.guards import conditions
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
@@ -111,7 +112,11 @@ def results_of(importer: TorchImporter, outputs: Sequence[Value]) -> list[Any]:
     results: list[Any] = []
     for i, value in enumerate(outputs):
         with importer.collecting(partial(importer.report, f"result {i}")):
-            if isinstance(value, Computed | Known):
+            if isinstance(value, Pair):
+                refuse("complex numbers as a result; torch.view_as_real makes pairs of them")
+            if isinstance(value, IndexExpr):
+                results.append(importer.builder.value(Known(value)))
+            elif isinstance(value, Computed | Known):
                 results.append(importer.builder.value(value))
             elif value is not None and not isinstance(value, Missing):
                 refuse(f"expected a tensor, found {value}")
@@ -127,7 +132,7 @@ class _Inputs:
         self.shapes = shapes
         self.nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
         self.names = size_names(self.nodes.values())
-        self._weights: dict[int, Known] = {}
+        self._weights: dict[int, Known | Pair] = {}
         if unknown := set(shapes) - set(self.names.values()):
             known = ", ".join(sorted(self.names.values())) or "none"
             raise RelexError(f"'shapes' expected names among {known}, found {', '.join(sorted(unknown))}")
@@ -181,5 +186,6 @@ class _Inputs:
         if tensor is None:
             tensor = self.program.constants[path]
         if id(tensor) not in self._weights:
-            self._weights[id(tensor)] = Known(array_of(tensor), path)
+            complex_or_real = known_pair(tensor, path) if tensor.is_complex() else Known(array_of(tensor), path)
+            self._weights[id(tensor)] = complex_or_real
         return self._weights[id(tensor)]

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, cast
 from weakref import ref
 
-from relex.dialects.errors import RelexError
+from relex.dialects.errors import OverlapError, RelexError
 from relex.dialects.signature import TensorSpec
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.tensors import tensor_of
@@ -27,24 +27,35 @@ _size: Callable[[Any], int] = torch.UntypedStorage.nbytes
 
 
 class TensorCalls:
-    """Calls a compiled function on inputs of a graph; `places` are the inputs that it takes.
+    """Calls a compiled function on inputs of a graph; `places` are the inputs that it takes, of which a call changes
+    those in `changed`.
 
     The first call with tensors of some shapes is checked. Later ones pass addresses. `weights`, some of the places,
     are inputs that seldom change: torch's guards have compared all that they are but for their addresses, which are
     compared here. Nothing else can be at the address of a weight: its memory is kept until a call finds another one or
     the weight is gone, and has the size that it had. Of other tensors, all that matters is looked at in each call.
+    Those that change are never copied, and share memory with no other one: torch runs calls in which they do.
     """
 
-    def __init__(self, main: Any, places: Sequence[int], weights: Sequence[int]):
+    def __init__(self, main: Any, places: Sequence[int], weights: Sequence[int], changed: Sequence[int] = ()):
         self._main = main
         self._all = _getter(places)
-        self._fixed = [i for i, place in enumerate(places) if place in weights]
+        self._changed = [i for i, place in enumerate(places) if place in changed]
+        self._fixed = [i for i, place in enumerate(places) if place in weights and place not in changed]
         self._weights = _getter([places[i] for i in self._fixed])
-        self._others = _getter([place for place in places if place not in weights])
+        self._others = _getter([place for i, place in enumerate(places) if i not in self._fixed])
+        self._changing = _getter(changed)
         self._known = _NOTHING
 
-    def __call__(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return the results, which are new tensors."""
+    def __call__(self, inputs: Sequence[Any]) -> Sequence[Any] | None:
+        """Return the results, which are new tensors; None for a call that torch has to run."""
+        try:
+            return self._call(inputs)
+        finally:
+            for x in self._changing(inputs):
+                torch.autograd.graph.increment_version(x)
+
+    def _call(self, inputs: Sequence[Any]) -> Sequence[Any] | None:
         known = self._known
         if (
             tuple(map(_address, self._weights(inputs))) == known.addresses
@@ -56,14 +67,21 @@ class TensorCalls:
                     return results
         return self.checked(inputs)
 
-    def checked(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of a call that is checked."""
+    def checked(self, inputs: Sequence[Any]) -> Sequence[Any] | None:
+        """Return the results of a call that is checked; None for a call that torch has to run."""
+        given = self._all(inputs)
+        if not all(type(x) in PLAIN for x in given) or any(given[i].is_neg() for i in self._changed):
+            return None
         # By DLPack, torch forgets that elements are to be negated.
-        tensors = [x.detach().resolve_neg() for x in self._all(inputs)]
+        tensors = [x.detach().resolve_neg() for x in given]
         for x in tensors:
             _expect_memory(x)
-        found: Any = self._main(*tensors)
-        self._keep(tensors, self._weights(inputs))
+        try:
+            found: Any = self._main(*tensors)
+        except OverlapError:
+            return None
+        if not self._main.signature.late:
+            self._keep(tensors, self._weights(inputs))
         arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
         return [*map(tensor_of, arrays)]
 
@@ -75,8 +93,13 @@ class TensorCalls:
         addresses = tuple(map(_address, weights))
         shapes = [tuple(x.shape) for x in tensors]
         results, enter = self._main.by_address(shapes, dict(zip(self._fixed, addresses, strict=True)))
-        others = [_argument(x) for i, x in enumerate(tensors) if i not in self._fixed]
-        call = _Call(enter, others, [*map(_result, self._main.signature.outputs, results)])
+        open_places = [i for i in range(len(tensors)) if i not in self._fixed]
+        others = [_argument(tensors[i]) for i in open_places]
+        changed = [open_places.index(i) for i in self._changed]
+        if any(others[i][3] for i in changed):
+            return  # Booleans are changed as the bytes 0 and 1.
+        fixed = [_memory(x) for x in weights] if changed else []
+        call = _Call(enter, others, [*map(_result, self._main.signature.outputs, results)], changed, fixed)
         # Calls for other weights are of no use, and would keep the memory of these.
         earlier = self._known.calls if self._known.addresses == addresses else ()
         storages = [x.untyped_storage() for x in weights]
@@ -112,6 +135,9 @@ _NOTHING = _Known((), (), (), (), ())
 Argument = tuple[Any, tuple[int, ...], int, "Callable[[Any], Any] | None"]
 """The dtype and the shape of an argument, the bits of its address that are 0, and how it is made row-major."""
 
+Memory = tuple[int, int, bool]
+"""The addresses at which memory starts and ends, and whether a call changes it."""
+
 Result = tuple[tuple[int, ...], tuple[int, ...], Any]
 """The shape, the strides and the dtype of a result."""
 
@@ -120,11 +146,19 @@ class _Call:
     """A call with tensors of certain shapes."""
 
     def __init__(
-        self, enter: Callable[[Iterable[int]], None], arguments: Sequence[Argument], results: Sequence[Result]
+        self,
+        enter: Callable[[Iterable[int]], None],
+        arguments: Sequence[Argument],
+        results: Sequence[Result],
+        changed: Sequence[int],
+        fixed: Sequence[Memory],
     ):
         self._enter = enter
         self._arguments = arguments
         self._results = results
+        self._changed = frozenset(changed)
+        self._fixed = fixed
+        """The memory of weights, if the call changes something."""
 
     def __call__(self, tensors: Sequence[Any]) -> Sequence[Any] | None:
         """Return the results for tensors, or None if they are of other kinds."""
@@ -141,9 +175,28 @@ class _Call:
             if address & low_bits or not x.is_contiguous() or address + x.nbytes > _end(x):
                 return None
             addresses.append(address)
+        if self._changed and not self._are_apart(zip(addresses, tensors, strict=True)):
+            return None
         results = [_empty(*result) for result in self._results]
         self._enter(chain(addresses, map(_address, results)))
         return results
+
+    def _are_apart(self, arguments: Iterable[tuple[int, Any]]) -> bool:
+        """Return whether arguments that change share no memory with other ones."""
+        spans = [(start, start + x.nbytes, i in self._changed) for i, (start, x) in enumerate(arguments) if x.nbytes]
+        end_of_all = end_of_changed = 0
+        for start, end, changes in sorted([*spans, *self._fixed]):
+            if start < (end_of_all if changes else end_of_changed):
+                return False
+            end_of_all = max(end, end_of_all)
+            if changes:
+                end_of_changed = max(end, end_of_changed)
+        return True
+
+
+def _memory(x: Any) -> Memory:
+    """Return the memory of a tensor that does not change."""
+    return x.data_ptr(), x.data_ptr() + x.nbytes, False
 
 
 def _end(x: Any) -> int:
@@ -164,7 +217,7 @@ def _argument(x: Any) -> Argument:
 
 
 def _result(spec: TensorSpec, shape: Sequence[int]) -> Result:
-    strides = [*accumulate(shape[:0:-1], lambda x, y: x * y, initial=1)][::-1] if shape else []
+    strides = [*accumulate(shape[:0:-1], lambda x, y: x * max(y, 1), initial=1)][::-1] if shape else []
     return tuple(shape), tuple(strides), getattr(torch, spec.dtype.name)
 
 

@@ -35,6 +35,9 @@ def array_of(tensor: Any) -> Array:
 
 def tensor_of(array: Array) -> Any:
     """Return the elements of an array as a tensor, which shares its memory."""
+    if not array.size:
+        # NumPy gives arrays without elements other strides than torch gives tensors.
+        return torch.empty(array.shape, dtype=getattr(torch, array.dtype.name))
     if array.dtype.isbuiltin == 1:
         return torch.from_numpy(array)
     integers = {1: np.uint8, 2: np.int16}[array.dtype.itemsize]

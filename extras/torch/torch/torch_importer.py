@@ -12,6 +12,7 @@ from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
 from relex.frontend.importing.regions import branch, conditional
 from relex.frontend.importing.values import Known, refuse
+from relex.frontend.torch.complex_numbers import import_pairs, known_pair, takes_pairs
 from relex.frontend.torch.floats import expect_floats
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch, tree
@@ -49,7 +50,7 @@ class TorchImporter(GraphImporter):
         if not isinstance(found, torch.Tensor):
             return found
         with self.collecting(partial(self._problem, node)):
-            return Known(array_of(found), node.target)
+            return known_pair(found, node.target) if found.is_complex() else Known(array_of(found), node.target)
         return Missing()
 
     def _call(self, node: Any, values: Mapping[Any, Value]) -> Value:
@@ -63,12 +64,14 @@ class TorchImporter(GraphImporter):
 
     def _import(self, node: Any, values: Mapping[Any, Value]) -> Value:
         function = find_import(target_name(node.target))
-        if function is None and str(node.target) not in _WITH_GRAPHS:
-            refuse("no import for the operator")
-        expect_floats(node.target, _value_of(node.args[:1]))
         arguments = [_resolved(argument, values) for argument in _arguments(node)]
         if any(isinstance(value, Missing) for value in tree.tree_leaves(arguments)):
             return Missing()
+        if takes_pairs(node, arguments):
+            return import_pairs(node, self.builder, arguments)
+        if function is None and str(node.target) not in _WITH_GRAPHS:
+            refuse("no import for the operator")
+        expect_floats(node.target, _value_of(node.args[:1]))
         if function is None:
             return self._call_graphs(str(node.target), arguments)
         return function(TorchNode(node, self.builder), *arguments)

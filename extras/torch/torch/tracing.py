@@ -12,6 +12,7 @@ from relex.frontend.torch.floats import for_floats
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.operators.resampling import RESAMPLING
+from relex.frontend.torch.symbols import depends_on_data
 
 
 def trace(graph: Any) -> Any:
@@ -49,12 +50,16 @@ def _fix_numbers(graph: Any) -> None:
     sizes = [size for value in values if isinstance(value, torch.Tensor) for size in value.shape]
     symbols = {symbol for size in sizes if isinstance(size, torch.SymInt) for symbol in size.node.expr.free_symbols}
     for value in values:
-        if isinstance(value, torch.SymInt) and not value.node.expr.free_symbols <= symbols:
+        if (
+            isinstance(value, torch.SymInt)
+            and not depends_on_data(value)
+            and not value.node.expr.free_symbols <= symbols
+        ):
             guard_scalar(value)
     for node in list(graph.nodes):
         if node.op == "call_method" and node.target == "item":
             number = getattr(node.args[0].meta.get("example_value"), "item_memo", None)
-            if number is not None:
+            if number is not None and not depends_on_data(number):
                 node.replace_all_uses_with(guard_scalar(number))
                 graph.erase_node(node)
 

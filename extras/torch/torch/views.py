@@ -11,7 +11,7 @@ from typing import Any, cast
 from relex.dialects.errors import RelexError
 from relex.dialects.sizes import IndexExpr, Size, evaluate
 from relex.frontend.torch.library import torch, tree
-from relex.frontend.torch.program import size_of
+from relex.frontend.torch.symbols import are_equal, hint, size_of
 
 Sizes = Mapping[Any, Size]
 """The sizes that torch's symbols stand for."""
@@ -70,13 +70,13 @@ def order_in_memory(node: Any) -> list[int] | None:
     """Return the dimensions of a tensor in the order in which its elements are in memory, outermost first; None if
     there are gaps between them, or some share their place."""
     value = node.meta["val"]
-    strides = [_hint(stride) for stride in value.stride()]
+    strides = [hint(stride) for stride in value.stride()]
     order = sorted(range(value.dim()), key=lambda d: strides[d], reverse=True)
     expected: Any = 1
     for d in reversed(order):
-        if value.shape[d] == 1:
+        if are_equal(value.shape[d], 1):
             continue
-        if value.stride(d) != expected:
+        if not are_equal(value.stride(d), expected):
             return None
         expected = expected * value.shape[d]
     return order
@@ -94,10 +94,6 @@ def strides_with_gaps(node: Any) -> Sequence[int] | None:
             return None
         least = stride * size
     return strides
-
-
-def _hint(size: Any) -> int:
-    return size.node.hint or 0 if isinstance(size, torch.SymInt) else size
 
 
 def viewed(tensor: Any, steps: Sequence[ViewStep], sizes: Mapping[str, int]) -> Any:
@@ -126,9 +122,14 @@ def sizes_at(placeholders: Sequence[Any], names: Sizes) -> Callable[[Sequence[An
 def _chain(node: Any) -> list[Any]:
     """Return a node, what it is a view of, and so on."""
     chain = [node]
-    while _is_view(chain[-1]):
+    # No memory of a program has complex numbers.
+    while _is_view(chain[-1]) and not _is_complex(chain[-1].args[0]):
         chain.append(chain[-1].args[0])
     return chain
+
+
+def _is_complex(node: Any) -> bool:
+    return _is_tensor(node) and node.meta["val"].is_complex()
 
 
 def _is_view(node: Any) -> bool:

@@ -15,6 +15,14 @@ from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 
 
+def _bits(node: OnnxNode) -> int:
+    """Return the bits of a number."""
+    bits = node.integer("bits", 4)
+    if bits not in (2, 4, 8):
+        refuse(f"expected numbers of 2, 4 or 8 bits, found {bits}", "bits")
+    return bits
+
+
 def _unpacked(node: OnnxNode, x: Operand, bits: int) -> Operand:
     """Return the numbers in bytes, along the last dimension: the lowest bits come first."""
     wide = op.astype(x, i32)
@@ -65,7 +73,7 @@ def matmul_of_few_bits(
     """A dense layer whose weights have a scale for each block of a row."""
     if order is not None:
         refuse("weights in another order, `g_idx`; order them and export the model again")
-    bits, block = node.integer("bits", 4), node.integer("block_size")
+    bits, block = _bits(node), node.integer("block_size")
     rows, width = node.integer("N"), node.integer("K")
     blocks = -(-width // block)
     numbers = _unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)
@@ -83,7 +91,7 @@ def gather_of_few_bits(
 ) -> Operand:
     """The parts of a tensor at positions along a dimension, with a scale for each block along another."""
     along, axis = (name % node.rank(x) for name in (node.integer("gather_axis"), node.integer("quantize_axis", 1)))
-    bits, block = node.integer("bits", 4), node.integer("block_size", 128)
+    bits, block = _bits(node), node.integer("block_size", 128)
     if along == axis:
         refuse("blocks along the dimension that is gathered; quantize along another one", "quantize_axis")
     is_packed = x.element_type not in SUB_BYTE

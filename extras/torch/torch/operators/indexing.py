@@ -9,11 +9,13 @@ import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
 from relex.dialects.relex.types import broadcast
-from relex.dialects.sizes import IndexExpr, Size, count
+from relex.dialects.sizes import IndexExpr, Size, count, never_negative
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, position
+from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, part_at, position
+from relex.frontend.graph_expressions import Expr
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.node import Value
+from relex.frontend.torch.operators.data_sizes import compressed, positions
 from relex.passes.graph.layout.permutations import inverse
 
 
@@ -31,8 +33,18 @@ def part(node: TorchNode, x: Tensor, axis: int = 0, start: Any = None, end: Any 
 def select(node: TorchNode, x: Tensor, axis: int, place: Any) -> Operand:
     """The part at a position along a dimension, without it."""
     axis = node.dimension(axis, x)
+    if isinstance(place, Expr) or not (_is_known(place) or isinstance(place - node.shape(x)[axis], int)):
+        # Whether it counts from the end depends on the call.
+        index = node.tensor(place if isinstance(place, Expr) else Known(place))
+        expect_in_range(node, index, node.shape(x)[axis], from_end=True)
+        return op.take(x, from_front(node, index, node.shape(x)[axis]), axis)
     end: Any = LAST if place == -1 else place + 1
     return op.squeeze(part(node, x, axis, place, end), axis)
+
+
+def _is_known(place: Size) -> bool:
+    """Return whether it is known from which end a position counts."""
+    return isinstance(place, int) or never_negative(place)
 
 
 @imports("aten.slice_scatter")
@@ -150,13 +162,26 @@ def embedding_bag(
 def index(node: TorchNode, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
     """The elements at indices along some dimensions, as NumPy indexes."""
     given, order, first = _indexed(node, x, indices)
-    if any(places.element_type == i1 for places in given):
-        refuse("a mask as an index: the size of the result depends on data")
+    if len(given) == 1 and given[0].element_type == i1:
+        return compressed(node, x, given[0], first)
+    given, order, first = _indexed(node, x, _without_masks(node, indices))
     _expect_all(node, x, given, order)
     if len(given) == 1:
         return op.take(x, from_front(node, node.tensor(given[0]), node.shape(x)[first]), first)
     taken = op.gather_nd(_permuted(x, order), _lists(node, given))
     return _permuted(taken, inverse(_to_start(first, len(_common_shape(node, given)), node.rank(taken))))
+
+
+def _without_masks(node: TorchNode, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Return indices with the positions at which it is true in place of each mask."""
+    found: list[Tensor | None] = []
+    for places in indices:
+        if places is None or places.element_type != i1:
+            found.append(places)
+            continue
+        rows = node.tensor(positions(node, places))
+        found += [node.tensor(part_at(rows, 1, d)) for d in range(node.rank(places))]
+    return found
 
 
 def _indexed(
@@ -210,7 +235,7 @@ def index_put(
         mask = node.reshape(given[0], [*node.shape(given[0]), *([1] * (node.rank(x) - node.rank(given[0])))])
         return op.where(mask, node.typed(values), x)
     if any(places.element_type == i1 for places in given):
-        refuse("a mask as an index: the number of elements depends on data")
+        given, order, first = _indexed(node, x, _without_masks(node, indices))
     if options != (True,):
         _expect_all(node, x, given, order)
     shape, common = node.shape(x), _common_shape(node, given)
@@ -310,11 +335,3 @@ def one_hot(node: TorchNode, indices: Tensor, classes: int = -1) -> Operand:
         refuse("a number of classes that depends on data")
     expect_in_range(node, indices, classes, from_end=False)
     return op.astype(op.equal(op.expand_dims(indices, -1), Known(np.arange(classes))), i64)
-
-
-@imports("aten._local_scalar_dense", "aten.item")
-def number(node: TorchNode, x: Tensor) -> Any:
-    """The only element, as a number that is known at import."""
-    if isinstance(x, Known) and count(x.sizes) == 1:
-        return x.array.reshape(-1)[0].item()
-    refuse("a number that depends on data")

@@ -6,18 +6,42 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import f64, i1, i64
 
-from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
+from relex.dialects.sizes import IndexExpr, Size, count, larger, names_in, smaller
 from relex.frontend import op
+from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.conditions import CONDITIONS
-from relex.frontend.torch import Tensor, TorchNode, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.library import torch
+
+_COMPARISONS: dict[str, Callable[..., Operand]] = {
+    **{
+        "ge": op.greater_equal,
+        "gt": op.greater,
+        "le": op.less_equal,
+        "lt": op.less,
+        "eq": op.equal,
+        "ne": op.not_equal,
+    },
+    **{"and_": op.logical_and, "or_": op.logical_or},
+}
+"""Comparisons of numbers that depend on data, by the names of Python's module `operator`."""
+
+
+def _alike(node: TorchNode, *numbers: Any) -> list[Operand]:
+    """Return numbers of which some depend on data as tensors of one type."""
+    tensors = [x if isinstance(x, Expr) else Known(x) for x in numbers]
+    types = [node.tensor(x).element_type for x in tensors]
+    common = f64 if f64 in types else i64 if i64 in types else i1
+    return [node.typed(x, common) for x in tensors]
 
 
 def _compared(node: TorchNode, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """Compare sizes, or combine conditions on them."""
+    if isinstance(x, Expr) or isinstance(y, Expr):
+        return _COMPARISONS[node.name](*_alike(node, x, y))
     if not isinstance(x, IndexExpr) and not isinstance(y, IndexExpr):
         return node.fx.target(x, y)
     if isinstance(x, float) or isinstance(y, float):
@@ -45,6 +69,8 @@ def negated(node: TorchNode, condition: Any) -> Any:
 @imports("torch.sym_ite")
 def choice(node: TorchNode, condition: Any, x: Any, y: Any) -> Any:
     """One of two sizes, by a condition."""
+    if isinstance(condition, Expr):
+        return op.where(node.typed(condition, i1), *_alike(node, x, y))
     return y + condition * (x - y) if isinstance(condition, IndexExpr) else x if condition else y
 
 
@@ -96,8 +122,14 @@ def assert_true(node: TorchNode, condition: Tensor, message: str = "", *token: o
 
 @imports("aten._assert_scalar")
 def require(node: TorchNode, condition: Size, message: str = "") -> None:
-    """Let the program take sizes only for which a condition holds."""
-    node.builder.require(condition, message)
+    """Let the program take sizes only for which a condition holds, or stop it if that depends on data."""
+    if isinstance(condition, Expr):
+        node.expect(node.typed(condition, i1), message)
+    elif any(map(node.builder.is_late, names_in(condition))):
+        if not node.builder.always_holds(condition):
+            node.expect(op.reshape(node.typed(condition, i1), []), message)
+    else:
+        node.builder.require(condition, message)
 
 
 row("_check", _nothing, package="torch")
