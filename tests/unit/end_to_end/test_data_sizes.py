@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,8 @@ import pytest
 
 import relex
 from relex.dialects import CompileError, parse_module
-from relex.dialects.exceptions import ShapeError
+from relex.dialects.errors import ExecutionError
+from relex.dialects.exceptions import AssertionFailedError, ShapeError
 from relex.frontend import BlockBuilder, Var, op
 from relex.reference import interpret
 from relex.runtime import build
@@ -126,6 +130,51 @@ def test_hand_written_fill() -> None:
         for wrong in (-1, -(2**63), 2**63 - 1, 2**60):
             with pytest.raises(ShapeError, match=f"'relex.call_tir' expected .*size.*, found {wrong}"):
                 function(np.array(wrong), np.array(2, np.float32))
+
+
+def expected_length(first: float, end: float, step: float) -> int | None:
+    """Return how many numbers a range has; None if that is no size."""
+    if not step:
+        return None
+    if isinstance(first, int):
+        length: float = max(ceil((Fraction(end) - first) / Fraction(step)), 0)
+    else:
+        with np.errstate(all="ignore"):
+            length = float(np.ceil((np.float64(end) - first) / step))
+    return max(int(length), 0) if -np.inf < length <= 2**57 else None
+
+
+INTEGERS = [-(2**63), 1 - 2**63, -(2**62), -7, -1, 0, 1, 5, 2**62, 2**62 + 1, 2**63 - 2, 2**63 - 1]
+SMALL_INTEGERS = [-(2**31), 1 - 2**31, -(2**30), -1, 0, 1, 5, 2**30 + 1, 2**31 - 1]
+FLOATS = [-np.inf, -3e38, -1e30, -1.0, -0.0, 0.0, 1e-45, 0.1, 0.2, 0.6, 1e30, 3e38, np.inf, np.nan]
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [("i64", INTEGERS), ("i32", SMALL_INTEGERS), ("f32", FLOATS), ("f64", [*FLOATS, -1e308, 1e308])],
+)
+def test_lengths_of_ranges_between_extremes(kind: str, numbers: list[Any]) -> None:
+    program = f"""
+    func.func @main(%a: tensor<{kind}>, %b: tensor<{kind}>, %c: tensor<{kind}>) -> tensor<?x{kind}> {{
+      %y = relex.arange %a, %b, %c : (tensor<{kind}>, tensor<{kind}>, tensor<{kind}>) -> tensor<?x{kind}>
+      func.return %y : tensor<?x{kind}>
+    }}
+    """
+    compiled, interpreted = build(program)["main"], interpret(program)["main"]
+    dtype = np.dtype(kind.replace("i", "int").replace("f", "float"))
+    for one in product(numbers, repeat=3):
+        given = [np.array(n, dtype) for n in one]
+        length = expected_length(*(n.item() for n in given))
+        if length is None:
+            with pytest.raises(AssertionFailedError, match=r"'relex\.arange' expected a size from 0 to .* of length"):
+                compiled(*given)
+            with pytest.raises(ExecutionError, match="expected a number of elements"):
+                interpreted(*given)
+        elif length < 100:
+            found = compiled(*given)
+            assert len(found) == length, one
+            with np.errstate(all="ignore"):
+                assert np.array_equal(found, interpreted(*given), equal_nan=dtype.kind == "f")
 
 
 @pytest.mark.parametrize("size", [2**40, 2**56])
