@@ -333,8 +333,8 @@ def non_max_suppression(
                 with code.loop(size, "before") as j, code.when((j < k) & (out[b, c, j] > 0)):
                     with code.when(overlaps(b, box, _clipped(order[b, c, j], size))):
                         code.store(is_free, (), 0)
-                is_wanted = (scores[b, c, box] > least[()]) & (selected[()] < most[()]) & equal(is_free[()], 1)
-                with code.when(is_wanted):
+                counts = (scores[b, c, box] > least[()]) | not_equal(least[()], least[()])
+                with code.when(counts & (selected[()] < most[()]) & equal(is_free[()], 1)):
                     code.store(selected, (), selected[()] + 1)
                     code.store(out, (b, c, k), selected[()])
 

@@ -288,10 +288,10 @@ def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
 class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPattern.OPAQUE, counts=True):
     """
     The best boxes of each class that overlap no better one: a row for each, with the numbers of its image, its class
-    and its box; those with the largest scores first. A box counts if its score is larger than `least`; of each class of
-    an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part `overlap` of what they
-    cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`, `[x, y, width, height]` around a
-    center.
+    and its box; those with the largest scores first. A box counts if its score is larger than `least`, or if `least` is
+    NaN; of each class of an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part
+    `overlap` of what they cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`,
+    `[x, y, width, height]` around a center.
 
     ```mlir
     %y = relex.non_max_suppression %boxes, %scores, %most, %overlap, %least
@@ -334,7 +334,7 @@ class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPatte
             # NaN counts as the largest score, and is no larger than the least one.
             order = np.lexsort((-scores[b, c], ~np.isnan(scores[b, c])))
             for box in order.tolist():
-                if not scores[b, c, box] > least or len(chosen) >= most:
+                if len(chosen) >= most or not (scores[b, c, box] > least or np.isnan(least)):
                     continue
                 if not any(_overlap(low[[box, other]], high[[box, other]], overlap) for other in chosen):
                     chosen.append(box)

@@ -121,6 +121,20 @@ def test_slices_between_places_of_the_program() -> None:
         build(from_onnx(net))["main"](x, np.array([0]), np.array([1]), np.array([0]))
 
 
+@pytest.mark.parametrize("names", ["boxes scores most", "boxes scores most overlap", "boxes scores"])
+def test_non_max_suppression_without_a_least_score(names: str) -> None:
+    inputs: dict[str, tuple[int, list[Any]]] = {"boxes": (FLOAT, [1, "n", 4]), "scores": (FLOAT, [1, 1, "n"])}
+    inputs |= {name: (kind, [1]) for name, kind in (("most", TensorProto.INT64), ("overlap", FLOAT)) if name in names}
+    net = model([node("NonMaxSuppression", names, "y")], inputs, TensorProto.INT64)
+    given: dict[str, Any] = {
+        "boxes": np.array([[[0, i, 1, i + 1.2] for i in range(6)]], np.float32),
+        "scores": np.array([[[-1, 0, -np.inf, 3, -0.5, -3e38]]], np.float32),
+        "most": np.array([100]),
+        "overlap": np.array([0.5], np.float32),
+    }
+    expect_as_onnx_runtime(net, {name: given[name] for name in inputs})
+
+
 @pytest.mark.parametrize("is_sorted", [0, 1])
 def test_unique(is_sorted: int) -> None:
     net = model([node("Unique", "x", "y first inverse counts", sorted=is_sorted)], {"x": (FLOAT, ["n", 2])})

@@ -75,7 +75,7 @@ def non_max_suppression(
 ) -> Operand:
     """The best boxes of each class that overlap no better one."""
     number = Known(0) if most is None else node.reshape(most, [])
-    defaults = ((overlap, 0), (least, -np.inf))
+    defaults = ((overlap, 0), (least, np.nan))
     part, score = (Known(np.array(n, np.float32)) if x is None else node.reshape(x, []) for x, n in defaults)
     is_center = bool(node.integer("center_point_box", 0))
     return op.non_max_suppression(boxes, scores, number, part, score, center=is_center)
