@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, f64, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, f64, i1, i64
 from xdsl.ir import Attribute
 
 from relex.dialects.relex import (
     ArangeOp,
+    AsSizesOp,
     CompressOp,
     DynamicStridedSliceOp,
     NonMaxSuppressionOp,
@@ -293,6 +294,19 @@ def dynamic_strided_slice(
         return compute(result_shape(op, data, begin, end, step), element, name="dynamic_strided_slice")
 
     return CountAndFill({f"d{d}": length(i, d) for i, d in enumerate(axes)}, fill, firsts)
+
+
+@legalizes(AsSizesOp)
+def as_sizes(op: AsSizesOp, numbers: Tensor) -> CountAndFill:
+    """Legalize to a copy of each number, and to a loop without trips."""
+
+    def fill(numbers: Tensor) -> Tensor:
+        return compute(result_shape(op, numbers), lambda *i: as_expr(0, i1), name="as_sizes")
+
+    (count,) = numbers.shape
+    assert isinstance(count, int)
+    counts = {f"d{d}": compute((), lambda *_, d=d: numbers[d], name=f"d{d}") for d in range(count)}
+    return CountAndFill(counts, fill)
 
 
 @legalizes(NonMaxSuppressionOp)

@@ -285,6 +285,39 @@ def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
 
 
 @declared
+class AsSizesOp(Operator, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE, counts=True):
+    """
+    A tensor without elements whose sizes after the first are the numbers of a tensor. Operators that take sizes of the
+    tensors in `like` have results of these sizes. A number that is no size is an error.
+
+    ```mlir
+    %s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+    %y = relex.reshape %x like(%s) shape = [-1, -1] sizes = ["like0_d1", "like0_d2"]
+        : (tensor<?xf32>, tensor<0x?x?xi1>) -> tensor<?x?xf32>
+    ```
+    """
+
+    numbers = tensor_operand_def()
+
+    def __init__(self, numbers: Operand):
+        super().__init__(numbers)
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        (numbers,) = operands
+        expect_element_type(numbers, (i64,), "numbers")
+        (length,) = shape if len(shape := numbers.get_shape()) == 1 else (0,)
+        if not isinstance(length, int) or length == 0:
+            raise InferenceError(f"expected one number or more in one dimension of known size, found {numbers}")
+        return SizedType(i1, (0, *(data_size(f"d{d}") for d in range(length))))
+
+    def evaluate(self, numbers: Array) -> Array:
+        if wrong := [n for n in numbers.tolist() if not 0 <= n <= MAX_ARGUMENT_SIZE]:
+            raise InferenceError(f"expected sizes from 0 to {MAX_ARGUMENT_SIZE}, found {wrong[0]}")
+        return np.empty((0, *numbers.tolist()), bool)
+
+
+@declared
 class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPattern.OPAQUE, counts=True):
     """
     The best boxes of each class that overlap no better one: a row for each, with the numbers of its image, its class

@@ -127,9 +127,10 @@ class SizeAnalysis:
     def _check(self, requirement: Requirement, op: Operation) -> None:
         """Let a requirement be checked if it depends on late sizes."""
         last = LateSizes(self._late).last_in(requirement.lhs, requirement.rhs)
-        if last is None or requirement.holds is not None or requirement.meaning in self._facts:
-            return
         lhs, relation, rhs = requirement.lhs, requirement.relation, requirement.rhs
+        is_known = {requirement.meaning, Requirement(lhs, "==", rhs).meaning} & self._facts
+        if last is None or requirement.holds is not None or is_known:
+            return
         if relation == "==" and not self.is_late(lhs):
             requirement = Requirement(lhs := rhs, relation, requirement.lhs)
         check = LateCheck(requirement, last.value, lhs if self.is_late(lhs) else rhs, op)

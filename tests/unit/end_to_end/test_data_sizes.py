@@ -16,7 +16,7 @@ import pytest
 import relex
 from relex.dialects import CompileError, parse_module
 from relex.dialects.errors import ExecutionError
-from relex.dialects.exceptions import AssertionFailedError, OutOfMemoryError, ShapeError
+from relex.dialects.exceptions import AssertionFailedError, OutOfMemoryError, RelexError, ShapeError
 from relex.frontend import BlockBuilder, Var, op
 from relex.reference import interpret
 from relex.runtime import build
@@ -193,6 +193,49 @@ def test_more_than_there_is_memory(size: int) -> None:
     assert main(np.array(3))[1] == 0 + 1 + 3
     with pytest.raises(ShapeError, match=f"expected memory for the bytes of a result of @arange, found {8 * size}"):
         main(np.array(size))
+
+
+SHAPED = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<2xi64>, %k: tensor<1xi64>)
+    -> (tensor<?x?xf32>, tensor<?x?xf32>, tensor<?xf32>) {
+  %s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+  %y = relex.reshape %x like(%s) shape = [-1, -1] sizes = ["like0_d1", "like0_d2"]
+      : (tensor<?xf32>, tensor<0x?x?xi1>) -> tensor<?x?xf32>
+  %one = relex.constant dense<1.0> : tensor<f32>
+  %z = relex.broadcast_to %one like(%s) shape = [-1, -1] sizes = ["like0_d1", "2 * like0_d2"]
+      : (tensor<f32>, tensor<0x?x?xi1>) -> tensor<?x?xf32>
+  %t = relex.as_sizes %k : (tensor<1xi64>) -> tensor<0x?xi1>
+  %p = relex.strided_slice %x like(%t) axes = [0] begin = [0] end = [0] end_sizes = ["like0_d1"]
+      : (tensor<?xf32>, tensor<0x?xi1>) -> tensor<?xf32>
+  func.return %y, %z, %p : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?xf32>
+}
+"""
+
+
+def test_sizes_that_are_numbers_of_the_program() -> None:
+    functions = at_every_level(SHAPED)
+    for rows, columns, k in ((0, 3, 0), (3, 0, 0), (1, 1, 1), (3, 17, 5), (1, 7, 7)):
+        x = np.arange(rows * columns).astype(np.float32)
+        for function in functions:
+            y, z, part = function(x, np.array([rows, columns]), np.array([k]))
+            assert np.array_equal(y, x.reshape(rows, columns))
+            assert np.array_equal(z, np.ones((rows, 2 * columns)))
+            assert np.array_equal(part, x[:k])
+
+
+def test_numbers_of_the_program_that_are_no_sizes() -> None:
+    functions = at_every_level(SHAPED)
+    x = np.ones(6, np.float32)
+    for wrong in ((-1, 3), (2**57 + 1, 0), (2, -(2**63))):
+        for function in functions:
+            with pytest.raises(RelexError, match=r"'relex\.as_sizes'.* expected .*size"):
+                function(x, np.array(wrong), np.array([1]))
+    # The last product wraps around to 6.
+    for wrong in ((2, 2), (7, 1), (3 * 2**55, 2**56), (2**56 + 1, 2 * 3)):
+        for function in functions:
+            # NumPy refuses an array without elements of such sizes as well.
+            with pytest.raises(RelexError, match=r"expected s_d0 \* s_d1 (==|<=) |array is too big"):
+                function(x, np.array(wrong), np.array([1]))
 
 
 OUTER = """
