@@ -463,3 +463,26 @@ def test_block_builder() -> None:
     places, chosen = build(bb.get())["main"](np.array([-1, 2, 0, 4], np.float32))
     assert places.tolist() == [[1], [3]]
     assert chosen.tolist() == [2, 4]
+
+
+def test_names_of_sizes_in_the_block_builder() -> None:
+    bb = BlockBuilder()
+    x, n = Var("x", ("a",), "float32"), Var("n", (2,), "int64")
+    with bb.function("main", [x, n]):
+        bb.emit(op.match_sizes(op.as_sizes(n), ["", "rows", "columns"]))
+        y = bb.emit(op.reshape(x, ["rows", "columns"]))
+        bb.emit_func_output([y, bb.emit(op.alloc_tensor(("columns", "rows"), "float32"))])
+    y, z = build(bb.get())["main"](np.arange(6, dtype=np.float32), np.array([3, 2]))
+    assert y.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert z.shape == (2, 3)
+
+
+def test_names_of_sizes_are_known_where_the_tensor_is() -> None:
+    bb = BlockBuilder()
+    x, n = Var("x", ("a",), "float32"), Var("n", (1,), "int64")
+    with bb.function("main", [x, n]):
+        with bb.dataflow():
+            bb.emit(op.match_sizes(op.as_sizes(n), ["", "k"]))
+        with pytest.raises(CompileError, match="expected a size that a parameter has, found 'k'; there are a"):
+            bb.emit(op.reshape(x, ["k", 1]))
+        bb.emit_func_output(x)
