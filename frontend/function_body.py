@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntegerAttr, ModuleOp, TensorType, i1, i64
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, IntegerAttr, LocationAttr, ModuleOp, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -44,6 +44,8 @@ class FunctionBody(OpenSizes):
         self._values: dict[Expr, SSAValue] = {}
         self._sources: dict[str, tuple[SSAValue, int]] = {}
         self._sizes = SizeValues(self._block, self._sources)
+        self._late: dict[str, tuple[SSAValue, int, object]] = {}
+        """Sizes that have names in the middle of the function: tensors that have them, and the scopes of these."""
         self._regions: list[RegionScope] = []
         for i, (param, argument) in enumerate(zip(params, self._block.args, strict=False)):
             self._values[param] = argument
@@ -99,18 +101,30 @@ class FunctionBody(OpenSizes):
         return values[0].value
 
     def size(self, name: str) -> SSAValue:
-        """Return the value of a named size, which a parameter must have."""
-        self.size_source(name)
-        return self._sizes.emit(named(name))
+        """Return the value of a named size, which a parameter must have, or a tensor whose sizes have been named."""
+        source = self.size_source(name)
+        if name in self._sources:
+            return self._sizes.emit(named(name))
+        return self.compute_sizes([named(name)], {name: source}, self.op.location)[0]
+
+    def name_sizes(self, tensor: SSAValue, texts: Sequence[str]) -> None:
+        """Make names that the program gives to sizes of a tensor known, where the tensor is."""
+        for dimension, text in enumerate(texts):
+            if text.isidentifier():
+                self._late[text] = tensor, dimension, self._scopes()[0]
 
     def size_source(self, name: str) -> tuple[SSAValue, int]:
-        """Return a parameter and its dimension that has a named size."""
-        if name not in self._sources:
-            known = ", ".join(self._sources) or "none"
+        """Return a parameter that has a named size, or a tensor whose sizes have been named, and the dimension."""
+        if name in self._sources:
+            return self._sources[name]
+        late = [other for other, (*_, scope) in self._late.items() if scope in self._scopes()]
+        if name not in late:
+            known = ", ".join([*self._sources, *late]) or "none"
             raise RelexError(f"expected a size that a parameter has, found '{name}'; there are {known}")
-        return self._sources[name]
+        tensor, dimension, _ = self._late[name]
+        return tensor, dimension
 
-    def compute_sizes(self, sizes: Sequence[Size], sources: Sources, place: FileLineColLoc) -> list[SSAValue]:
+    def compute_sizes(self, sizes: Sequence[Size], sources: Sources, place: LocationAttr) -> list[SSAValue]:
         """Emit the computation of dynamic sizes at the insertion point and return their values."""
         block = Block()
         computed = SizeValues(block, sources)
@@ -120,7 +134,7 @@ class FunctionBody(OpenSizes):
             self.insert(op, place)
         return values
 
-    def insert(self, op: Operation, place: FileLineColLoc) -> None:
+    def insert(self, op: Operation, place: LocationAttr) -> None:
         """Add an op at the insertion point: the end of the open block."""
         op.location = place
         if self._regions:

@@ -161,9 +161,16 @@ def assert_op(condition: Operand, message: str, index: Operand | None = None) ->
 
 def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
     """Name the sizes of a tensor, or state what they are: numbers, or expressions of sizes that have names. An empty
-    text says nothing. A size that is another one in a run is an error."""
+    text says nothing. A size that is another one in a run is an error. Shapes may have the names from here on, where
+    the result is known."""
     expect_kind(sizes, Sequence, "sizes")
-    return Call("relex.match_sizes", [operand], lambda _, values: MatchSizesOp(values[0], [*map(str, sizes)]))
+
+    def build(body: FunctionBody, values: list[SSAValue]) -> Operation:
+        matched = MatchSizesOp(values[0], [*map(str, sizes)])
+        body.name_sizes(matched.result, matched.texts)
+        return matched
+
+    return Call("relex.match_sizes", [operand], build)
 
 
 def _filling(name: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str, make: _Make) -> Call:

@@ -32,8 +32,8 @@ def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
 def arange(first: Operand, end: Operand, step: Operand) -> Call:
     """
     The numbers from a first one on, at equal distances, before the end. They are the first number plus multiples of the
-    step; their number is the quotient of the length and the step, rounded up. A step of 0 is an error, and so is a
-    number that is no size.
+    step; their number is the quotient of the length and the step, in f64 for floats, rounded up; 0 if that is negative.
+    A step of 0 is an error, and so is a number that is no size.
     """
 
 def argmax(operand: Operand, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Call:
@@ -53,6 +53,12 @@ def argsort(operand: Operand, axis: int = -1, descending: bool = False) -> Call:
     The positions of the elements along a dimension, by default the last, in ascending order of the elements, or in
     descending order. Equal elements, among them zeros of either sign and NaN, keep their order. NaN counts as the
     largest number.
+    """
+
+def as_sizes(numbers: Operand) -> Call:
+    """
+    A tensor without elements whose sizes after the first are the numbers of a tensor. Operators that take sizes of the
+    tensors in `like` have results of these sizes. A number that is no size is an error.
     """
 
 def asin(operand: Operand) -> Call:
@@ -631,10 +637,10 @@ def non_max_suppression(
 ) -> Call:
     """
     The best boxes of each class that overlap no better one: a row for each, with the numbers of its image, its class
-    and its box; those with the largest scores first. A box counts if its score is larger than `least`; of each class of
-    an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part `overlap` of what they
-    cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`, `[x, y, width, height]` around a
-    center.
+    and its box; those with the largest scores first. A box counts if its score is larger than `least`, or if `least` is
+    NaN; of each class of an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part
+    `overlap` of what they cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`,
+    `[x, y, width, height]` around a center.
     """
 
 def nonzero(operand: Operand) -> Call:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, f64, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, f64, i1, i64
 from xdsl.ir import Attribute
 
 from relex.dialects.relex import (
     ArangeOp,
+    AsSizesOp,
     CompressOp,
     DynamicStridedSliceOp,
     NonMaxSuppressionOp,
@@ -17,6 +19,7 @@ from relex.dialects.relex import (
     RepeatOp,
     UniqueOp,
 )
+from relex.dialects.relex.random_numbers import ui64
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size
 from relex.lowering.legalizations.legalization_table import CountAndFill, legalizes, plain_size, result_shape
@@ -173,16 +176,14 @@ def arange(op: ArangeOp, first: Tensor, end: Tensor, step: Tensor) -> CountAndFi
             exact = [cast(x, f64) for x in (a, b, by)]
             number = call("ceil", (exact[1] - exact[0]) / exact[2])
             # NaN fits no comparison.
-            fits = (number < MAX_ARGUMENT_SIZE) & (number > -MAX_ARGUMENT_SIZE)
-            return select(fits & not_equal(by, 0), cast(maximum(number, 0), i64), -_one())
+            fits = (number <= MAX_ARGUMENT_SIZE) & (number > -math.inf)
+            return select(fits & not_equal(by, 0), cast(minimum(maximum(number, 0), MAX_ARGUMENT_SIZE), i64), -_one())
         a, b, by = (cast(x, i64) for x in (a, b, by))
-        distance, runs = b - a, select(by < 0, b < a, a < b)
-        overflows = not_equal(distance < 0, b < a) | equal(distance, -(2**63))
-        is_wrong = equal(by, 0) | (runs & overflows)
-        divisor = select(is_wrong, _one(), by)
-        # One step is left out, so that the quotient rounds up.
-        steps = call("trunc_divide", select(by < 0, distance + 1, distance - 1), divisor) + 1
-        return select(is_wrong, -_one(), select(runs, steps, as_expr(0, i64)))
+        # The distance of two integers fits an unsigned one. One step is left out, so that the quotient rounds up.
+        distance, stride = (cast(select(by < 0, -x, x), ui64) for x in (b - a, select(equal(by, 0), _one(), by)))
+        steps = cast(call("trunc_divide", distance - 1, stride), i64) + 1
+        runs = select(by < 0, b < a, a < b)
+        return select(equal(by, 0), -_one(), select(runs, steps, as_expr(0, i64)))
 
     def fill(first: Tensor, end: Tensor, step: Tensor) -> Tensor:
         shape = result_shape(op, first, end, step)
@@ -295,6 +296,19 @@ def dynamic_strided_slice(
     return CountAndFill({f"d{d}": length(i, d) for i, d in enumerate(axes)}, fill, firsts)
 
 
+@legalizes(AsSizesOp)
+def as_sizes(op: AsSizesOp, numbers: Tensor) -> CountAndFill:
+    """Legalize to a copy of each number, and to a loop without trips."""
+
+    def fill(numbers: Tensor) -> Tensor:
+        return compute(result_shape(op, numbers), lambda *i: as_expr(0, i1), name="as_sizes")
+
+    (count,) = numbers.shape
+    assert isinstance(count, int)
+    counts = {f"d{d}": compute((), lambda *_, d=d: numbers[d], name=f"d{d}") for d in range(count)}
+    return CountAndFill(counts, fill)
+
+
 @legalizes(NonMaxSuppressionOp)
 def non_max_suppression(
     op: NonMaxSuppressionOp, boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
@@ -333,8 +347,8 @@ def non_max_suppression(
                 with code.loop(size, "before") as j, code.when((j < k) & (out[b, c, j] > 0)):
                     with code.when(overlaps(b, box, _clipped(order[b, c, j], size))):
                         code.store(is_free, (), 0)
-                is_wanted = (scores[b, c, box] > least[()]) & (selected[()] < most[()]) & equal(is_free[()], 1)
-                with code.when(is_wanted):
+                counts = (scores[b, c, box] > least[()]) | not_equal(least[()], least[()])
+                with code.when(counts & (selected[()] < most[()]) & equal(is_free[()], 1)):
                     code.store(selected, (), selected[()] + 1)
                     code.store(out, (b, c, k), selected[()])
 

@@ -30,6 +30,7 @@ from relex.dialects.relex.convolution import Convolution as Convolution
 from relex.dialects.relex.convolution import TransposedConvolution as TransposedConvolution
 from relex.dialects.relex.creation import IotaOp as IotaOp
 from relex.dialects.relex.data_sizes import ArangeOp as ArangeOp
+from relex.dialects.relex.data_sizes import AsSizesOp as AsSizesOp
 from relex.dialects.relex.data_sizes import CompressOp as CompressOp
 from relex.dialects.relex.data_sizes import DynamicStridedSliceOp as DynamicStridedSliceOp
 from relex.dialects.relex.data_sizes import NonMaxSuppressionOp as NonMaxSuppressionOp

@@ -148,8 +148,8 @@ class RepeatOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
 class ArangeOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.OPAQUE, counts=True):
     """
     The numbers from a first one on, at equal distances, before the end. They are the first number plus multiples of the
-    step; their number is the quotient of the length and the step, rounded up. A step of 0 is an error, and so is a
-    number that is no size.
+    step; their number is the quotient of the length and the step, in f64 for floats, rounded up; 0 if that is negative.
+    A step of 0 is an error, and so is a number that is no size.
 
     ```mlir
     %y = relex.arange %first, %end, %step : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
@@ -184,7 +184,7 @@ def arange_length(first: float, end: float, step: float) -> int | None:
     if step == 0:
         return None
     length = -((first - end) // step) if isinstance(first, int) else np.ceil((end - first) / step)
-    return max(int(length), 0) if -MAX_ARGUMENT_SIZE < length < MAX_ARGUMENT_SIZE else None
+    return max(int(length), 0) if -np.inf < length <= MAX_ARGUMENT_SIZE else None
 
 
 @declared
@@ -285,13 +285,46 @@ def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
 
 
 @declared
+class AsSizesOp(Operator, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE, counts=True):
+    """
+    A tensor without elements whose sizes after the first are the numbers of a tensor. Operators that take sizes of the
+    tensors in `like` have results of these sizes. A number that is no size is an error.
+
+    ```mlir
+    %s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+    %y = relex.reshape %x like(%s) shape = [-1, -1] sizes = ["like0_d1", "like0_d2"]
+        : (tensor<?xf32>, tensor<0x?x?xi1>) -> tensor<?x?xf32>
+    ```
+    """
+
+    numbers = tensor_operand_def()
+
+    def __init__(self, numbers: Operand):
+        super().__init__(numbers)
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        (numbers,) = operands
+        expect_element_type(numbers, (i64,), "numbers")
+        (length,) = shape if len(shape := numbers.get_shape()) == 1 else (0,)
+        if not isinstance(length, int) or length == 0:
+            raise InferenceError(f"expected one number or more in one dimension of known size, found {numbers}")
+        return SizedType(i1, (0, *(data_size(f"d{d}") for d in range(length))))
+
+    def evaluate(self, numbers: Array) -> Array:
+        if wrong := [n for n in numbers.tolist() if not 0 <= n <= MAX_ARGUMENT_SIZE]:
+            raise InferenceError(f"expected sizes from 0 to {MAX_ARGUMENT_SIZE}, found {wrong[0]}")
+        return np.empty((0, *numbers.tolist()), bool)
+
+
+@declared
 class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPattern.OPAQUE, counts=True):
     """
     The best boxes of each class that overlap no better one: a row for each, with the numbers of its image, its class
-    and its box; those with the largest scores first. A box counts if its score is larger than `least`; of each class of
-    an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part `overlap` of what they
-    cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`, `[x, y, width, height]` around a
-    center.
+    and its box; those with the largest scores first. A box counts if its score is larger than `least`, or if `least` is
+    NaN; of each class of an image, `most` boxes at most. Two boxes overlap if what they share is larger than a part
+    `overlap` of what they cover together. Boxes are two opposite corners, `[y, x, y, x]`; with `center`,
+    `[x, y, width, height]` around a center.
 
     ```mlir
     %y = relex.non_max_suppression %boxes, %scores, %most, %overlap, %least
@@ -334,7 +367,7 @@ class NonMaxSuppressionOp(Operator, exactness=Exactness.ROUNDED, pattern=OpPatte
             # NaN counts as the largest score, and is no larger than the least one.
             order = np.lexsort((-scores[b, c], ~np.isnan(scores[b, c])))
             for box in order.tolist():
-                if not scores[b, c, box] > least or len(chosen) >= most:
+                if len(chosen) >= most or not (scores[b, c, box] > least or np.isnan(least)):
                     continue
                 if not any(_overlap(low[[box, other]], high[[box, other]], overlap) for other in chosen):
                     chosen.append(box)

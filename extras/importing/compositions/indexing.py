@@ -55,11 +55,11 @@ def pieces(x: Operand, lengths: Sequence[int], axis: int) -> list[Operand]:
     return [op.strided_slice(x, [axis], [end - length], [end]) for end, length in zip(ends, lengths, strict=True)]
 
 
-def sorted_along(x: Operand, axis: int, descending: bool, count: int | None = None) -> list[Operand]:
+def sorted_along(x: Operand, axis: int, descending: bool, count: Size | None = None) -> list[Operand]:
     """Return the elements along a dimension in order, or `count` of the first ones, and their positions."""
     places = op.argsort(x, axis, descending)
     if count is not None:
-        places = op.strided_slice(places, [axis], [0], [count])
+        places = op.strided_slice(places, [axis], [0], [count if isinstance(count, int) else str(count)])
     return [op.gather_elements(x, places, axis), places]
 
 

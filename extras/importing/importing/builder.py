@@ -180,13 +180,14 @@ class Builder(OpenSizes):
         for requirement in requirements_of(condition):
             if requirement.holds is False:
                 refuse(message or f"expected {requirement}")
+            if requirement in self._requirements or always_holds(requirement):
+                continue
             late = [
                 name for size in (requirement.lhs, requirement.rhs) for name in names_in(size) if self.is_late(name)
             ]
             if late:
                 refuse(f"expected no condition on {late[0]}, which depends on elements, found {requirement}")
-            if requirement not in self._requirements and not always_holds(requirement):
-                self._requirements.append(requirement)
+            self._requirements.append(requirement)
 
     def require_exact(self, known: Known) -> None:
         """Let the function take sizes only for which floats that are computed from them are not rounded, as sizes are

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array
@@ -96,6 +97,16 @@ class ImportedNode(ABC):
     def known_sizes(self, x: Operand | None, what: str) -> list[Size]:
         """Return the elements of an input that must be known at import, integers and sizes of the program."""
         return sizes_of(self.known(x, what).flat)
+
+    def sizes(self, x: Operand | None, what: str) -> list[Size]:
+        """Return the elements of an input as sizes. If the program computes them, they depend on elements, and a run
+        checks that they are sizes."""
+        tensor = None if x is None else self.tensor(x)
+        if tensor is None or isinstance(tensor, Known):
+            return self.known_sizes(x, what)
+        self.static_shape(tensor, f"sizes of {what}")
+        numbers = op.reshape(op.astype(tensor, i64), [-1])
+        return list(self.shape(op.as_sizes(numbers))[1:]) if count(self.shape(tensor)) else []
 
     def known_integers(self, x: Operand | None, what: str) -> list[int]:
         """Return the elements of an input that must be known at import, without sizes of the program."""

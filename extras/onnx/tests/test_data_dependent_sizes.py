@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from models import FLOAT, node, value
 from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.exceptions import ShapeError
@@ -66,7 +67,14 @@ def test_sizes_that_do_not_fit() -> None:
 def test_ranges_of_the_program(kind: int) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(kind)
     net = model([node("Range", "a b c", "y")], {name: (kind, []) for name in "abc"}, kind)
-    ranges = [(0, 5, 1), (0, 5, 2), (5, 0, -3), (5, 0, 3), (2, 2, 1), (-7, 11, 5)]
+    ranges: list[tuple[float, float, float]] = [(0, 5, 1), (0, 5, 2), (5, 0, -3), (5, 0, 3), (2, 2, 1), (-7, 11, 5)]
+    if dtype.kind == "f":
+        # In f32, the quotient is 3.
+        ranges += [(0, 0.6, 0.2), (-1, 2**24, 2**24 + 1), (0, 5, np.inf), (1e30, -1e30, 1)]
+    else:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        ranges += [(low, high, high // 2 + 1), (high, low, low // 2), (0, high // 2 + 2, high // 2 + 1)]
+        ranges += [(0, high, -1), (high, low, 1), (low, low + 1, high)]
     expect_as_onnx_runtime(
         net, *({n: np.array(x, dtype) for n, x in zip("abc", of_one, strict=True)} for of_one in ranges)
     )
@@ -78,6 +86,18 @@ def test_wrong_ranges() -> None:
     for wrong in ((0, 1, 0), (-(2**63), 2**63 - 1, 1), (0, 2**62, 1)):
         with pytest.raises(AssertionError, match=r"'relex\.arange' expected a size from 0 to .* as number of length"):
             main(*map(np.array, wrong))
+
+
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+@pytest.mark.parametrize("stash", [TensorProto.FLOAT, TensorProto.DOUBLE])
+def test_ranges_of_small_floats(kind: int, stash: int) -> None:
+    net = model([node("Range", "a b c", "y", stash_type=stash)], {name: (kind, []) for name in "abc"}, kind)
+    net.opset_import[0].version, net.ir_version = 27, 14
+    main, reference = build(from_onnx(net))["main"], cast(Any, ReferenceEvaluator(net))
+    for numbers in ((0, 1, 0.25), (1, -2, -0.375), (0, 5000, 1), (3, 1, 0.5)):
+        given = [np.array(n, helper.tensor_dtype_to_np_dtype(kind)) for n in numbers]
+        expected = reference.run(None, dict(zip("abc", given, strict=True)))[0]
+        assert main(*given).tolist() == np.asarray(expected).tolist()
 
 
 def test_slices_between_places_of_the_program() -> None:
@@ -99,6 +119,20 @@ def test_slices_between_places_of_the_program() -> None:
         expect_as_onnx_runtime(net, {"x": x, "s": np.array([begin]), "e": np.array([end]), "t": np.array([step])})
     with pytest.raises(AssertionError, match=r"'relex\.dynamic_strided_slice' expected a size"):
         build(from_onnx(net))["main"](x, np.array([0]), np.array([1]), np.array([0]))
+
+
+@pytest.mark.parametrize("names", ["boxes scores most", "boxes scores most overlap", "boxes scores"])
+def test_non_max_suppression_without_a_least_score(names: str) -> None:
+    inputs: dict[str, tuple[int, list[Any]]] = {"boxes": (FLOAT, [1, "n", 4]), "scores": (FLOAT, [1, 1, "n"])}
+    inputs |= {name: (kind, [1]) for name, kind in (("most", TensorProto.INT64), ("overlap", FLOAT)) if name in names}
+    net = model([node("NonMaxSuppression", names, "y")], inputs, TensorProto.INT64)
+    given: dict[str, Any] = {
+        "boxes": np.array([[[0, i, 1, i + 1.2] for i in range(6)]], np.float32),
+        "scores": np.array([[[-1, 0, -np.inf, 3, -0.5, -3e38]]], np.float32),
+        "most": np.array([100]),
+        "overlap": np.array([0.5], np.float32),
+    }
+    expect_as_onnx_runtime(net, {name: given[name] for name in inputs})
 
 
 @pytest.mark.parametrize("is_sorted", [0, 1])

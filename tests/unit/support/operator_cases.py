@@ -262,6 +262,8 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
         (partial(ops.NonMaxSuppressionOp, center=center), [_boxes(2, 7), _images(2, 3, 7), *_NMS])
         for center in (False, True)
     ),
+    (ops.NonMaxSuppressionOp, [_boxes(2, 7), -_images(2, 3, 7), *_NMS[:2], np.array(np.nan, np.float32)]),
+    (ops.AsSizesOp, [np.array([3, 0, 5])]),
     (ops.RepeatOp, [_floats(3, 2), np.array([2, 0, 3])]),
     (partial(ops.RepeatOp, axis=-1), [_words(2, 2), np.array([0, 0])]),
     (ops.ArangeOp, [np.array(2), np.array(9), np.array(3)]),

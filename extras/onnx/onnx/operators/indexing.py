@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from relex.dialects.sizes import Size, count
+from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import along, expect_in_range, from_front, part_at, position, sorted_along
 from relex.frontend.compositions.padding import padded
@@ -75,7 +75,7 @@ def non_max_suppression(
 ) -> Operand:
     """The best boxes of each class that overlap no better one."""
     number = Known(0) if most is None else node.reshape(most, [])
-    defaults = ((overlap, 0), (least, -np.inf))
+    defaults = ((overlap, 0), (least, np.nan))
     part, score = (Known(np.array(n, np.float32)) if x is None else node.reshape(x, []) for x, n in defaults)
     is_center = bool(node.integer("center_point_box", 0))
     return op.non_max_suppression(boxes, scores, number, part, score, center=is_center)
@@ -161,8 +161,12 @@ row("CumSum", op.cumsum, _cumulative)
 @imports("TopK")
 def top_k(node: OnnxNode, x: Tensor, k: Tensor | None = None) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
-    count = int(node.known_number(node.given(k, "k"), "a number of elements"))
-    return sorted_along(x, node.axis(x, default=-1), bool(node.integer("largest", 1)), count)
+    (count,), axis = node.sizes(node.given(k, "k"), "a number of elements"), node.axis(x, default=-1)
+    if k is not None and isinstance(count, IndexExpr):
+        available = node.shape(x)[axis]
+        fits = op.less_equal(Known(count), Known(available))
+        node.expect(op.reshape(fits, []), f"expected {available} elements at most", op.reshape(k, []))
+    return sorted_along(x, axis, bool(node.integer("largest", 1)), count)
 
 
 @imports("OneHot")
@@ -184,7 +188,7 @@ def pad(
     node: OnnxNode, x: Tensor, pads: Tensor | None = None, value: Tensor | None = None, axes: Tensor | None = None
 ) -> Operand:
     """A tensor surrounded by a number, or by its own elements."""
-    widths, value = node.known_sizes(node.given(pads, "pads"), "pads"), node.given(value, "value")
+    widths, value = node.sizes(node.given(pads, "pads"), "pads"), node.given(value, "value")
     rank = node.rank(x)
     if axes is not None:
         chosen = node.axes(node.known_integers(axes, "axes"), x)

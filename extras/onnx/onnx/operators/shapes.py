@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i1, i32, i64
 
+from relex.dialects.relex.data_sizes import arange_length
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import diagonal_mask, numbers_below, pieces, range_length
+from relex.frontend.compositions.indexing import diagonal_mask, numbers_below, part_at, pieces, range_length
 from relex.frontend.compositions.reshaping import is_number, without_minus_one
 from relex.frontend.importing.size_arithmetic import Ratio
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
@@ -35,12 +36,27 @@ def size(node: OnnxNode, x: Tensor) -> Operand:
 @imports("Reshape", since=5)
 def reshape(node: OnnxNode, x: Tensor, shape: Tensor) -> Operand:
     """Another shape, in which 0 stands for the size of the input, and -1 for what is left."""
+    if not isinstance(shape, Known):
+        return _reshaped_to(node, x, shape)
     old, sizes = node.shape(x), node.known_sizes(shape, "a shape")
     if not node.integer("allowzero"):
         sizes = [old[i] if is_number(size, 0) else size for i, size in enumerate(sizes)]
     if any(isinstance(size, int) and size < -1 for size in sizes) or sizes.count(-1) > 1:
         refuse(f"expected a shape with one -1 at most, found {sizes}")
     return node.reshape(x, without_minus_one(old, sizes))
+
+
+def _reshaped_to(node: OnnxNode, x: Tensor, shape: Tensor) -> Operand:
+    """Return a tensor with a shape that the program computes."""
+    old, (length,) = node.shape(x), node.static_shape(shape, "sizes of a shape")
+    numbers: Operand = op.astype(shape, i64)
+    if not node.integer("allowzero") and old:
+        kept = np.array([*old, *[0] * length][:length], object)
+        numbers = op.where(op.equal(numbers, 0), Known(kept), numbers)
+    # What does not fit is an error of the reshape.
+    others = op.maximum(op.prod(op.where(op.equal(numbers, -1), 1, numbers)), 1)
+    rest = op.trunc_divide(Known(np.array(count(old), object)), others)
+    return node.reshape(x, node.sizes(op.where(op.equal(numbers, -1), rest, numbers), "a shape"))
 
 
 @imports("Flatten")
@@ -80,13 +96,25 @@ def unsqueeze(node: OnnxNode, x: Tensor, axes: Tensor | None = None) -> Operand:
 @imports("Expand")
 def expand(node: OnnxNode, x: Tensor, shape: Tensor) -> Operand:
     """The tensor repeated along dimensions of size 1."""
-    return node.broadcast_to(x, broadcast(node.shape(x), node.known_sizes(shape, "a shape")))
+    old, new = list(node.shape(x)), node.sizes(shape, "a shape")
+    if not isinstance(shape, Known):
+        for place, size in enumerate(old[-len(new) :] if new else [], max(len(new) - len(old), 0)):
+            if size != 1:
+                _expect_fits(node, part_at(shape, 0, place), size)
+                new[place] = size
+    return node.broadcast_to(x, broadcast(old, new))
+
+
+def _expect_fits(node: OnnxNode, number: Operand, size: Size) -> None:
+    """Let the program stop unless a number is 1 or a size."""
+    fits = op.logical_or(op.equal(number, 1), op.equal(number, op.astype(Known(size), node.element_type(number))))
+    node.expect(fits, f"expected {size} or 1 as a size", number)
 
 
 @imports("Tile", since=6)
 def tile(node: OnnxNode, x: Tensor, repeats: Tensor) -> Operand:
     """The tensor repeated along each dimension."""
-    times: list[Size] = node.known(repeats, "repeats").tolist()
+    times = node.sizes(repeats, "repeats")
     sizes = node.shape(x)
     repeated = [size for pair in zip(times, sizes, strict=True) for size in pair]
     parts = op.expand_dims(x, list(range(0, 2 * len(sizes), 2))) if sizes else x
@@ -112,7 +140,7 @@ def constant_of_shape(node: OnnxNode, shape: Tensor) -> Operand:
     """A tensor with equal elements."""
     value = node.array("value")
     value = np.zeros(1, np.float32) if value is None else value
-    return node.broadcast_to(Known(value.reshape(())), node.known_sizes(shape, "a shape"))
+    return node.broadcast_to(Known(value.reshape(())), node.sizes(shape, "a shape"))
 
 
 @imports("Constant")
@@ -134,14 +162,17 @@ def numbers(node: OnnxNode, start: Tensor, limit: Tensor, delta: Tensor) -> Oper
         ends = [node.reshape(x, []) for x in (start, limit, delta)]
         if start.element_type in (f32, f64, i32, i64):
             return op.arange(*ends)
-        return op.astype(op.arange(*(op.astype(x, i64) for x in ends)), start.element_type)
+        wider = (
+            i64 if not isinstance(start.element_type, AnyFloat) else f64 if node.integer("stash_type", 1) == 11 else f32
+        )
+        return op.astype(op.arange(*(op.astype(x, wider) for x in ends)), start.element_type)
     given = ((start, "a start"), (limit, "a limit"), (delta, "a step"))
     first, end, step = (node.known_size(x, what) for x, what in given)
     if any(isinstance(number, IndexExpr | Ratio) for number in (first, end, step)):
         return _open_range(node, start, range_length(first, end, step), delta)
-    if step == 0 or abs((end - first) / step) > MOST:
+    length = arange_length(first, end, step)
+    if length is None or length > MOST:
         refuse(f"expected a range of {MOST} numbers at most, found one from {first} to {end} by {step}")
-    length = max(int(np.ceil((end - first) / step)), 0)
     return Known((first + np.arange(length) * step).astype(start.dtype))
 
 
