@@ -68,10 +68,12 @@ def dense_blocks(op: DenseBlocksOp, x: Tensor, scales: Tensor, digits: Tensor) -
     def element(*i: Axis) -> PrimExpr:
         row, column = i[:-1], i[-1]
         byte = _bytes_of(scales, [column], block, layout.scale_bytes)
-        term = layout.scale(f, byte, *groups) * total[*row, block, *groups, column]
-        if sums is not None and layout.minimum is not None:
-            term = term + layout.minimum(f, byte, *groups) * sums[*row, block, *groups]
-        return sum(term, axis=[block, *groups])
+        digits_of_group = total[*row, block, *groups, column]
+        if sums is None or layout.minimum is None:
+            return sum(layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
+        # The sums of `x` come first, as loops: `scaled-sums` needs the other two next to each other.
+        least = layout.minimum(f, byte, *groups) * sums[*row, block, *groups]
+        return sum(least + layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
 
     return compute((*rows, columns), element, name="dense_blocks")
 

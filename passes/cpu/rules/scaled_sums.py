@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.utils.hints import isa
 
-from relex.dialects.errors import fail
+from relex.dialects.errors import CompileError, fail
 from relex.dialects.index.expr import IndexExpr
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
-from relex.passes.analysis.buffers import buffers_read
-from relex.passes.analysis.loop_tree import name_of_block
+from relex.passes.analysis.buffers import buffers_read, buffers_written
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import loops_of, name_of_block
+from relex.passes.analysis.scaled_sums import bytes_of_weights, scaling_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.reduction_nest import ReductionNest, bits_of, block_named, check_at_least, count, named
+from relex.passes.cpu.reduction_nest import (
+    ReductionNest,
+    block_named,
+    check_at_least,
+    count,
+    element_written,
+    named,
+)
 from relex.passes.cpu.rule import Plan
-from relex.passes.cpu.steps import move_consumer, only_reader
-from relex.passes.schedule import Loop, Schedule
+from relex.passes.cpu.steps import loop_of_reader, move_consumer
+from relex.passes.schedule import Block, Loop, Schedule
 
 
 @dataclass(frozen=True)
@@ -32,18 +39,14 @@ class ScaledSums:
     columns: ForOp
     lanes: int
     vectors: int
-    height: int
+    heights: Sequence[int]
 
     @classmethod
     def of(cls, block: BlockOp, processor: Processor) -> ScaledSums:
         """Return a block as the inner one of such reductions; fail if it is none."""
         inner = ReductionNest.of(block)
-        check_one_of_bytes(block)
-        reader = only_reader(block)
-        if reader is None or reader.init is None:
-            fail(block, f"expected one reduction that reads what {name_of_block(block)} computes")
+        reader = scaling_block(block)
         outer = ReductionNest.of(reader)
-        check_one_of_bytes(reader)
         columns = outer.columns()
         if inner.written[-1] != IndexExpr.of(inner.columns().variable) or inner.columns().extent != columns.extent:
             fail(block, f"expected {name_of_block(block)} and {name_of_block(reader)} to have the same columns")
@@ -52,30 +55,21 @@ class ScaledSums:
         extent = columns.extent
         if not isinstance(extent, int) or extent % lanes:
             fail(block, f"expected a multiple of {lanes} columns")
-        others = [loop for loop in outer.spatial if loop is not columns]
-        rows = max(others, key=lambda loop: count([loop]), default=None)
         vectors = 1 if extent % (cost.VECTORS_OF_SCALED_SUMS * lanes) else cost.VECTORS_OF_SCALED_SUMS
         most = (processor.vector_registers - cost.REGISTERS_TO_UNPACK) // vectors
-        height = max((n for n in range(1, most + 1) if count([rows]) % n == 0), default=1) if rows else 1
-        return cls(inner, outer, rows, columns, lanes, vectors, height)
+        others = [loop for loop in reversed(outer.spatial) if loop is not columns]
+        rows = max(others, key=lambda loop: count([loop]), default=None)
+        return cls(inner, outer, rows, columns, lanes, vectors, _heights(rows, most))
+
+    @property
+    def loops(self) -> Sequence[ForOp]:
+        """The loops of the outer reduction, outermost first."""
+        return loops_of(self.outer.block)
 
     @property
     def width(self) -> int:
         """The number of columns of a tile."""
         return self.lanes * self.vectors
-
-
-def rank_of(buffer: SSAValue) -> int:
-    """Return the number of dimensions of a buffer."""
-    assert isa(buffer.type, MemRefType)
-    return len(buffer.type.get_shape())
-
-
-def check_one_of_bytes(block: BlockOp) -> None:
-    """Fail unless a block reads one buffer of bytes, a matrix."""
-    found = [buffer for buffer in buffers_read(block) if bits_of(buffer) == 8]
-    if len(found) != 1 or rank_of(found[0]) != 2:
-        fail(block, f"expected {name_of_block(block)} to read one matrix of bytes, found {len(found)} buffers of bytes")
 
 
 def scaled_sums(block: BlockOp, processor: Processor) -> Plan:
@@ -103,21 +97,71 @@ def scaled_sums(block: BlockOp, processor: Processor) -> Plan:
     ```
     """
     sums = ScaledSums.of(block, processor)
-    summary = f"{sums.height} by {sums.vectors} vectors of {sums.lanes} elements, of packed bytes"
+    summary = (
+        f"{' and '.join(map(str, sums.heights))} by {sums.vectors} vectors of {sums.lanes} elements, of packed bytes"
+    )
     return Plan(summary, lambda schedule: _schedule(schedule, sums))
+
+
+def _heights(rows: ForOp | None, most: int) -> list[int]:
+    """Return the heights of tiles for some rows: one that divides them, or else two."""
+    if rows is None:
+        return [1]
+    if not isinstance(rows.extent, int):
+        return [min(most, cost.LOW_ROWS[0]), 1]
+    height = max(n for n in range(1, most + 1) if rows.extent % n == 0)
+    if 2 * height > most or height == rows.extent:
+        return [height]
+    return [most, rows.extent % most]
 
 
 def _schedule(schedule: Schedule, sums: ScaledSums) -> None:
     inner, outer = block_named(sums.inner.block), block_named(sums.outer.block)
-    for nest in (sums.inner, sums.outer):
-        _pack_bytes(schedule, nest, sums.width)
-    panel, vector, lane = schedule.split(named(sums.columns), [None, sums.vectors, sums.lanes])
-    rows = [named(loop) for loop in sums.outer.spatial if loop not in (sums.columns, sums.rows)]
+    _pack_bytes(schedule, inner, sums.width)
+    *first, last = sums.heights
+    for height in first:
+        rest = _divided(schedule, sums, inner, outer, height)
+        _tile(schedule, sums, inner, outer, height)
+        inner, outer = rest
+    _tile(schedule, sums, inner, outer, last)
+
+
+def _divided(schedule: Schedule, sums: ScaledSums, inner: Block, outer: Block, height: int) -> tuple[Block, Block]:
+    """Let the nests, and the one that reads their results, run for as many rows as are a multiple of a height. Return
+    the nests for the other rows."""
+    assert sums.rows is not None
+    row = schedule.get_loops(outer)[sums.loops.index(sums.rows)]
+    try:
+        reader = loop_of_reader(schedule, outer, row)
+    except CompileError:
+        schedule.cache_write(outer, 0)
+        reader = loop_of_reader(schedule, outer, row)
+    first, second, *_ = schedule.partition([loop_of_row(schedule, inner, outer, row), row, reader], height)
+    return first, second
+
+
+def loop_of_row(schedule: Schedule, inner: Block, outer: Block, row: Loop) -> Loop:
+    """Return the loop of a block that computes the rows that a loop of its reader reads."""
+    op, reader = schedule.block_op(inner), schedule.block_op(outer)
+    (buffer,) = buffers_written(op)
+    variable = schedule.loop_op(row).variable
+    (read,) = (access.element for access in block_accesses(reader, buffer))
+    place = read.index(IndexExpr.of(variable))
+    written = element_written(op)[place]
+    return next(named(loop) for loop in loops_of(op) if IndexExpr.of(loop.variable) == written)
+
+
+def _tile(schedule: Schedule, sums: ScaledSums, inner: Block, outer: Block, height: int) -> None:
+    # Not before the nests are divided, which must follow each other.
+    _pack_bytes(schedule, outer, sums.width)
+    loops = dict(zip(sums.loops, schedule.get_loops(outer), strict=True))
+    panel, vector, lane = schedule.split(loops[sums.columns], [None, sums.vectors, sums.lanes])
+    rows = [loops[loop] for loop in sums.outer.spatial if loop not in (sums.columns, sums.rows)]
     row: list[Loop] = []
     if sums.rows is not None:
-        tile, *row = schedule.split(named(sums.rows), [None, sums.height])
+        tile, *row = schedule.split(loops[sums.rows], [None, height])
         rows.append(tile)
-    terms = [named(loop) for loop in sums.outer.terms]
+    terms = [loops[loop] for loop in sums.outer.terms]
     schedule.reorder(panel, *rows, *terms, *row, vector, lane)
     around = [panel, *rows, *terms]
     schedule.compute_at(inner, terms[-1])
@@ -132,21 +176,19 @@ def _schedule(schedule: Schedule, sums: ScaledSums) -> None:
     schedule.compact_buffer(outer, 0)
     first = schedule.decompose_reduction(outer, terms[0])
     for block in (inner, init, outer, first, follower):
-        loops = [loop for loop in schedule.get_loops(block) if loop not in (*around, serial)]
-        *loops, column = loops
+        *loops_inside, column = [loop for loop in schedule.get_loops(block) if loop not in (*around, serial)]
         if column != lane:
             vectors, column = schedule.split(column, [None, sums.lanes])
-            loops.append(vectors)
+            loops_inside.append(vectors)
         schedule.vectorize(column)
-        for loop in loops:
+        for loop in loops_inside:
             schedule.unroll(loop)
 
 
-def _pack_bytes(schedule: Schedule, nest: ReductionNest, width: int) -> None:
+def _pack_bytes(schedule: Schedule, block: Block, width: int) -> None:
     """Bring the bytes of neighbouring columns, of a tile of some width, side by side."""
-    buffers = buffers_read(nest.block)
-    (index,) = (i for i, buffer in enumerate(buffers) if bits_of(buffer) == 8)
-    copy = schedule.cache_read(block_named(nest.block), index)
+    op = schedule.block_op(block)
+    copy = schedule.cache_read(block, buffers_read(op).index(bytes_of_weights(op)))
     column, place = AffineExpr.dimension(0), AffineExpr.dimension(1)
     schedule.transform_layout(copy, ("write", 0), AffineMap(2, 0, (column // width, place, column % width)))
     columns, places = schedule.get_loops(copy)

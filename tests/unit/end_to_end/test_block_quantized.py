@@ -72,3 +72,28 @@ func.func @main(%w: tensor<3x{weight.shape[1]}xui8>) -> tensor<3x{size}xf32> {{
   func.return %y : tensor<3x{size}xf32>
 }}""")
     np.testing.assert_array_equal(build(module)["main"](weight), dequantized(BLOCK_LAYOUTS[name], weight))
+
+
+PROGRAM = """
+func.func @main(%x: tensor<{rows}x{size}xf32>, %w: tensor<{columns}x{bytes}xui8>) -> tensor<{rows}x{columns}xf32> {{
+  %0 = relex.dequantize_blocks %w layout = "{name}" : (tensor<{columns}x{bytes}xui8>) -> tensor<{columns}x{size}xf32>
+  %1 = relex.dense %x, %0 : (tensor<{rows}x{size}xf32>, tensor<{columns}x{size}xf32>) -> tensor<{rows}x{columns}xf32>
+  %2 = relex.relu %1 : (tensor<{rows}x{columns}xf32>) -> tensor<{rows}x{columns}xf32>
+  func.return %2 : tensor<{rows}x{columns}xf32>
+}}"""
+
+
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_K"])
+def test_dynamic_rows_of_a_layer(name: str) -> None:
+    """Constant weights are never unpacked as a whole, with what follows the product, for any number of rows."""
+    layout, weight = BLOCK_LAYOUTS[name], some_weight(name, 64, 2)
+    size = 2 * layout.size
+    program = parse_module(PROGRAM.format(rows="?", columns=64, size=size, bytes=weight.shape[1], name=name))
+    built = build(BindParamsPass("main", {"w": weight})(program))
+    assert f"64x{size}xf32" not in str(built.ir("loops"))
+    numbers = dequantized(layout, weight).astype(np.float64)
+    for rows in (0, 1, 4, 7):
+        data = RNG.normal(size=(rows, size)).astype(np.float32)
+        found = built["main"](data)
+        bound = (size + 2) * 2.0**-24 * (np.abs(data).sum(1, keepdims=True) * np.abs(numbers).max())
+        assert (np.abs(found - np.maximum(data @ numbers.T, 0)) <= bound).all()
