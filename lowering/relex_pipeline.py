@@ -76,7 +76,7 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants,simplify-ops,simplify-regions,cancel-transposes,multiply-blocks,trim-windows,
+    // set-target,multiply-blocks,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,
     // delay-scales,pack-bytes,fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,
     // remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
@@ -144,8 +144,8 @@ def pipeline(
             "graph",
             [
                 SetTargetPass(),
+                MultiplyBlocksPass(),  # Before small weights are folded.
                 *folding,
-                MultiplyBlocksPass(),
                 *layers,
                 *images,
                 *sizes,

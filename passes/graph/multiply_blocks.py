@@ -55,12 +55,11 @@ class MultiplyBlocksPass(RelexPass):
 
 def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
     data, weight = op.operands
-    if isinstance(op, MatmulOp):
-        if not isinstance(transpose := weight.owner, PermuteDimsOp) or list(transpose.order) != [1, 0]:
-            return
-        weight = transpose.operand
+    is_transposed = isinstance(op, MatmulOp)
+    while isinstance(transpose := weight.owner, PermuteDimsOp) and list(transpose.order) == [1, 0]:
+        weight, is_transposed = transpose.operand, not is_transposed
     blocks = weight.owner
-    if not isinstance(blocks, DequantizeBlocksOp) or rank_of(weight) != 2:
+    if is_transposed or not isinstance(blocks, DequantizeBlocksOp) or rank_of(weight) != 2:
         return
     bytes_of_blocks = array_of(blocks.data)
     if bytes_of_blocks is None:
