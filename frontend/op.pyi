@@ -362,6 +362,19 @@ def cumsum(operand: Operand, axis: int | None = None, exclusive: bool = False, r
 def dense(data: Operand, weight: Operand) -> Call:
     """A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` yields `[..., N]`."""
 
+def dense_blocks(data: Operand, scales: Operand, digits: Operand, layout: str) -> Call:
+    """
+    A dense layer, as `relex.dense`, whose weight `[N, K]` is in blocks, as `relex.dequantize_blocks` takes them, but
+    with the bytes of the scales and the bytes of the digits in separate tensors. The weight is unpacked in registers.
+    """
+
+def dequantize_blocks(data: Operand, layout: str) -> Call:
+    """
+    The numbers in blocks of bytes along the last dimension, as f32. `layout` is the name of their layout: `Q4_0`,
+    `Q4_1`, `Q5_0`, `Q5_1`, `Q8_0`, `Q4_K`, `Q5_K`, `Q6_K`, `IQ4_NL`, `IQ4_XS` or `MXFP4`, as in GGUF files; or, for
+    unsigned numbers of 2, 4 or 8 bits in blocks of 16 to 256, a name such as `4_BITS_32_F16` or `4_BITS_32_F16_ZEROS`.
+    """
+
 def divide(lhs: Operand, rhs: Operand) -> Call:
     """The quotient of two float tensors. Integers are rejected: NumPy's result is a float, C's is truncated."""
 

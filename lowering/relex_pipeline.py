@@ -50,6 +50,7 @@ from relex.passes import (
     JoinRowsPass,
     LocalizeSizesPass,
     MergeLoopsPass,
+    MultiplyBlocksPass,
     PackBytesPass,
     RemoveUnusedPass,
     RewriteLayoutPass,
@@ -75,8 +76,8 @@ class RelexPipelinePass(RelexPass):
 
     ```mlir
     // relex-pipeline{to=llvm}
-    // set-target,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,delay-scales,pack-bytes,
-    // fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,
+    // set-target,multiply-blocks,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,
+    // delay-scales,pack-bytes,fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,
     // remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
@@ -143,6 +144,7 @@ def pipeline(
             "graph",
             [
                 SetTargetPass(),
+                MultiplyBlocksPass(),  # Before small weights are folded.
                 *folding,
                 *layers,
                 *images,
@@ -157,7 +159,16 @@ def pipeline(
     ]
     count = [level for level, _ in levels].index(to) + 1
     left_out = (
-        (DelayScalesPass, FoldBatchNormPass, BlockChannelsPass, AnnotateFastMathPass, ExpandMathPass) if strict else ()
+        (
+            MultiplyBlocksPass,
+            DelayScalesPass,
+            FoldBatchNormPass,
+            BlockChannelsPass,
+            AnnotateFastMathPass,
+            ExpandMathPass,
+        )
+        if strict
+        else ()
     )
     return [
         (level, [p for p in group if not isinstance(p, left_out)]) for level, group in extend(levels, passes)[:count]

@@ -30,6 +30,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/sizes.md",
         "docs/calls.md",
         "docs/control-flow.md",
+        "docs/narrow-numbers.md",
         "docs/random-numbers.md",
         "docs/library.md",
         "docs/saving.md",

@@ -118,6 +118,14 @@ VECTORS_OF_A_SUM = (1, 2, 4, 8)
 MAX_SUMS_ALONG_A_LOOP = 8
 """Results of a tile along one loop; more are more code, and not faster."""
 
+# Sums that are scaled
+
+VECTORS_OF_SCALED_SUMS = 2
+"""Vectors in a row of a tile of sums that are scaled: their bytes fill half a cache line or all of it."""
+
+REGISTERS_TO_UNPACK = 8
+"""Vector registers for unpacking numbers of a few bits, besides the sums."""
+
 # Several terms at once
 
 MAX_TERMS_AT_ONCE = 8

@@ -10,6 +10,7 @@ from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
 from relex.passes.cpu.rules.joined_rows import joined_rows
 from relex.passes.cpu.rules.partial_rows import partial_rows
+from relex.passes.cpu.rules.scaled_sums import scaled_sums
 from relex.passes.cpu.rules.short_rows import short_rows
 from relex.passes.cpu.rules.split_at_conditions import split_at_conditions
 from relex.passes.cpu.rules.split_at_divisors import split_at_divisors
@@ -39,6 +40,7 @@ def add_rule(name: str, match: Match, *, before: str | None = None) -> None:
 for rule in (
     partial_rows,
     extremes,
+    scaled_sums,
     dot_kernel,
     terms_at_once,
     tiles,

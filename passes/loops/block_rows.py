@@ -22,6 +22,7 @@ from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_n
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_in, only_step
 from relex.passes.analysis.op_patterns import reuses_operands
+from relex.passes.analysis.scaled_sums import is_scaled_later
 from relex.passes.analysis.sharing import has_views, is_spatial, is_understood, may_be_one
 from relex.passes.cpu import cost
 from relex.passes.cpu.l2_working_set import bytes_nearby, bytes_used
@@ -128,6 +129,8 @@ def _chain_of(function: PrimFuncOp) -> _Chain | None:
     nests = [op for op in function.body.block.ops if isinstance(op, ForOp)]
     if any(loop.kind.data is not LoopKind.SERIAL for nest in nests for loop in loops_in(nest)):
         return None
+    if any(map(is_scaled_later, blocks_in(function))):
+        return None  # Both sums share registers.
     products = [i for i, nest in enumerate(nests) if any(map(reuses_operands, blocks_in(nest)))]
     if len(products) < 2:
         return None

@@ -13,6 +13,8 @@ from relex.dialects.relex.bits import LogicalNotOp as LogicalNotOp
 from relex.dialects.relex.bits import LogicalOrOp as LogicalOrOp
 from relex.dialects.relex.bits import LogicalXorOp as LogicalXorOp
 from relex.dialects.relex.bits import RightShiftOp as RightShiftOp
+from relex.dialects.relex.block_quantized import DenseBlocksOp as DenseBlocksOp
+from relex.dialects.relex.block_quantized import DequantizeBlocksOp as DequantizeBlocksOp
 from relex.dialects.relex.blocked_convolution import Conv2dBlockedOp as Conv2dBlockedOp
 from relex.dialects.relex.calls import PRIMITIVE_ATTR as PRIMITIVE_ATTR
 from relex.dialects.relex.calls import CallDpsPackedOp as CallDpsPackedOp

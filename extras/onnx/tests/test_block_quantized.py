@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from contrib import RNG, expect_same, normal, one_node
+from onnx import TensorProto, helper, numpy_helper
 
 from relex.dialects.errors import CompileError
 from relex.frontend.onnx import from_onnx
+from relex.runtime import build
 
 
 def some(*shape: int) -> Any:
@@ -30,6 +32,46 @@ def test_dense_layers(bits: int, width: int, block: int, complete: bool) -> None
         inputs += [some(rows * -(-blocks * bits // 8)), None, normal(rows)]
     given = {"K": width, "N": rows, "bits": bits, "block_size": block}
     expect_same("MatMulNBits", inputs, constants=(1, 2, 3, 5) if complete else (1, 2), **given)
+
+
+def test_layers_stay_packed() -> None:
+    """Weights are never unpacked as a whole, and layers are computed as in f32, with halves, too."""
+    inputs = [normal(3, 128), some(64, 4, 16), positive(64 * 4)]
+    model, feed = one_node("MatMulNBits", inputs, constants=(1, 2), K=128, N=64, block_size=32)
+    built = build(from_onnx(model))
+    assert "64x128xf32" not in str(built.ir("loops"))
+    halves = [inputs[0].astype(np.float16), inputs[1], inputs[2].astype(np.float16)]
+    model, other = one_node("MatMulNBits", halves, constants=(1, 2), K=128, N=64, block_size=32)
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT16
+    narrow = build(from_onnx(model))["main"](**other)
+    assert narrow.dtype == np.float16
+    np.testing.assert_allclose(narrow, built["main"](**feed), rtol=3e-2, atol=3e-1)
+
+
+@pytest.mark.parametrize("kind", ["int4", "uint4", "int8", "uint8"])
+@pytest.mark.parametrize("has_zeros", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_blocks_of_constant_matrices(kind: str, has_zeros: bool, axis: int) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(getattr(ml_dtypes, kind, kind))
+    limits = ml_dtypes.iinfo(dtype) if "4" in kind else np.iinfo(dtype)
+    shape, scales = (64, 32), ((2, 32) if axis == 0 else (64, 1))
+    numbers = RNG.integers(limits.min, limits.max + 1, shape)
+    zeros = RNG.integers(limits.min, limits.max + 1, scales)
+    arrays = {"w": numbers.astype(dtype), "s": positive(*scales), **({"z": zeros.astype(dtype)} if has_zeros else {})}
+    nodes = [
+        helper.make_node("DequantizeLinear", list(arrays), ["f"], axis=axis, block_size=32),
+        helper.make_node("MatMul", ["x", "f"], ["y"]),
+    ]
+    data, result = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", n]) for name, n in (("x", 64), ("y", 32))
+    )
+    stored = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "layer", [data], [result], stored)
+    x = normal(3, 64)
+    found = build(from_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])))["main"](x)
+    zero, scale = (np.repeat(part, 32, axis) for part in (zeros if has_zeros else 0 * zeros, arrays["s"]))
+    np.testing.assert_allclose(found, x @ ((numbers - zero).astype(np.float32) * scale), rtol=1e-4, atol=1e-2)
 
 
 def test_zeros_that_are_floats() -> None:

@@ -194,7 +194,8 @@ BESIDE_COMMANDS = ("sizes.md", "threads.md")
 @pytest.mark.parametrize(
     "page",
     [
-        *("calls.md", "control-flow.md", "from-tvm.md", "library.md", "notebooks.md", "random-numbers.md", "tour.md"),
+        *("calls.md", "control-flow.md", "from-tvm.md", "library.md", "narrow-numbers.md", "notebooks.md"),
+        *("random-numbers.md", "tour.md"),
         *(*BESIDE_COMMANDS, *LESSONS),
     ],
 )

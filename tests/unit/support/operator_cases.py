@@ -33,6 +33,11 @@ def _unsigned(*shape: int) -> Array:
     return random_array(_RNG, "uint8", shape)
 
 
+def _blocks(*shape: int) -> Array:
+    """Bytes in which floats of 16 bits are below 1."""
+    return _unsigned(*shape) % 60
+
+
 def _words(*shape: int) -> Array:
     return random_array(_RNG, "int32", shape)
 
@@ -252,6 +257,12 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(ops.Conv1dPackedOp, padding=[2, 1], dilation=[2]), [_words(2, 3, 5), _words(2, 3, 3)]),
     (partial(ops.Conv2dPackedOp, strides=[2, 1], padding=[1], groups=2), [_words(1, 4, 4, 5), _words(4, 2, 3, 2)]),
     (partial(ops.Conv3dPackedOp, padding=[1, 0, 1]), [_words(1, 2, 3, 4, 3), _words(3, 2, 2, 2, 3)]),
+    *(
+        (partial(ops.DequantizeBlocksOp, layout=layout), [_blocks(3, 2 * size)])
+        for layout, size in (("Q4_0", 18), ("Q6_K", 210), ("MXFP4", 17))
+    ),
+    (partial(ops.DenseBlocksOp, layout="Q4_0"), [_images(2, 1, 64), _blocks(7, 4), _blocks(7, 32)]),
+    (partial(ops.DenseBlocksOp, layout="Q4_K"), [_images(2, 256) / np.float32(512), _blocks(48, 16), _blocks(48, 128)]),
     (partial(ops.SoftmaxOp, safe=True), [np.where(_HIDDEN, -np.float32(np.inf), _images(3, 5))]),
     (ops.NonzeroOp, [_floats(3, 5)]),
     (ops.NonzeroOp, [_words(4)]),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import f32, i32, i64
 
 from relex.dialects.dtypes import SUB_BYTE
+from relex.dialects.relex.block_layouts import SIZES_OF_FEW_BITS, name_of_few_bits
 from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import expect_in_range, from_front
-from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 
 
@@ -60,6 +61,36 @@ def _floats(node: OnnxNode, x: Operand, zeros: Operand, scales: Operand) -> Oper
     return op.multiply(op.astype(op.subtract(x, zeros), kind), scales)
 
 
+def _in_blocks(
+    node: OnnxNode, x: Tensor, weights: Tensor, scales: Tensor, zeros: Tensor | None, bits: int, block: int
+) -> Operand | None:
+    """Return the dense layer on weights that stay packed; None if they, their scales or their zero points are no
+    constants, or in a form that no layout has."""
+    known = [tensor for tensor in (weights, scales, zeros) if tensor is not None]
+    if block not in SIZES_OF_FEW_BITS or not all(isinstance(t, Known) and not t.is_symbolic for t in known):
+        return None
+    digits, factors, *rest = (tensor.array for tensor in known if isinstance(tensor, Known))
+    if factors.dtype not in (np.dtype(np.float16), np.dtype(np.float32)) or any(
+        zero.dtype != np.uint8 for zero in rest
+    ):
+        return None
+    rows, width = node.integer("N"), node.integer("K")
+    blocks = -(-width // block)
+    parts = [digits.reshape(rows, blocks, block * bits // 8)]
+    for packed in rest:
+        shifts = np.arange(0, 8, bits, dtype=np.uint8)
+        numbers = (packed.reshape(rows, -1, 1) >> shifts & (2**bits - 1)).reshape(rows, -1)
+        parts.insert(0, numbers[:, :blocks, None])
+    layout = name_of_few_bits(bits, block, has_zeros=bool(rest), has_halves=factors.dtype == np.float16)
+    in_bytes = np.ascontiguousarray(factors).reshape(rows, blocks).view(np.uint8)
+    together = np.concatenate(parts, -1) if rest else parts[0]
+    wide = op.astype(x, f32)
+    if missing := blocks * block - width:
+        wide = op.pad(wide, [0] * (2 * node.rank(x) - 1) + [missing])
+    y = op.dense_blocks(wide, Known(in_bytes), Known(together.reshape(rows, -1)), layout=layout)
+    return op.astype(y, x.element_type)
+
+
 @imports("MatMulNBits", domain=MICROSOFT)
 def matmul_of_few_bits(
     node: OnnxNode,
@@ -74,6 +105,9 @@ def matmul_of_few_bits(
     if order is not None:
         refuse("weights in another order, `g_idx`; order them and export the model again")
     bits, block = _bits(node), node.integer("block_size")
+    packed = _in_blocks(node, x, weights, scales, zeros, bits, block)
+    if packed is not None:
+        return packed if bias is None else op.add(packed, bias)
     rows, width = node.integer("N"), node.integer("K")
     blocks = -(-width // block)
     numbers = _unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)

@@ -8,11 +8,12 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import INTEGERS, SUB_BYTE, integer_limits, numpy_dtype
+from relex.dialects.dtypes import INTEGERS, SUB_BYTE, integer_limits, numpy_dtype, record_of
+from relex.dialects.relex.block_layouts import SIZES_OF_FEW_BITS, name_of_few_bits
 from relex.frontend import op
 from relex.frontend.compositions.sliding_windows import by_rank
 from relex.frontend.compositions.softmax import per_channel
-from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.arithmetic import converted
 from relex.frontend.onnx.operators.windows import read_windows
 from relex.frontend.onnx.tensors import dtype_of
@@ -63,9 +64,42 @@ def _result_type(node: OnnxNode, default: Attribute) -> Attribute:
     return element_type_of(dtype_of(wanted)) if wanted else default
 
 
+def _packed(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None) -> Operand | None:
+    """Return a matrix in blocks as packed bytes that are unpacked where they are used; None if it, its scales or its
+    zero points are no constants, or in a form that no layout has."""
+    block, bits = node.integer("block_size"), record_of(x.element_type).bits
+    known = [t.array for t in (x, scale, zero) if isinstance(t, Known) and not t.is_symbolic]
+    if x.element_type not in (*INTEGERS, *SUB_BYTE) or bits not in (2, 4, 8) or block not in SIZES_OF_FEW_BITS:
+        return None
+    if len(known) < 2 + (zero is not None):
+        return None
+    along_rows = node.rank(x) == 2 and node.axis(x, default=1) == 0
+    numbers, factors, *zeros = (array.T if along_rows else array for array in known)
+    if (
+        factors.dtype not in (np.dtype(np.float16), np.dtype(np.float32))
+        or numbers.ndim != 2
+        or numbers.shape[1] % block
+    ):
+        return None
+    # Layouts have unsigned numbers. Without a zero point, they mean the middle.
+    lowest, middle = integer_limits(x.element_type)[0], 2 ** (bits - 1)
+    shifted = (numbers.astype(np.int16) - lowest).astype(np.uint8).reshape(*factors.shape, block)
+    places = shifted.reshape(*factors.shape, -1, 8 // bits) << np.arange(0, 8, bits, dtype=np.uint8)
+    parts = [factors[..., None].copy().view(np.uint8), np.bitwise_or.reduce(places, -1)]
+    has_zeros = bool(zeros) or lowest + middle != 0
+    if has_zeros:
+        given = (zeros[0].astype(np.int16) if zeros else np.zeros(factors.shape, np.int16)) - lowest
+        parts.insert(1, given.astype(np.uint8)[..., None])
+    layout = name_of_few_bits(bits, block, has_zeros=has_zeros, has_halves=factors.dtype == np.float16)
+    matrix = op.dequantize_blocks(Known(np.concatenate(parts, -1).reshape(len(factors), -1)), layout=layout)
+    return op.permute_dims(matrix, [1, 0]) if along_rows else matrix
+
+
 @imports("DequantizeLinear")
 def dequantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Operand:
     """`(x - zero) * scale`."""
+    if (packed := _packed(node, x, scale, zero)) is not None:
+        return op.astype(packed, _result_type(node, scale.element_type))
     wide: Operand = x
     if x.element_type in (*INTEGERS, *SUB_BYTE):
         wide = op.astype(x, i32)

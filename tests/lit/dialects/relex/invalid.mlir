@@ -805,6 +805,30 @@ func.func @property_in_dictionary(%x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @unknown_layout(%x: tensor<3x18xui8>) {
+  %0 = relex.dequantize_blocks %x layout = "Q4" : (tensor<3x18xui8>) -> tensor<3x32xf32>
+//     ^ error: 'relex.dequantize_blocks' op expected a layout of blocks, such as Q8_0, found 'Q4'
+  func.return
+}
+
+// -----
+
+func.func @parts_of_blocks(%x: tensor<3x20xui8>) {
+  %0 = relex.dequantize_blocks %x layout = "Q4_0" : (tensor<3x20xui8>) -> tensor<3x32xf32>
+//     ^ error: 'relex.dequantize_blocks' op expected data in blocks of 18 bytes, found 20
+  func.return
+}
+
+// -----
+
+func.func @numbers_of_blocks(%x: tensor<64xf32>, %s: tensor<3x2xui8>, %d: tensor<3x32xui8>) {
+  %0 = relex.dense_blocks %x, %s, %d layout = "Q4_0" : (tensor<64xf32>, tensor<3x2xui8>, tensor<3x32xui8>) -> tensor<3xf32>
+//     ^ error: 'relex.dense_blocks' op expected equal numbers of blocks of scales and digits, found 1 and 2
+  func.return
+}
+
+// -----
+
 func.func @unknown_tile(%x: tensor<1x2x8x8x4xf32>) {
   %0 = relex.winograd_input_transform %x tile = 3 : (tensor<1x2x8x8x4xf32>) -> tensor<25x4x8xf32>
 //     ^ error: 'relex.winograd_input_transform' op expected tiles of 2 or 4, found 3

@@ -1,0 +1,78 @@
+"""Multiply with weights in blocks as they are stored."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.relex import ConstantOp, DenseBlocksOp, DenseOp, DequantizeBlocksOp, MatmulOp, PermuteDimsOp
+from relex.dialects.relex.block_quantized import layout_of, parts_of
+from relex.dialects.relex.tensor_ops import array_of
+from relex.dialects.relex.types import rank_of
+from relex.dialects.walks import walk
+from relex.passes.driver.base import RelexPass
+from relex.passes.graph.pack_bytes import erase_unused
+from relex.passes.rewriting.numerics import reassociates
+
+
+class MultiplyBlocksPass(RelexPass):
+    """
+    Multiplies with constant weights in blocks of a few bits as they are stored: `relex.dense`, or `relex.matmul` with a
+    transpose, of `relex.dequantize_blocks` becomes `relex.dense_blocks`, which unpacks the weights in registers. Bytes
+    of scales and bytes of digits become separate constants.
+
+    Digits are multiplied and added up before their scales are, so that results change by rounding; so `strict`
+    compilation leaves out this pass.
+
+    ```mlir
+    func.func @main(%x: tensor<4x32xf32>) -> tensor<4x1xf32> {
+      %w = relex.constant dense<"0x003C0102030405060708090A0B0C0D0E0F10"> : tensor<1x18xui8>
+      %0 = relex.dequantize_blocks %w layout = "Q4_0" : (tensor<1x18xui8>) -> tensor<1x32xf32>
+      %1 = relex.dense %x, %0 : (tensor<4x32xf32>, tensor<1x32xf32>) -> tensor<4x1xf32>
+      func.return %1 : tensor<4x1xf32>
+    }
+    // multiply-blocks
+    func.func @main(%x: tensor<4x32xf32>) -> tensor<4x1xf32> {
+      %0 = relex.constant dense<[[0, 60]]> : tensor<1x2xui8>
+      %1 = relex.constant dense<[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]]> : tensor<1x16xui8>
+      %2 = relex.dense_blocks %x, %0, %1 layout = "Q4_0"
+          : (tensor<4x32xf32>, tensor<1x2xui8>, tensor<1x16xui8>) -> tensor<4x1xf32>
+      func.return %2 : tensor<4x1xf32>
+    }
+    ```
+    """
+
+    name = "multiply-blocks"
+    numerics = reassociates
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for found in list(walk(op)):
+            if isinstance(found, DenseOp | MatmulOp):
+                _multiply_blocks(found)
+
+
+def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
+    data, weight = op.operands
+    is_transposed = isinstance(op, MatmulOp)
+    while isinstance(transpose := weight.owner, PermuteDimsOp) and list(transpose.order) == [1, 0]:
+        weight, is_transposed = transpose.operand, not is_transposed
+    blocks = weight.owner
+    if is_transposed or not isinstance(blocks, DequantizeBlocksOp) or rank_of(weight) != 2:
+        return
+    bytes_of_blocks = array_of(blocks.data)
+    if bytes_of_blocks is None:
+        return
+    parts: list[SSAValue] = []
+    for part in parts_of(layout_of(blocks.properties), bytes_of_blocks):
+        constant = ConstantOp(part)
+        constant.location = blocks.location
+        Rewriter.insert_op(constant, InsertPoint.before(op))
+        parts.append(constant.result)
+    new = DenseBlocksOp(data, *parts, layout=blocks.layout.data)
+    new.location = op.location
+    new.result.name_hint = op.result.name_hint
+    unused = tuple(op.operands)
+    Rewriter.replace_op(op, new)
+    erase_unused(unused)

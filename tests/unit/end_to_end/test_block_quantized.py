@@ -1,0 +1,99 @@
+"""Products with weights in blocks, compiled, against their definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relex.dialects import parse_module
+from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS
+from relex.dialects.relex.block_quantized import dequantized, parts_of
+from relex.passes import BindParamsPass
+from relex.runtime import build
+
+RNG = np.random.default_rng(0)
+LAYOUTS = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "MXFP4")
+FEW_BITS = ("4_BITS_32_F16", "4_BITS_16_F16_ZEROS", "8_BITS_64_F16", "2_BITS_32_F16_ZEROS")
+
+
+def some_weight(name: str, rows: int, count: int) -> Any:
+    """Blocks of random bytes, in which floats of 16 bits are below 1."""
+    return RNG.integers(0, 60, (rows, count * BLOCK_LAYOUTS[name].bytes)).astype(np.uint8)
+
+
+def dense(name: str, shape: tuple[int, ...], weight: Any, *, constant: bool) -> tuple[Any, Any, Any]:
+    """Return data, the product with it, and what its error may be, in f64."""
+    layout = BLOCK_LAYOUTS[name]
+    scales, digits = parts_of(layout, weight)
+    types = [f"tensor<{'x'.join(map(str, a.shape))}xui8>" for a in (scales, digits)]
+    x, y = (f"tensor<{'x'.join(map(str, s))}xf32>" for s in (shape, (*shape[:-1], len(weight))))
+    module = parse_module(f"""
+func.func @main(%x: {x}, %scales: {types[0]}, %digits: {types[1]}) -> {y} {{
+  %y = relex.dense_blocks %x, %scales, %digits layout = "{name}" : ({x}, {", ".join(types)}) -> {y}
+  func.return %y : {y}
+}}""")
+    data = RNG.normal(size=shape).astype(np.float32)
+    parameters = {"scales": scales, "digits": digits}
+    if constant:
+        found = build(BindParamsPass("main", parameters)(module))["main"](data)
+    else:
+        found = build(module)["main"](data, scales, digits)
+    numbers = dequantized(layout, weight).astype(np.float64)
+    # Minima are multiplied separately: their sums may cancel the sums of the digits.
+    sizes = np.abs(numbers) if layout.minimum is None else np.abs(numbers).max()
+    bound = (shape[-1] + 2) * 2.0**-24 * (np.abs(data) @ np.broadcast_to(sizes, numbers.shape).T)
+    return found, data @ numbers.T, bound
+
+
+@pytest.mark.parametrize("name", [*LAYOUTS, *FEW_BITS])
+def test_layouts(name: str) -> None:
+    weight = some_weight(name, 32, 2)
+    found, expected, bound = dense(name, (1, 2 * BLOCK_LAYOUTS[name].size), weight, constant=True)
+    assert (np.abs(found - expected) <= bound).all()
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("shape", [(64,), (4, 64), (26, 64), (2, 3, 64), (17, 64)])
+@pytest.mark.parametrize("columns", [5, 48, 64])
+def test_shapes(shape: tuple[int, ...], columns: int, constant: bool) -> None:
+    found, expected, bound = dense("Q4_0", shape, some_weight("Q4_0", columns, 2), constant=constant)
+    assert (np.abs(found - expected) <= bound).all()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_dequantize(name: str) -> None:
+    weight = some_weight(name, 3, 2)
+    size = 2 * BLOCK_LAYOUTS[name].size
+    module = parse_module(f"""
+func.func @main(%w: tensor<3x{weight.shape[1]}xui8>) -> tensor<3x{size}xf32> {{
+  %y = relex.dequantize_blocks %w layout = "{name}" : (tensor<3x{weight.shape[1]}xui8>) -> tensor<3x{size}xf32>
+  func.return %y : tensor<3x{size}xf32>
+}}""")
+    np.testing.assert_array_equal(build(module)["main"](weight), dequantized(BLOCK_LAYOUTS[name], weight))
+
+
+PROGRAM = """
+func.func @main(%x: tensor<{rows}x{size}xf32>, %w: tensor<{columns}x{bytes}xui8>) -> tensor<{rows}x{columns}xf32> {{
+  %0 = relex.dequantize_blocks %w layout = "{name}" : (tensor<{columns}x{bytes}xui8>) -> tensor<{columns}x{size}xf32>
+  %1 = relex.dense %x, %0 : (tensor<{rows}x{size}xf32>, tensor<{columns}x{size}xf32>) -> tensor<{rows}x{columns}xf32>
+  %2 = relex.relu %1 : (tensor<{rows}x{columns}xf32>) -> tensor<{rows}x{columns}xf32>
+  func.return %2 : tensor<{rows}x{columns}xf32>
+}}"""
+
+
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_K"])
+def test_dynamic_rows_of_a_layer(name: str) -> None:
+    """Constant weights are never unpacked as a whole, with what follows the product, for any number of rows."""
+    layout, weight = BLOCK_LAYOUTS[name], some_weight(name, 64, 2)
+    size = 2 * layout.size
+    program = parse_module(PROGRAM.format(rows="?", columns=64, size=size, bytes=weight.shape[1], name=name))
+    built = build(BindParamsPass("main", {"w": weight})(program))
+    assert f"64x{size}xf32" not in str(built.ir("loops"))
+    numbers = dequantized(layout, weight).astype(np.float64)
+    for rows in (0, 1, 4, 7):
+        data = RNG.normal(size=(rows, size)).astype(np.float32)
+        found = built["main"](data)
+        bound = (size + 2) * 2.0**-24 * (np.abs(data).sum(1, keepdims=True) * np.abs(numbers).max())
+        assert (np.abs(found - np.maximum(data @ numbers.T, 0)) <= bound).all()
