@@ -38,6 +38,10 @@ memory of the argument, and does not return it. On a buffer: the function may ov
 REQUIRES_ATTR = "relex.requires"
 """On a function: requirements on the sizes of its arguments, beyond those implied by their `relex.dims`."""
 
+PASSED_ATTR = "relex.passed"
+"""On a group, and on the loop function made of it: the sizes that all of its calls pass and get, in the form of
+`relex.dims`, for each argument and result. Nothing else is assumed of the sizes in its calls."""
+
 FINITE_ATTR = "relex.finite"
 """On an argument of a loop function: all calls pass numbers that are finite."""
 

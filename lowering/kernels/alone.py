@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    f32,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from relex.dialects.dtypes import mapped_dense
-from relex.dialects.function_arguments import argument_attr, set_argument_attr
+from relex.dialects.function_arguments import DIMS_ATTR, argument_attr, set_argument_attr
 from relex.dialects.relex import CallDpsPackedOp, CallOp, ConstantOp
 from relex.dialects.relex.types import tensor_type
+from relex.dialects.sizes import name_of_size, names_in, parse_index
 from relex.passes.analysis.constant_inputs import is_constant
+from relex.passes.rewriting.equal_sizes import texts_passed
 
 LIBRARY = "relex.alone"
 """The library function that makes arguments of groups, and takes their results."""
@@ -52,19 +65,43 @@ def _caller(name: str, group: KernelGroup) -> FuncOp:
     callee, results = group.function, list[SSAValue]()
     block = Block(arg_types=callee.function_type.inputs)
     for last, inner in dict.fromkeys(map(_sharing, group.calls)):
-        made = {i: CallDpsPackedOp(LIBRARY, [], [tensor_type(block.args[i].type)]) for i in last}
-        given = [made[i].results[0] if i in made else value for i, value in enumerate(block.args)]
+        made = {i: _made(block.args[i], block) for i in last}
+        given = [made.get(i, value) for i, value in enumerate(block.args)]
         call = CallOp(callee.sym_name.data, given, callee.function_type.outputs.data)
         taken = CallDpsPackedOp(LIBRARY, [call.results[i] for i in inner], [], side_effects=True)
-        block.add_ops([*made.values(), call, taken])
+        block.add_ops([call, taken])
         results += [result for i, result in enumerate(call.results) if i not in inner]
     block.add_op(ReturnOp(*results))
     kind = (callee.function_type.inputs.data, [value.type for value in results])
     caller = FuncOp(name, kind, Region(block), visibility="private")
+    for i, texts in _stated(callee).items():
+        set_argument_attr(caller, i, DIMS_ATTR, ArrayAttr(map(StringAttr, texts)))
     for i in constants_of(callee, group.calls):
         number = float("inf") if i in group.infinite else 0.0
         set_argument_attr(caller, i, FILLED_ATTR, FloatAttr(number, f32))
     return caller
+
+
+def _made(like: SSAValue, block: Block) -> SSAValue:
+    """Return a tensor of the sizes of another one that a library function makes."""
+    kind, sizes = tensor_type(like.type), list[Operation]()
+    for dimension in (d for d, size in enumerate(kind.get_shape()) if size == DYNAMIC_INDEX):
+        place = arith.ConstantOp(IntegerAttr(dimension, IndexType()))
+        sizes.append(DimOp(like, place))
+        block.add_ops([place, sizes[-1]])
+    call = CallDpsPackedOp(LIBRARY, [], [kind], sizes)
+    block.add_op(call)
+    return call.results[0]
+
+
+def _stated(group: FuncOp) -> dict[int, list[str]]:
+    """Return the texts for the sizes of the arguments of a group that all calls pass, as far as these are names of such
+    sizes, or follow from them."""
+    texts = {i: of_one for i, of_one in (texts_passed(group) or {}).items() if i < len(group.args)}
+    sizes = {text: parse_index(text) for of_one in texts.values() for text in of_one if text}
+    names = {name for size in sizes.values() if (name := name_of_size(size)) is not None}
+    known = {text for text, size in sizes.items() if names.issuperset(names_in(size))}
+    return {i: [text if text in known else "" for text in of_one] for i, of_one in texts.items()}
 
 
 def add_constants(module: ModuleOp) -> None:

@@ -20,19 +20,23 @@ from xdsl.rewriter import Rewriter
 
 from relex.dialects.dtypes import buffer_of
 from relex.dialects.fingerprint import fingerprint
-from relex.dialects.function_arguments import SCHEDULED_ATTR
+from relex.dialects.function_arguments import PASSED_ATTR, SCHEDULED_ATTR
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, Operator
 from relex.dialects.relex.sliding_windows import SlidingWindows
 from relex.dialects.relex.types import tensor_type
-from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.sizes import parse_requirement
+from relex.dialects.sizes.attributes import has_unknown, state_requirements
+from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.symbols import is_private, symbols_called, symbols_used
 from relex.dialects.table import is_own
 from relex.dialects.target.features import module_target
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.walks import ancestors, walk
+from relex.lowering.annotate_signatures import AnnotateSignaturesPass
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.kernels.alone import KernelGroup, constants_of
+from relex.lowering.kernels.dynamic_groups import DynamicGroups
 from relex.lowering.kernels.marks import RECIPE_ATTR, CompiledAs, recipe_of, set_body
 from relex.lowering.legalizations.legalization_table import lowered_by
 from relex.lowering.legalize_ops import LegalizeOpsPass
@@ -41,6 +45,7 @@ from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.plan_memory import PlanMemoryPass
 from relex.passes.analysis.constant_inputs import constant_of, known_calls
 from relex.passes.analysis.loop_tree import blocks_in
+from relex.passes.graph.fuse_tir import replace_call
 from relex.passes.graph.layout.reorderings import reorderings
 from relex.passes.loops.annotate_finite import is_finite
 from relex.passes.loops.inline_blocks import InlineBlocksPass
@@ -57,8 +62,10 @@ class LoopFunction:
     kernel: str = ""
     packing: bytes = b""
     """The text of a function of the same arguments that only packs constants; empty if there are none."""
-    temporaries: tuple[int, ...] = ()
+    temporaries: tuple[str, ...] = ()
     in_place: tuple[tuple[int, int], ...] = ()
+    requirements: tuple[str, ...] = ()
+    """What it requires of dynamic sizes, for its temporaries too."""
 
     def __len__(self) -> int:
         return len(self.packing)
@@ -140,7 +147,8 @@ class LoopKernels:
 
     def look_up_groups(self, module: ModuleOp) -> None:
         """Replace groups of operators that are known by empty loop functions, and give the others a recipe."""
-        groups = self._groups(module)
+        dynamic = DynamicGroups()
+        groups = self._groups(module, dynamic)
         if self.compile_ahead is not None:
             unknown = {group.recipe: group for group in groups if self.recall(group.recipe) is None}
             self.compile_ahead(module, [*unknown.values()])
@@ -152,13 +160,12 @@ class LoopKernels:
             function = _without_body(group.function)
             function.attributes[RECIPE_ATTR] = StringAttr(group.recipe)
             CompiledAs("", (), in_place=known.in_place).mark(function)
+            dynamic.call_instead(group.function, function)
             for call in group.calls:
-                new = CallTirOp(function.sym_name.data, list(call.arguments), list(map(tensor_type, call.result_types)))
-                new.location = call.location
-                Rewriter.replace_op(call, new)
+                replace_call(call, group.function, function.sym_name.data)
             Rewriter.replace_op(group.function, function)
 
-    def _groups(self, module: ModuleOp) -> list[KernelGroup]:
+    def _groups(self, module: ModuleOp, dynamic: DynamicGroups) -> list[KernelGroup]:
         """Return the groups of a module that may be known."""
         calls: dict[str, list[CallOp]] = {}
         for op in walk(module):
@@ -167,7 +174,7 @@ class LoopKernels:
         uses, groups = symbols_called(module), list[KernelGroup]()
         for function in [f for f in module.ops if isinstance(f, FuncOp) and _is_of_operators(f)]:
             found = calls.get(function.sym_name.data, [])
-            if found and uses[function.sym_name.data] == len(found):
+            if found and uses[function.sym_name.data] == len(found) and dynamic.state(function, found):
                 constants = constants_of(function, found)
                 finite = _finite(function, constants, found)
                 infinite = [i for i in constants if i not in finite] if _may_add_padding(function) else ()
@@ -232,6 +239,21 @@ class LoopKernels:
         # The caller keeps this object alive longer than the functions.
         self._packing.clear()
 
+    def find_requirements(self, module: ModuleOp) -> None:
+        """Note what functions require of sizes, and state it of known ones, whose body no longer shows it."""
+        sizes = ModuleSizes()
+        for recipe, function in _loop_functions(module):
+            if not any(map(has_unknown, function.function_type.inputs)):
+                continue
+            if CompiledAs.of(function) is None:
+                if recipe in self.learned:
+                    found = tuple(map(str, sizes.of(function).requirements))
+                    self.learned[recipe] = replace(self.learned[recipe], requirements=found)
+            elif (known := self.recall(recipe)) is None:
+                self._expect_none([recipe])
+            else:
+                state_requirements(function, list(map(parse_requirement, known.requirements)))
+
     def find_pairs(self, module: ModuleOp) -> None:
         """Note which arguments of functions may share memory."""
         for recipe, function in _loop_functions(module):
@@ -247,24 +269,25 @@ class LoopKernels:
             if (code := codes[recipe]) is not None:
                 code.mark(function)
 
-    def take_recipes(self, module: ModuleOp) -> dict[str, tuple[str, tuple[int, ...]]]:
+    def take_recipes(self, module: ModuleOp) -> dict[str, tuple[str, tuple[str, ...]]]:
         """Remove the recipes from a module at the core level. Return the recipes of functions that may be known from
         now on, each with the memory that a call needs, by the names of the functions."""
-        found: dict[str, tuple[str, tuple[int, ...]]] = {}
+        found: dict[str, tuple[str, tuple[str, ...]]] = {}
         needs = MemoryNeeds(module)
         for recipe, function in _functions(module):
             del function.attributes[RECIPE_ATTR]
+            function.attributes.pop(PASSED_ATTR, None)
             if (
                 isinstance(function, func.FuncOp)
                 and root_of(recipe) in self.learned
                 and CompiledAs.of(function) is None
             ):
                 name = function.sym_name.data
-                found[name] = recipe, tuple(size for size in needs.of(name) if isinstance(size, int))
+                found[name] = recipe, tuple(map(str, needs.of(name)))
         return found
 
     def learn(
-        self, kernels: Mapping[str, str], recipes: Mapping[str, tuple[str, tuple[int, ...]]]
+        self, kernels: Mapping[str, str], recipes: Mapping[str, tuple[str, tuple[str, ...]]]
     ) -> dict[str, LoopFunction]:
         """Return the loop functions that are known from now on, by recipe, given the keys of the code of functions by
         name."""
@@ -281,6 +304,7 @@ _STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
     InlineBlocksPass: LoopKernels.look_up,
     RewriteLayoutPass: LoopKernels.state_packing,
     MergeLoopsPass: LoopKernels.check_packing,
+    AnnotateSignaturesPass: LoopKernels.find_requirements,
     PlanMemoryPass: LoopKernels.find_pairs,
     ConvertTirToScfPass: LoopKernels.find_code,
 }
@@ -302,16 +326,15 @@ def root_of(recipe: str) -> str:
 
 
 def _is_of_operators(group: FuncOp) -> bool:
-    """Return whether a function is a group that holds only operators on tensors of static sizes."""
+    """Return whether a function is a group that holds only operators on tensors, and none whose result has a size that
+    depends on elements."""
     if PRIMITIVE_ATTR not in group.attributes or not is_private(group) or len(group.body.blocks) != 1:
         return False
     *steps, last = group.body.block.ops
-    types = (*group.function_type.inputs, *(t for step in steps for t in step.result_types))
     return (
         isinstance(last, ReturnOp)
-        and all(isinstance(step, Operator) for step in steps)
+        and all(isinstance(step, Operator) and not step.COUNTS for step in steps)
         and all(isinstance(value.owner, Operator) for value in last.operands)
-        and not any(map(has_unknown, types))
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.fingerprint import fingerprint
@@ -34,20 +35,22 @@ loops were scheduled, followed by which arguments have been merged."""
 @dataclass(frozen=True)
 class CompiledAs:
     """The symbol of a kernel's code, and the positions of the arguments that it takes. For a loop function, whose
-    body no longer shows them, also the memory in bytes that a call needs, and the pairs of arguments that may share
-    memory."""
+    body no longer shows them, also the memory in bytes that a call needs, as texts of sizes of which the largest is
+    enough, and the pairs of arguments that may share memory."""
 
     symbol: str
     arguments: tuple[int, ...]
-    temporaries: tuple[int, ...] = ()
+    temporaries: tuple[str, ...] = ()
     in_place: tuple[tuple[int, int], ...] = ()
 
     def mark(self, function: Operation) -> None:
         """State that the code of a function exists."""
-        lists = {name: getattr(self, name) for name in ("arguments", "temporaries")}
-        lists["in_place"] = [number for pair in self.in_place for number in pair]
-        stated = {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items() if numbers}
-        function.attributes[COMPILED_ATTR] = DictionaryAttr({"symbol": StringAttr(self.symbol), **stated})
+        lists = {"arguments": self.arguments, "in_place": [number for pair in self.in_place for number in pair]}
+        stated: dict[str, Attribute] = {"symbol": StringAttr(self.symbol)}
+        stated |= {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items() if numbers}
+        if self.temporaries:
+            stated["temporaries"] = ArrayAttr(map(StringAttr, self.temporaries))
+        function.attributes[COMPILED_ATTR] = DictionaryAttr(stated)
 
     @classmethod
     def of(cls, function: Operation) -> CompiledAs | None:
@@ -56,9 +59,9 @@ class CompiledAs:
         if not isinstance(stated, DictionaryAttr) or not isinstance(symbol := stated.data.get("symbol"), StringAttr):
             return None
 
-        arguments, temporaries, pairs = (
-            dense_integers(stated.data.get(name)) or () for name in ("arguments", "temporaries", "in_place")
-        )
+        arguments, pairs = (dense_integers(stated.data.get(name)) or () for name in ("arguments", "in_place"))
+        told = stated.data.get("temporaries")
+        temporaries = tuple(size.data for size in told) if isa(told, ArrayAttr[StringAttr]) else ()
         return cls(symbol.data, arguments, temporaries, tuple(zip(pairs[::2], pairs[1::2], strict=True)))
 
 

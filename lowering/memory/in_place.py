@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from relex.dialects.function_arguments import DIMS_ATTR, SIGNATURE_ATTR, argument_attr, overwritten
+from relex.dialects.function_arguments import DIMS_ATTR, PASSED_ATTR, SIGNATURE_ATTR, argument_attr, overwritten
 from relex.dialects.names import Names
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
@@ -238,6 +238,7 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     # The pattern no longer holds: it reads what it writes.
     new.attributes.pop(OP_PATTERN_ATTR, None)
     new.attributes.pop(SIGNATURE_ATTR, None)
+    new.attributes.pop(PASSED_ATTR, None)
     if (recipe := recipe_of(function)) is not None:
         new.attributes[RECIPE_ATTR] = StringAttr(f"{recipe} {source}={target}")
     if (known := CompiledAs.of(function)) is not None:

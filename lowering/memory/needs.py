@@ -8,7 +8,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from relex.dialects.sizes import Size, Sizes, names_in, substitute
+from relex.dialects.sizes import Size, Sizes, names_in, parse_index, substitute
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
 from relex.dialects.sizes.limits import bytes_of
@@ -79,7 +79,7 @@ class MemoryNeeds:
         if name not in self._functions:
             return ()
         if name not in self._found and (known := CompiledAs.of(self._functions[name])) is not None:
-            self._found[name] = known.temporaries
+            self._found[name] = tuple(map(parse_index, known.temporaries))
         if name not in self._found:
             self._found[name] = self._compute(self._functions[name])
         return self._found[name]

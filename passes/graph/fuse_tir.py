@@ -124,7 +124,7 @@ class _Groups:
             self._loop_functions[name] = new
             Rewriter.insert_op(new, InsertPoint.before(function))
         for call in calls:
-            _replace_call(call, function, self._fused[key], list(constants.values()))
+            replace_call(call, function, self._fused[key], list(constants.values()))
         Rewriter.erase_op(function)
 
 
@@ -144,8 +144,9 @@ def _is_fusible(group: FuncOp) -> bool:
     return not others
 
 
-def _replace_call(call: CallOp, group: FuncOp, callee: str, constants: Sequence[ConstantOp]) -> None:
-    """Call the loop function of a group, with the group's constants as additional arguments."""
+def replace_call(call: CallOp, group: FuncOp, callee: str, constants: Sequence[ConstantOp] = ()) -> None:
+    """Call the loop function of a group, with the group's constants as additional arguments. A result of the group that
+    has dynamic sizes is one of a call of a loop function."""
     copies = [constant.clone() for constant in constants]
     sizes = GroupSizes(group, call)
     new = CallTirOp(
