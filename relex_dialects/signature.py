@@ -139,6 +139,10 @@ class Signature:
                 yield f"expected an element type among {', '.join(ELEMENTS)}, found {spec.element_type}"
             if spec.is_inout and (spec.is_scalar or spec in self.outputs):
                 yield f"expected arrays as arguments that '{self.name}' writes, found {spec.name}"
+        if any(self.outputs[i].is_scalar for i in self.late):
+            yield f"expected arrays as results of '{self.name}' whose sizes a call finds out"
+        if self.writes_inputs and (self.late or any(spec.is_inout for spec in self.inputs)):
+            yield f"expected '{self.name}' to take buffers, or to return results, found both"
 
     def with_sizes(self, values: Mapping[str, int]) -> Signature:
         """Return the signature of calls with these values of the sizes. Raises `ShapeError` if there are no such

@@ -240,11 +240,14 @@ class LateResults:
 
 @once
 def new_result() -> Any:
-    """Return the function that compiled code calls for the memory of late results."""
+    """Return the function that compiled code calls for the memory of late results; it gives no address if there is
+    none."""
 
-    def allocate(number: int, sizes: int) -> int:
-        assert _run.late is not None
-        return _run.late.allocate(number, sizes)
+    def allocate(number: int, sizes: int) -> int | None:
+        try:
+            return _run.late.allocate(number, sizes) if _run.late is not None else None
+        except (MemoryError, ValueError, IndexError):
+            return None
 
     return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(allocate)
 

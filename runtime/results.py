@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
-from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, ShapeError
+from relex.dialects.exceptions import ArityError, DTypeError, OverlapError, RelexError, ShapeError
 from relex.dialects.signature import Signature
 from relex.runtime.descriptors import Shape
 
@@ -53,8 +53,11 @@ class ResultArrays:
 
     def returned(self, arrays: Sequence[Array], late: Mapping[int, Array] | None = None) -> Any:
         """Return what the caller gets: scalars as numbers, and results as `as_returned` combines them. Late results are
-        given by number."""
+        given by number; raises `RelexError` for one that is not."""
         early, late = iter(arrays), late or {}
+        if missing := [i for i in self._late if i not in late]:
+            name = self._names[missing[0]]
+            raise RelexError(f"{self._function}() expected the call to find out the size of {name}, found none")
         pairs = [(late[i] if i in self._late else next(early), spec) for i, spec in enumerate(self._specs)]
         return as_returned([array[()] if spec.is_scalar else array for array, spec in pairs])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ from relex.dialects.relex import (
     RepeatOp,
     UniqueOp,
 )
+from relex.dialects.relex.random_numbers import ui64
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size
 from relex.lowering.legalizations.legalization_table import CountAndFill, legalizes, plain_size, result_shape
@@ -173,16 +175,14 @@ def arange(op: ArangeOp, first: Tensor, end: Tensor, step: Tensor) -> CountAndFi
             exact = [cast(x, f64) for x in (a, b, by)]
             number = call("ceil", (exact[1] - exact[0]) / exact[2])
             # NaN fits no comparison.
-            fits = (number < MAX_ARGUMENT_SIZE) & (number > -MAX_ARGUMENT_SIZE)
-            return select(fits & not_equal(by, 0), cast(maximum(number, 0), i64), -_one())
+            fits = (number <= MAX_ARGUMENT_SIZE) & (number > -math.inf)
+            return select(fits & not_equal(by, 0), cast(minimum(maximum(number, 0), MAX_ARGUMENT_SIZE), i64), -_one())
         a, b, by = (cast(x, i64) for x in (a, b, by))
-        distance, runs = b - a, select(by < 0, b < a, a < b)
-        overflows = not_equal(distance < 0, b < a) | equal(distance, -(2**63))
-        is_wrong = equal(by, 0) | (runs & overflows)
-        divisor = select(is_wrong, _one(), by)
-        # One step is left out, so that the quotient rounds up.
-        steps = call("trunc_divide", select(by < 0, distance + 1, distance - 1), divisor) + 1
-        return select(is_wrong, -_one(), select(runs, steps, as_expr(0, i64)))
+        # The distance of two integers fits an unsigned one. One step is left out, so that the quotient rounds up.
+        distance, stride = (cast(select(by < 0, -x, x), ui64) for x in (b - a, select(equal(by, 0), _one(), by)))
+        steps = cast(call("trunc_divide", distance - 1, stride), i64) + 1
+        runs = select(by < 0, b < a, a < b)
+        return select(equal(by, 0), -_one(), select(runs, steps, as_expr(0, i64)))
 
     def fill(first: Tensor, end: Tensor, step: Tensor) -> Tensor:
         shape = result_shape(op, first, end, step)

@@ -81,18 +81,22 @@ FEW_BYTES = 2**24
 
 
 def check_memory(module: ModuleOp, functions: Sequence[func.FuncOp]) -> None:
-    """Assert that there is memory for each large buffer whose size no caller can check."""
-    asked = [alloc for function in functions for alloc in _late_buffers(function)]
-    for alloc in asked:
-        _check_memory(alloc)
+    """Assert that there is memory for each result whose size no caller can check, and for each large buffer."""
+    late = [alloc for function in functions for alloc in _late_buffers(function)]
+    asked = [alloc for alloc in late if RESULT_ATTR not in alloc.attributes]
+    for alloc in late:
+        if alloc in asked:
+            _check_memory(alloc)
+        else:
+            _check_result(alloc)
     if asked:
         true = arith.ConstantOp(IntegerAttr(1, i1))
         body = Region(Block([true, func.ReturnOp(true.result)], arg_types=[IndexType()]))
         module.body.block.add_op(
             func.FuncOp(HAS_MEMORY, FunctionType.from_lists([IndexType()], [i1]), body, visibility="private")
         )
-        if all(symbol_of(op) != FOUND_SIZE for op in module.ops):
-            module.body.block.add_op(size_declaration())
+    if late and all(symbol_of(op) != FOUND_SIZE for op in module.ops):
+        module.body.block.add_op(size_declaration())
 
 
 def _late_buffers(function: func.FuncOp) -> Iterator[memref.AllocOp]:
@@ -103,28 +107,46 @@ def _late_buffers(function: func.FuncOp) -> Iterator[memref.AllocOp]:
 
 
 def _check_memory(alloc: memref.AllocOp) -> None:
-    """Ask for the memory of a buffer before it is allocated. The error names what fills it."""
+    """Ask for the memory of a buffer before it is allocated."""
     builder = Builder(InsertPoint.before(alloc))
-    given, kind = iter(alloc.dynamic_sizes), alloc.memref.type
-    size: SSAValue = _constant(builder, size_in_bytes(kind.element_type))
-    for n in kind.get_shape():
-        factor = next(given) if n == DYNAMIC_INDEX else _constant(builder, n)
-        size = builder.insert(arith.MuliOp(size, factor)).result
+    size = _bytes_of(alloc, builder)
     few = builder.insert(arith.CmpiOp(size, _constant(builder, FEW_BYTES), "ult")).result
     true = arith.ConstantOp(IntegerAttr(1, i1))
     call = func.CallOp(HAS_MEMORY, [size], [i1])
     known, asked = Block([true, scf.YieldOp(true.result)]), Block([call, scf.YieldOp(call.results[0])])
     holds = builder.insert(scf.IfOp(few, [i1], Region(known), Region(asked))).results[0]
+    _assert_memory(builder, alloc, size, holds)
+    for op in _upwards(alloc):
+        if op.location != UNKNOWN_LOC:
+            break
+        op.location = alloc.location
+
+
+def _check_result(alloc: memref.AllocOp) -> None:
+    """Check that the caller has given the memory of a result."""
+    builder = Builder(InsertPoint.before(alloc.next_op or alloc))
+    address = builder.insert(memref.ExtractAlignedPointerAsIndexOp.get(alloc.memref)).aligned_pointer
+    is_given = builder.insert(arith.CmpiOp(address, _constant(builder, 0), "ne")).result
+    _assert_memory(builder, alloc, _bytes_of(alloc, builder), is_given)
+
+
+def _bytes_of(alloc: memref.AllocOp, builder: Builder) -> SSAValue:
+    given, kind = iter(alloc.dynamic_sizes), alloc.memref.type
+    size: SSAValue = _constant(builder, size_in_bytes(kind.element_type))
+    for n in kind.get_shape():
+        factor = next(given) if n == DYNAMIC_INDEX else _constant(builder, n)
+        size = builder.insert(arith.MuliOp(size, factor)).result
+    return size
+
+
+def _assert_memory(builder: Builder, alloc: memref.AllocOp, size: SSAValue, holds: SSAValue) -> None:
+    """Assert that there is memory for a number of bytes. The error names what fills it."""
     note = builder.insert(arith.IndexCastOp(size, i64)).result
     builder.insert(func.CallOp(FOUND_SIZE, [note], []))
     users = [op for op in _downwards(alloc) if isinstance(op, CallLoopsOp | func.CallOp)]
     filling = next((user.callee.string_value() for user in users if alloc.memref in user.operands), "")
     what = f"a result of @{filling}" if filling else "a tensor"
     builder.insert(cf.AssertOp(holds, StringAttr(f"expected memory for the bytes of {what}")))
-    for op in _upwards(alloc):
-        if op.location != UNKNOWN_LOC:
-            break
-        op.location = alloc.location
 
 
 def _downwards(op: Operation) -> Iterator[Operation]:

@@ -7,11 +7,14 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.failures import FOUND_SIZE, size_declaration
+from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.relex import DataflowOp, MatchSizesOp
 from relex.dialects.sizes.late import LateCheck, LateSizes
+from relex.dialects.sizes.limits import fits_index
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.symbols import symbol_of
 from relex.dialects.walks import walk
+from relex.passes.rewriting.saturating_sizes import SaturatingSizes
 from relex.passes.rewriting.size_values import SizeValues
 
 
@@ -55,10 +58,17 @@ class _Checks:
         last = self._late.last_in(requirement.lhs, requirement.rhs)
         assert last is not None
         at = self._values.after(last, self._late)
+        if requirement.relation == "<=" and not fits_index(requirement):
+            self._assert(check, SaturatingSizes(at))
+        # No arithmetic wraps around here. Later analyses read what has been checked.
+        self._assert(check, at)
+        self.has_any = True
+
+    def _assert(self, check: LateCheck, at: IndexBuilder) -> None:
+        requirement = check.requirement
         lhs, rhs, found = at.emit(requirement.lhs), at.emit(requirement.rhs), at.emit(check.found)
         note = at.add(arith.IndexCastOp(found, i64))
         holds = at.add(arith.CmpiOp(lhs, rhs, "eq" if requirement.relation == "==" else "sle"))
         for op in (func.CallOp(FOUND_SIZE, [note], []), cf.AssertOp(holds, StringAttr(check.message))):
             at.insert(op)
             op.location = check.op.location
-        self.has_any = True

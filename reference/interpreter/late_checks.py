@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import PassError, fail_sizes
-from relex.dialects.sizes import evaluate, names_in
+from relex.dialects.sizes import MAX_SIZE, evaluate, names_in
 from relex.dialects.sizes.late import LateCheck
 from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
 
@@ -38,7 +38,7 @@ def _checking(check: LateCheck, places: Mapping[str, tuple[int, int]]) -> Check:
     def run(frame: list[Any]) -> None:
         values = {name: _size(frame[slot], dimension) for name, (slot, dimension) in used.items()}
         if not requirement.substitute(values).holds:
-            fail_sizes(check.op, check.message, evaluate(check.found, values))
+            fail_sizes(check.op, check.message, min(evaluate(check.found, values), MAX_SIZE))
 
     return run
 

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype, is_sub_byte
-from relex.dialects.errors import name_of, stop
+from relex.dialects.errors import OutOfMemoryError, name_of, stop
 
 PATTERN = 0xA5
 """The value of each byte of a fresh integer in a checked run."""
@@ -109,7 +109,10 @@ def _words(array: Any) -> Array:
 
 def fresh_array(shape: tuple[int, ...], dtype: np.dtype[Any], *, checked: bool) -> Array:
     """Return an array of unspecified contents: in a checked run NaN, a pattern, or true and false in turn."""
-    array = np.empty(shape, dtype)
+    try:
+        array = np.empty(shape, dtype)
+    except (MemoryError, ValueError) as e:
+        raise OutOfMemoryError(str(e)) from e
     if not checked:
         return array
     if is_float_dtype(dtype):

@@ -48,6 +48,13 @@ def interpret_alloc(op: memref.AllocOp | memref.AllocaOp | AllocBufferOp, prepar
     return allocate_result
 
 
+@STEPS.rule(memref.ExtractAlignedPointerAsIndexOp)
+def interpret_address(op: memref.ExtractAlignedPointerAsIndexOp, preparation: Preparation) -> Unary:
+    """Return a number other than 0: more is not specified of an address."""
+    address = INDEX.type(1)
+    return lambda buffer: address
+
+
 def buffer_type(op: Operation, value: SSAValue) -> MemRefType:
     """Return the type of a memref. Raises `UnsupportedError` unless its layout is the identity or strided."""
     t = value.type

@@ -48,9 +48,13 @@ class IndexBuilder(ABC):
     def _binary(self, kind: type[arith.AddiOp | arith.MuliOp], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         key = kind, lhs, rhs
         if key not in self._partial:
-            # Most ops of programs are made here: the constructors of xDSL take twice as long.
-            self._partial[key] = self.add(kind.create(operands=key[1:], result_types=(lhs.type,)))
+            self._partial[key] = self.arithmetic(*key)
         return self._partial[key]
+
+    def arithmetic(self, kind: type[arith.AddiOp | arith.MuliOp], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Return a sum or a product of two values."""
+        # Most ops of programs are made here: the constructors of xDSL take twice as long.
+        return self.add(kind.create(operands=(lhs, rhs), result_types=(lhs.type,)))
 
     def emit(self, index: Index, hint: str | None = None) -> SSAValue:
         """Return the value of an expression; `hint` names it if it is computed here."""

@@ -148,8 +148,8 @@ class RepeatOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
 class ArangeOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.OPAQUE, counts=True):
     """
     The numbers from a first one on, at equal distances, before the end. They are the first number plus multiples of the
-    step; their number is the quotient of the length and the step, rounded up. A step of 0 is an error, and so is a
-    number that is no size.
+    step; their number is the quotient of the length and the step, in f64 for floats, rounded up; 0 if that is negative.
+    A step of 0 is an error, and so is a number that is no size.
 
     ```mlir
     %y = relex.arange %first, %end, %step : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
@@ -184,7 +184,7 @@ def arange_length(first: float, end: float, step: float) -> int | None:
     if step == 0:
         return None
     length = -((first - end) // step) if isinstance(first, int) else np.ceil((end - first) / step)
-    return max(int(length), 0) if -MAX_ARGUMENT_SIZE < length < MAX_ARGUMENT_SIZE else None
+    return max(int(length), 0) if -np.inf < length <= MAX_ARGUMENT_SIZE else None
 
 
 @declared

@@ -33,7 +33,7 @@ from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size, Sizes
 from relex.dialects.sizes.expressions import sources as sources_of
 from relex.dialects.sizes.implied import needed
 from relex.dialects.sizes.late import LateCheck, LateSize, LateSizes, data_name, is_data_name
-from relex.dialects.sizes.limits import bytes_of, limits
+from relex.dialects.sizes.limits import Typed, bytes_of, limits
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
 
@@ -264,12 +264,16 @@ class SizeAnalysis:
         results = self._results() if body else [sizes_in_type(t) for t in signature_of(self._function).outputs]
         inputs, fixed = self._inputs(entered)
         given = list(zip(signature_of(self._function).inputs, inputs, strict=True))
-        computed = [(value.type, sizes) for value, sizes in self.sizes_by_value().items()]
+        computed: dict[Typed, SSAValue] = {}
+        for value, sizes in self.sizes_by_value().items():
+            computed.setdefault((value.type, sizes), value)
         given += [(TensorType(i8, [DYNAMIC_INDEX]), (named(name),)) for name in self._late]
-        required = list(dict.fromkeys([*self._solver.left, *limits(given, computed)]))
+        limited = limits(given, computed)
+        required = list(dict.fromkeys([*self._solver.left, *limited]))
         for requirement in [r for r in required if self.is_late(r.lhs, r.rhs)]:
             required.remove(requirement)
-            self._check(requirement, self._function)
+            owner = computed[limited[requirement]].owner if requirement in limited else None
+            self._check(requirement, owner if isinstance(owner, Operation) else self._function)
         requirements = [*needed(required), *fixed]
         outputs = tuple(map(self._solver.solved, results))
         memory = self._solver.solved(self._own_memory + size for size in self._memory_of_callees)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType, i8
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.index.atoms import Product
-from relex.dialects.index.expr import atoms_in, never_negative, parts_of
+from relex.dialects.index.expr import atoms_in, named, names_in, never_negative, parts_of
 from relex.dialects.index.upper_terms import Bounds, upper_terms
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, Sizes, count
 from relex.dialects.sizes.requirements import Requirement
@@ -21,13 +21,27 @@ Typed = tuple[Attribute, Sizes]
 """A type, and the sizes of a value of that type."""
 
 
-def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> list[Requirement]:
-    """Return the requirements that no tensor, and no intermediate result of its sizes, is too large for an index.
-    `given` are the arguments: requirements that follow from `MAX_ARGUMENT_SIZE` are left out."""
+def limits(given: Iterable[Typed], computed: Iterable[Typed]) -> dict[Requirement, Typed]:
+    """Return the requirements that no tensor, and no intermediate result of its sizes, is too large for an index, each
+    with the first that has it. `given` are the arguments: requirements that follow from `MAX_ARGUMENT_SIZE` are left
+    out."""
     bounds = _bounds(given)
-    # Many values have the same sizes.
-    found = dict.fromkeys(size for t, sizes in dict.fromkeys(computed) for size in (bytes_of(t, sizes), *_steps(sizes)))
-    return [Requirement(size, "<=", MAX_SIZE).reduced() for size in found if not _is_bounded(size, bounds)]
+    found: dict[Size, Typed] = {}
+    for t, sizes in dict.fromkeys(computed):  # Many values have the same sizes.
+        for size in (bytes_of(t, sizes), *_steps(sizes)):
+            found.setdefault(size, (t, sizes))
+    required: dict[Requirement, Typed] = {}
+    for size, typed in found.items():
+        if not _is_bounded(size, bounds):
+            required.setdefault(Requirement(size, "<=", MAX_SIZE).reduced(), typed)
+    return required
+
+
+def fits_index(requirement: Requirement) -> bool:
+    """Return whether neither side of a requirement, nor what it is computed from, exceeds an index for any sizes."""
+    sides = [requirement.lhs, requirement.rhs]
+    bounds = _bounds((TensorType(i8, [DYNAMIC_INDEX]), (named(name),)) for side in sides for name in names_in(side))
+    return all(_is_bounded(size, bounds) for size in _steps(sides))
 
 
 def _bounds(given: Iterable[Typed]) -> Bounds:

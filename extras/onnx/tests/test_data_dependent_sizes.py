@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from models import FLOAT, node, value
 from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.exceptions import ShapeError
@@ -66,7 +67,14 @@ def test_sizes_that_do_not_fit() -> None:
 def test_ranges_of_the_program(kind: int) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(kind)
     net = model([node("Range", "a b c", "y")], {name: (kind, []) for name in "abc"}, kind)
-    ranges = [(0, 5, 1), (0, 5, 2), (5, 0, -3), (5, 0, 3), (2, 2, 1), (-7, 11, 5)]
+    ranges: list[tuple[float, float, float]] = [(0, 5, 1), (0, 5, 2), (5, 0, -3), (5, 0, 3), (2, 2, 1), (-7, 11, 5)]
+    if dtype.kind == "f":
+        # In f32, the quotient is 3.
+        ranges += [(0, 0.6, 0.2), (-1, 2**24, 2**24 + 1), (0, 5, np.inf), (1e30, -1e30, 1)]
+    else:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        ranges += [(low, high, high // 2 + 1), (high, low, low // 2), (0, high // 2 + 2, high // 2 + 1)]
+        ranges += [(0, high, -1), (high, low, 1), (low, low + 1, high)]
     expect_as_onnx_runtime(
         net, *({n: np.array(x, dtype) for n, x in zip("abc", of_one, strict=True)} for of_one in ranges)
     )
@@ -78,6 +86,18 @@ def test_wrong_ranges() -> None:
     for wrong in ((0, 1, 0), (-(2**63), 2**63 - 1, 1), (0, 2**62, 1)):
         with pytest.raises(AssertionError, match=r"'relex\.arange' expected a size from 0 to .* as number of length"):
             main(*map(np.array, wrong))
+
+
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+@pytest.mark.parametrize("stash", [TensorProto.FLOAT, TensorProto.DOUBLE])
+def test_ranges_of_small_floats(kind: int, stash: int) -> None:
+    net = model([node("Range", "a b c", "y", stash_type=stash)], {name: (kind, []) for name in "abc"}, kind)
+    net.opset_import[0].version, net.ir_version = 27, 14
+    main, reference = build(from_onnx(net))["main"], cast(Any, ReferenceEvaluator(net))
+    for numbers in ((0, 1, 0.25), (1, -2, -0.375), (0, 5000, 1), (3, 1, 0.5)):
+        given = [np.array(n, helper.tensor_dtype_to_np_dtype(kind)) for n in numbers]
+        expected = reference.run(None, dict(zip("abc", given, strict=True)))[0]
+        assert main(*given).tolist() == np.asarray(expected).tolist()
 
 
 def test_slices_between_places_of_the_program() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,12 @@ import pytest
 
 import relex
 from relex.dialects import CompileError, parse_module
-from relex.dialects.exceptions import ShapeError
+from relex.dialects.errors import ExecutionError
+from relex.dialects.exceptions import AssertionFailedError, OutOfMemoryError, ShapeError
 from relex.frontend import BlockBuilder, Var, op
 from relex.reference import interpret
 from relex.runtime import build
+from relex.runtime.callbacks import LateResults
 
 SIZES = (0, 1, 3, 17, 1000)
 
@@ -128,6 +133,51 @@ def test_hand_written_fill() -> None:
                 function(np.array(wrong), np.array(2, np.float32))
 
 
+def expected_length(first: float, end: float, step: float) -> int | None:
+    """Return how many numbers a range has; None if that is no size."""
+    if not step:
+        return None
+    if isinstance(first, int):
+        length: float = max(ceil((Fraction(end) - first) / Fraction(step)), 0)
+    else:
+        with np.errstate(all="ignore"):
+            length = float(np.ceil((np.float64(end) - first) / step))
+    return max(int(length), 0) if -np.inf < length <= 2**57 else None
+
+
+INTEGERS = [-(2**63), 1 - 2**63, -(2**62), -7, -1, 0, 1, 5, 2**62, 2**62 + 1, 2**63 - 2, 2**63 - 1]
+SMALL_INTEGERS = [-(2**31), 1 - 2**31, -(2**30), -1, 0, 1, 5, 2**30 + 1, 2**31 - 1]
+FLOATS = [-np.inf, -3e38, -1e30, -1.0, -0.0, 0.0, 1e-45, 0.1, 0.2, 0.6, 1e30, 3e38, np.inf, np.nan]
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [("i64", INTEGERS), ("i32", SMALL_INTEGERS), ("f32", FLOATS), ("f64", [*FLOATS, -1e308, 1e308])],
+)
+def test_lengths_of_ranges_between_extremes(kind: str, numbers: list[Any]) -> None:
+    program = f"""
+    func.func @main(%a: tensor<{kind}>, %b: tensor<{kind}>, %c: tensor<{kind}>) -> tensor<?x{kind}> {{
+      %y = relex.arange %a, %b, %c : (tensor<{kind}>, tensor<{kind}>, tensor<{kind}>) -> tensor<?x{kind}>
+      func.return %y : tensor<?x{kind}>
+    }}
+    """
+    compiled, interpreted = build(program)["main"], interpret(program)["main"]
+    dtype = np.dtype(kind.replace("i", "int").replace("f", "float"))
+    for one in product(numbers, repeat=3):
+        given = [np.array(n, dtype) for n in one]
+        length = expected_length(*(n.item() for n in given))
+        if length is None:
+            with pytest.raises(AssertionFailedError, match=r"'relex\.arange' expected a size from 0 to .* of length"):
+                compiled(*given)
+            with pytest.raises(ExecutionError, match="expected a number of elements"):
+                interpreted(*given)
+        elif length < 100:
+            found = compiled(*given)
+            assert len(found) == length, one
+            with np.errstate(all="ignore"):
+                assert np.array_equal(found, interpreted(*given), equal_nan=dtype.kind == "f")
+
+
 @pytest.mark.parametrize("size", [2**40, 2**56])
 def test_more_than_there_is_memory(size: int) -> None:
     main = build("""
@@ -143,6 +193,89 @@ def test_more_than_there_is_memory(size: int) -> None:
     assert main(np.array(3))[1] == 0 + 1 + 3
     with pytest.raises(ShapeError, match=f"expected memory for the bytes of a result of @arange, found {8 * size}"):
         main(np.array(size))
+
+
+OUTER = """
+func.func @main(%n: tensor<i64>, %m: tensor<i64>) -> tensor<?x?xf32> {
+  %0 = tensor.extract %n[] : tensor<i64>
+  %rows = arith.index_cast %0 : i64 to index
+  %1 = tensor.extract %m[] : tensor<i64>
+  %columns = arith.index_cast %1 : i64 to index
+  %y = relex.call_tir @fill(%n) sizes(%rows, %columns) : (tensor<i64>) -> tensor<?x?xf32>
+  func.return %y : tensor<?x?xf32>
+}
+tir.prim_func private @fill(%x: memref<i64>) outs(%y: memref<?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %y, %c0 : memref<?x?xf32>
+  %m = memref.dim %y, %c1 : memref<?x?xf32>
+  tir.for %i, %j in (%n, %m) {
+    tir.block @y (%vi: spatial<%n> = %i, %vj: spatial<%m> = %j) {
+      %v = arith.constant 1.0 : f32
+      memref.store %v, %y[%vi, %vj] : memref<?x?xf32>
+    }
+  }
+}
+"""
+
+
+def test_products_of_sizes_that_exceed_an_index() -> None:
+    most, largest = 2**57, 2**63 - 1
+    for function in at_every_level(OUTER):
+        assert np.array_equal(function(np.array(2), np.array(3)), np.ones((2, 3), np.float32))
+        # 2**64 wraps around to 0, and 2**65 bytes do.
+        for n, m, found in (
+            (2**32, 2**30, 2**62),
+            (2**32, 2**31, largest),
+            (2**32, 2**32, largest),
+            (most, most, largest),
+            (2**56, 2**8, largest),
+        ):
+            with pytest.raises(
+                ShapeError, match=rf"'relex.call_tir' expected columns \* rows <= {2**61 - 1}.* {found}"
+            ):
+                function(np.array(n), np.array(m))
+        for n, m, wrong in ((2**63 - 1, 0, "rows"), (0, most + 1, "columns"), (-(2**63), 2, "rows")):
+            with pytest.raises(ShapeError, match=f"'relex.call_tir' expected .*{wrong}.*, found {max(n, m, key=abs)}"):
+                function(np.array(n), np.array(m))
+        with pytest.raises((ShapeError, OutOfMemoryError)):
+            function(np.array(most), np.array(2))
+
+
+def test_a_product_of_four_sizes_names_the_operator() -> None:
+    main = build("""
+    func.func @main(%x: tensor<?xf32>) -> tensor<?x?x?x?xi64> {
+      %p = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+      %y = relex.reshape %p shape = [-1] : (tensor<?x1xi64>) -> tensor<?xi64>
+      %a = relex.expand_dims %y axis = [1, 2, 3] : (tensor<?xi64>) -> tensor<?x1x1x1xi64>
+      %b = relex.expand_dims %y axis = [0, 2, 3] : (tensor<?xi64>) -> tensor<1x?x1x1xi64>
+      %c = relex.expand_dims %y axis = [0, 1, 3] : (tensor<?xi64>) -> tensor<1x1x?x1xi64>
+      %d = relex.expand_dims %y axis = [0, 1, 2] : (tensor<?xi64>) -> tensor<1x1x1x?xi64>
+      %e = relex.add %a, %b : (tensor<?x1x1x1xi64>, tensor<1x?x1x1xi64>) -> tensor<?x?x1x1xi64>
+      %f = relex.add %c, %d : (tensor<1x1x?x1xi64>, tensor<1x1x1x?xi64>) -> tensor<1x1x?x?xi64>
+      %g = relex.add %e, %f : (tensor<?x?x1x1xi64>, tensor<1x1x?x?xi64>) -> tensor<?x?x?x?xi64>
+      func.return %g : tensor<?x?x?x?xi64>
+    }
+    """)["main"]
+    assert main(np.ones(2, np.float32)).tolist()[1] == [[[1, 2], [2, 3]], [[2, 3], [3, 4]]]
+    for size, found in ((2**15, 2**60), (2**16, 2**63 - 1)):
+        with pytest.raises(ShapeError, match=rf"'relex.add' expected p_rows \* .* <= {2**60 - 1}, found {found}"):
+            main(np.ones(size, np.float32))
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ValueError(), IndexError()])
+def test_results_without_memory(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    main = build(PLACES)["main"]
+    x = np.eye(3, dtype=np.float32)
+
+    def allocate(self: LateResults, number: int, sizes: int) -> int:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LateResults, "allocate", allocate)
+        with pytest.raises(ShapeError, match="expected memory for the bytes of a result of @nonzero, found 48"):
+            main(x)
+    assert len(main(x)[0]) == 3
 
 
 def test_in_branches_and_loops() -> None:

@@ -444,6 +444,60 @@ def test_wrong_indices_are_refused(case: str, saved: Path, tmp_path: Path):
         load(path)
 
 
+LATE = """
+func.func @main(%x: tensor<?xf32>) -> (tensor<?x1xi64>, f32) {
+  %y = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+  %n = arith.constant 2.0 : f32
+  func.return %y, %n : tensor<?x1xi64>, f32
+}
+func.func @step(%s: tensor<?xf32> {relex.inout = 0}, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %r = relex.add %s, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+"""
+
+STEP = ("signatures", "step")
+WRONG_LATE_INDEX: dict[str, tuple[Callable[[Any, Any], None], Any, str]] = {
+    "a late number": (at(*MAIN, "outputs", 1, "shape"), ["k"], "expected arrays as results of 'main' whose sizes a"),
+    "late and on buffers": (at(*MAIN, "writes_inputs"), True, "expected 'main' to take buffers, or to return results"),
+    "in place and on buffers": (at(*STEP, "writes_inputs"), True, "expected 'step' to take buffers, or to return"),
+    "a number in place": (at(*STEP, "inputs", 0, "is_scalar"), True, "expected arrays as arguments that 'step' writes"),
+    "no memory for a result": (at("code", "imports"), [], "expected sizes of arguments of 'main', found y_rows"),
+    "a size from nowhere": (
+        at(*STEP, "temporaries"),
+        ["y_rows"],
+        "expected sizes of arguments of 'step', found y_rows",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def late() -> bytes:
+    return pickle.dumps(build(LATE))
+
+
+@pytest.mark.parametrize("case", WRONG_LATE_INDEX)
+def test_wrong_indices_of_late_results_are_refused(case: str, late: bytes, tmp_path: Path):
+    put, value, message = WRONG_LATE_INDEX[case]
+    path = tmp_path / "late.relex"
+    pickle.loads(late).save(path)
+    index, area = opened(path.read_bytes())
+    put(index, value)
+    path.write_bytes(sealed(index, area))
+    with pytest.raises(RelexError, match=message):
+        load(path)
+
+
+def test_results_that_the_code_does_not_give(late: bytes, tmp_path: Path):
+    path = tmp_path / "late.relex"
+    pickle.loads(late).save(path)
+    index, area = opened(path.read_bytes())
+    index["signatures"]["main"]["outputs"].insert(1, {"name": "other", "shape": ["k"], "element_type": "f32"})
+    path.write_bytes(sealed(index, area))
+    with pytest.raises(RelexError, match=r"main\(\) expected the call to find out the size of other, found none"):
+        load(path)["main"](np.ones(3, np.float32))
+
+
 def test_code_that_is_none_is_refused(saved: Path, tmp_path: Path):
     index, _ = opened(saved.read_bytes())
     path = tmp_path / "wrong.relex"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i1, i32, i64
 
+from relex.dialects.relex.data_sizes import arange_length
 from relex.dialects.relex.types import broadcast
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
@@ -134,14 +135,17 @@ def numbers(node: OnnxNode, start: Tensor, limit: Tensor, delta: Tensor) -> Oper
         ends = [node.reshape(x, []) for x in (start, limit, delta)]
         if start.element_type in (f32, f64, i32, i64):
             return op.arange(*ends)
-        return op.astype(op.arange(*(op.astype(x, i64) for x in ends)), start.element_type)
+        wider = (
+            i64 if not isinstance(start.element_type, AnyFloat) else f64 if node.integer("stash_type", 1) == 11 else f32
+        )
+        return op.astype(op.arange(*(op.astype(x, wider) for x in ends)), start.element_type)
     given = ((start, "a start"), (limit, "a limit"), (delta, "a step"))
     first, end, step = (node.known_size(x, what) for x, what in given)
     if any(isinstance(number, IndexExpr | Ratio) for number in (first, end, step)):
         return _open_range(node, start, range_length(first, end, step), delta)
-    if step == 0 or abs((end - first) / step) > MOST:
+    length = arange_length(first, end, step)
+    if length is None or length > MOST:
         refuse(f"expected a range of {MOST} numbers at most, found one from {first} to {end} by {step}")
-    length = max(int(np.ceil((end - first) / step)), 0)
     return Known((first + np.arange(length) * step).astype(start.dtype))
 
 

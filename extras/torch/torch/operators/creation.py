@@ -47,7 +47,9 @@ def arange(node: TorchNode, *arguments: Any) -> Operand:
     if not any(isinstance(number, IndexExpr) for number in (start, end, step)):
         if node.result_type == i64:
             start, end, step = int(start), int(end), int(step)
-        length = max(ceil((end - start) / step), 0)
+            length = max(-((start - end) // step), 0)
+        else:
+            length = max(ceil((end - start) / step), 0)
         if node.result_type in INTEGERS:
             start, step = int(start), int(step)
         if length <= 1 << 16:
