@@ -130,7 +130,7 @@ class LowerCallTirPass(ConversionPass):
         may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
         known = ModuleSizes.of_all(op) if may_be_late or any(map(has_unknown, types)) else None
         late = [f for f in may_be_late if known is not None and known.late(f).sources]
-        if late and known is not None:
+        if known is not None and (late or any(known.late(f).checks for f in may_be_late)):
             check_late_sizes(op, known)
             known = ModuleSizes.of_all(op)
         sizes = SizesOfResults(known)

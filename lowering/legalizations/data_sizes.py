@@ -309,6 +309,9 @@ def as_sizes(op: AsSizesOp, numbers: Tensor) -> CountAndFill:
     return CountAndFill(counts, fill)
 
 
+Corners = tuple[PrimExpr, ...]
+
+
 @legalizes(NonMaxSuppressionOp)
 def non_max_suppression(
     op: NonMaxSuppressionOp, boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
@@ -318,7 +321,7 @@ def non_max_suppression(
     batches, classes, size = scores.shape
     order = in_order(scores, 2, "order", descends=True)
 
-    def corners(b: PrimExpr, box: PrimExpr) -> tuple[PrimExpr, ...]:
+    def corners(b: PrimExpr, box: PrimExpr) -> Corners:
         """The lower and the upper corner of a box."""
         y, x, other_y, other_x = (boxes[b, box, d] for d in range(4))
         if op.center is not None:
@@ -326,8 +329,8 @@ def non_max_suppression(
             return y - height / 2, x - width / 2, y + height / 2, x + width / 2
         return minimum(y, other_y), minimum(x, other_x), maximum(y, other_y), maximum(x, other_x)
 
-    def overlaps(b: PrimExpr, one: PrimExpr, other: PrimExpr) -> PrimExpr:
-        (y, x, to_y, to_x), (v, u, to_v, to_u) = corners(b, one), corners(b, other)
+    def overlaps(one: Corners, other: Corners) -> PrimExpr:
+        (y, x, to_y, to_x), (v, u, to_v, to_u) = one, other
         height, width = (
             maximum(minimum(to, end) - maximum(p, q), 0) for to, end, p, q in ((to_y, to_v, y, v), (to_x, to_u, x, u))
         )
@@ -338,19 +341,24 @@ def non_max_suppression(
     def emit_chosen(code: Code, out: Tensor) -> None:
         """Number the selected boxes of a class in their order from 1; 0 stands for others."""
         with code.block("chosen", batches, classes) as (b, c):
-            selected = code.variable(i64, 0, "selected")
+            selected, is_free = code.variable(i64, 0, "selected"), code.variable(i64, 1, "is_free")
+            kept = [code.buffer((size,), boxes.type, f"kept{d}") for d in range(4)]
             with code.loop(size) as k:
                 code.store(out, (b, c, k), 0)
             with code.loop(size, "candidate") as k:
+                number = code.let(selected[()])
                 box = code.let(_clipped(order[b, c, k], size))
-                is_free = code.variable(i64, 1, "is_free")
-                with code.loop(size, "before") as j, code.when((j < k) & (out[b, c, j] > 0)):
-                    with code.when(overlaps(b, box, _clipped(order[b, c, j], size))):
-                        code.store(is_free, (), 0)
                 counts = (scores[b, c, box] > least[()]) | not_equal(least[()], least[()])
-                with code.when(counts & (selected[()] < most[()]) & equal(is_free[()], 1)):
-                    code.store(selected, (), selected[()] + 1)
-                    code.store(out, (b, c, k), selected[()])
+                with code.when(counts & (number < most[()])):
+                    own = tuple(map(code.let, corners(b, box)))
+                    code.store(is_free, (), 1)
+                    with code.loop_to(number, size, "before") as j, code.when(overlaps(own, tuple(k[j] for k in kept))):
+                        code.store(is_free, (), 0)
+                    with code.when(equal(is_free[()], 1)), _inside(code, cast(number, IndexType()), size) as at:
+                        for buffer, corner in zip(kept, own, strict=True):
+                            code.store(buffer, (at,), corner)
+                        code.store(selected, (), number + 1)
+                        code.store(out, (b, c, k), number + 1)
 
     chosen = procedure(scores.shape, i64, [order, boxes, scores, most, overlap, least], emit_chosen, "chosen")
     axes = [reduce_axis(n, f"k{d}") for d, n in enumerate(scores.shape)]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i64
 
 from relex.dialects.relex import ArgsortOp, CumsumOp, Scan, SortOp
 from relex.lowering.legalizations.legalization_table import legalizes
 from relex.lowering.te import (
-    Axis,
     Code,
     PrimExpr,
     Tensor,
+    bitcast,
     call,
     cast,
     compute,
@@ -50,40 +50,41 @@ def scan(op: Scan, x: Tensor) -> Tensor:
 
 @legalizes(ArgsortOp)
 def argsort(op: ArgsortOp, x: Tensor) -> Tensor:
-    """Legalize to a merge sort of the positions."""
+    """Legalize to a merge sort of the elements and their positions."""
     return in_order(x, op.normal_axis, "argsort", descends=op.descends)
 
 
 @legalizes(SortOp)
 def sort(op: SortOp, x: Tensor) -> Tensor:
-    """Legalize to a merge sort of the positions, and a gather."""
-    axis = op.normal_axis
-    order = in_order(x, axis, "order", descends=op.descends)
-
-    def element(*i: Axis) -> PrimExpr:
-        # It is an index already, which no analysis can know of a number in a buffer.
-        place = minimum(maximum(cast(order[i], IndexType()), 0), x.shape[axis] - 1)
-        return x[*i[:axis], place, *i[axis + 1 :]]
-
-    return compute(x.shape, element, name="sort")
+    """Legalize to a merge sort of the elements."""
+    return _merge_sort(x, op.normal_axis, "sort", descends=op.descends, gives_positions=False)
 
 
-def _precedes(a: PrimExpr, b: PrimExpr, *, descends: bool) -> PrimExpr:
-    """Return whether a number comes before another one that is not equal; NaN counts as the largest."""
-    if descends:
-        return (a > b) | (is_nan(a) & equal(b, b)) if isinstance(a.type, AnyFloat) else a > b
-    return (a < b) | (is_nan(b) & equal(a, a)) if isinstance(a.type, AnyFloat) else a < b
+def in_order(x: Tensor, axis: int, name: str, *, descends: bool) -> Tensor:
+    """Return the positions along a dimension in the order of their elements."""
+    return _merge_sort(x, axis, name, descends=descends, gives_positions=True)
 
 
 _MOST_DOUBLINGS = 62
 """As often can a width of 1 be doubled before it exceeds any size."""
 
 
-def in_order(x: Tensor, axis: int, name: str, *, descends: bool) -> Tensor:
-    """Sort positions along a dimension by merging runs of 1, 2, 4, ... elements."""
-    size = x.shape[axis]
+def _key(x: PrimExpr) -> PrimExpr:
+    """Return what the order of an element is decided by: for a float an integer, whose comparison takes less time. NaN
+    is the largest, and zeros are equal."""
+    if not isinstance(x.type, AnyFloat):
+        return x
+    bits = bitcast(x, IntegerType(x.type.bitwidth))
+    largest = (1 << (x.type.bitwidth - 1)) - 1
+    ordered = select(bits < 0, call("bitwise_xor", bits, largest), bits)
+    return select(is_nan(x), largest, select(equal(x, 0), 0, ordered))
+
+
+def _merge_sort(x: Tensor, axis: int, name: str, *, descends: bool, gives_positions: bool) -> Tensor:
+    """Sort elements along a dimension, or their positions, by merging runs of 1, 2, 4, ... of them."""
+    size, result_type = x.shape[axis], i64 if gives_positions else x.type
     if size == 0:
-        return compute(x.shape, lambda *i: cast(i[axis], i64), name=name)
+        return compute(x.shape, lambda *i: cast(i[axis], result_type), name=name)
     passes = (size - 1).bit_length() if isinstance(size, int) else _MOST_DOUBLINGS
 
     def position(number: PrimExpr) -> PrimExpr:
@@ -92,11 +93,21 @@ def in_order(x: Tensor, axis: int, name: str, *, descends: bool) -> Tensor:
 
     def emit(code: Code, out: Tensor) -> None:
         with code.block(name, *x.shape[:axis], *x.shape[axis + 1 :]) as others:
-            order, merged = code.buffer((size,), i64, "order"), code.buffer((size,), i64, "merged")
+
+            def at(k: PrimExpr) -> tuple[PrimExpr, ...]:
+                return (*others[:axis], k, *others[axis:])
+
+            key_type = IntegerType(x.type.bitwidth) if isinstance(x.type, AnyFloat) else x.type
+            # What is sorted moves with its key: looking keys up by position would take most of the time.
+            moved = [(key_type, "keys"), (result_type, name)][: 1 if x.type == key_type and not gives_positions else 2]
+            runs = [code.buffer((size,), kind, what) for kind, what in moved]
+            merged = [code.buffer((size,), kind, f"merged_{what}") for kind, what in moved]
             width = code.variable(i64, 1, "width")
             left, right = code.variable(i64, 0, "left"), code.variable(i64, 0, "right")
             with code.loop(size) as k:
-                code.store(order, (k,), cast(k, i64))
+                first = _key(x[at(k)]), cast(k, i64) if gives_positions else x[at(k)]
+                for buffer, value in zip(runs, first, strict=False):
+                    code.store(buffer, (k,), value)
             with code.loop(passes, "pass"), nullcontext() if isinstance(size, int) else code.when(width[()] < size):
                 run = code.let(width[()])
                 with code.loop(size, "place") as k:
@@ -108,16 +119,18 @@ def in_order(x: Tensor, axis: int, name: str, *, descends: bool) -> Tensor:
                         code.store(left, (), start)
                         code.store(right, (), middle)
                     i, j = code.let(left[()]), code.let(right[()])
-                    a, b = order[position(i)], order[position(j)]
-                    first, second = (x[(*others[:axis], position(n), *others[axis:])] for n in (a, b))
-                    takes_right = (i >= middle) | ((j < end) & _precedes(second, first, descends=descends))
-                    code.store(merged, (k,), select(takes_right, b, a))
+                    one, other = runs[0][position(i)], runs[0][position(j)]
+                    takes_right = code.let((i >= middle) | ((j < end) & (other > one if descends else other < one)))
+                    code.store(merged[0], (k,), select(takes_right, other, one))
+                    for old, new in zip(runs[1:], merged[1:], strict=True):
+                        code.store(new, (k,), old[position(select(takes_right, j, i))])
                     code.store(left, (), select(takes_right, i, i + 1))
                     code.store(right, (), select(takes_right, j + 1, j))
-                with code.loop(size) as k:
-                    code.store(order, (k,), merged[k])
+                for old, new in zip(runs, merged, strict=True):
+                    with code.loop(size) as k:
+                        code.store(old, (k,), new[k])
                 code.store(width, (), run * 2)
             with code.loop(size) as k:
-                code.store(out, (*others[:axis], k, *others[axis:]), order[k])
+                code.store(out, at(k), runs[-1][k])
 
-    return procedure(x.shape, i64, [x], emit, name)
+    return procedure(x.shape, result_type, [x], emit, name)

@@ -158,9 +158,9 @@ class Stage:
             self.values[axis] = variable
         return Builder(InsertPoint.at_end(block.body.block))
 
-    def open_loop(self, builder: Builder, axis: Axis) -> Builder:
-        """Open a loop, and return a builder for its body."""
-        loop = builder.insert(ForOp(self.extent(axis), label=self.names.fresh(axis.name)))
+    def open_loop(self, builder: Builder, axis: Axis, count: SSAValue | None = None) -> Builder:
+        """Open a loop, of all iterations or of some, and return a builder for its body."""
+        loop = builder.insert(ForOp(count or self.extent(axis), label=self.names.fresh(axis.name)))
         name_value(loop.variable, axis.name)
         self.values[axis] = loop.variable
         return Builder(InsertPoint.at_end(loop.body.block))

@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint
 
 from relex.dialects.sizes import Size
 from relex.dialects.tir import IterKind
-from relex.lowering.te.expressions import Axis, Number, PrimExpr, as_expr
+from relex.lowering.te.expressions import Axis, Number, PrimExpr, as_expr, cast, maximum, minimum
 from relex.lowering.te.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -54,6 +54,14 @@ class Code:
         """Open a loop in a block, whose iterations are executed in order."""
         axis = Axis(IndexType(), name, extent, IterKind.SPATIAL)
         with self._inside(self.stage.open_loop(self.builder, axis)):
+            yield axis
+
+    @contextmanager
+    def loop_to(self, count: PrimExpr, extent: Size, name: str = "k") -> Generator[Axis]:
+        """Open a loop in a block that executes the first `count` iterations of `extent`."""
+        axis = Axis(IndexType(), name, extent, IterKind.SPATIAL)
+        number = minimum(maximum(cast(count, IndexType()), 0), as_expr(extent, IndexType()))
+        with self._inside(self.stage.open_loop(self.builder, axis, self.stage.value(self.builder, number))):
             yield axis
 
     @contextmanager

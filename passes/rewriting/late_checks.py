@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, cf, func, tensor
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
+from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.failures import FOUND_SIZE, size_declaration
@@ -19,10 +20,11 @@ from relex.passes.rewriting.size_values import SizeValues
 
 
 def check_late_sizes(module: ModuleOp, sizes: ModuleSizes) -> None:
-    """Insert assertions of what ops require of late sizes where these become known, and remove `relex.match_sizes`."""
+    """Insert assertions of what ops require of late sizes where these become known, and of what only a branch requires
+    where it begins. Remove `relex.match_sizes`."""
     for function in [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]:
         late = sizes.late(function)
-        if late.sources:
+        if late.sources or late.checks:
             for block in [op for op in walk(function) if isinstance(op, DataflowOp)]:
                 block.dissolve()  # Assertions stay outside of dataflow blocks.
         checks = _Checks(function, late)
@@ -50,14 +52,18 @@ class _Checks:
     def __init__(self, function: func.FuncOp, late: LateSizes):
         self._late = late
         self._values = SizeValues(function.body.blocks[0], late.known)
+        self._branches: dict[Block, SizeValues] = {}
         self.has_any = False
 
     def insert(self, check: LateCheck) -> None:
         """Insert a check after the last size that it is about."""
         requirement = check.requirement
         last = self._late.last_in(requirement.lhs, requirement.rhs)
-        assert last is not None
-        at = self._values.after(last, self._late)
+        if isinstance(check.after, Block):
+            at = self._branches.setdefault(check.after, SizeValues(check.after, self._late.places))
+        else:
+            assert last is not None
+            at = self._values.after(last, self._late)
         if requirement.relation == "<=" and not fits_index(requirement):
             self._assert(check, SaturatingSizes(at))
         # No arithmetic wraps around here. Later analyses read what has been checked.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import PassError, fail_sizes
 from relex.dialects.sizes import MAX_SIZE, evaluate, names_in
@@ -17,10 +17,10 @@ Check = Callable[[list[Any]], None]
 """Checks the values in a frame."""
 
 
-def late_checks(function: Operation, slot: Callable[[SSAValue], int]) -> Mapping[SSAValue, list[Check]]:
-    """Return what is to be checked in a function as soon as a value is known. `slot` says where values are in a
-    frame."""
-    found: dict[SSAValue, list[Check]] = {}
+def late_checks(function: Operation, slot: Callable[[SSAValue], int]) -> Mapping[SSAValue | Block, list[Check]]:
+    """Return what is to be checked in a function as soon as a value is known, or where a branch begins. `slot` says
+    where values are in a frame."""
+    found: dict[SSAValue | Block, list[Check]] = {}
     if not may_have_late_sizes(function):
         return found
     with suppress(PassError):  # A program whose sizes cannot be inferred has no such checks; its ops check themselves.

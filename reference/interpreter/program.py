@@ -115,8 +115,8 @@ class Preparation:
         self.numbers = program.numbers
         """The representation of numbers in the run."""
         self.template: Frame = []
-        self.checks: Mapping[SSAValue, list[Step]] = {}
-        """What is checked as soon as a value is known."""
+        self.checks: Mapping[SSAValue | Block, list[Step]] = {}
+        """What is checked as soon as a value is known, or where a block begins."""
         self._slots: dict[SSAValue, int] = {}
         self._states: dict[Operation, int] = {}
 
@@ -152,7 +152,7 @@ class Preparation:
             found += [self.step(op), *self._checks_of(op.results)]
         return tuple(filter(None, found))
 
-    def _checks_of(self, values: Sequence[SSAValue]) -> list[Step]:
+    def _checks_of(self, values: Sequence[SSAValue | Block]) -> list[Step]:
         return [check for value in values for check in self.checks.get(value, ())] if self.checks else []
 
     def step(self, op: Operation) -> Step | None:
@@ -171,7 +171,7 @@ class Preparation:
         """Prepare a block, without the effect of its terminator."""
         last = block.last_op
         terminator = last if last is not None and last.has_trait(IsTerminator) else None
-        steps = (*self._checks_of(block.args), *self.steps(op for op in block.ops if op is not terminator))
+        steps = (*self._checks_of([block, *block.args]), *self.steps(op for op in block.ops if op is not terminator))
         return BlockSteps(self.slots(block.args), steps, self.slots(terminator.operands) if terminator else ())
 
     def region(self, region: Region) -> PreparedRegion:

@@ -7,7 +7,8 @@ soon as the late sizes are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from xdsl.dialects import func
@@ -17,7 +18,7 @@ from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import RangeError, fail, name_of
 from relex.dialects.function_arguments import argument_names, arguments, replacements
-from relex.dialects.index.expr import name_of_size, named, names_in
+from relex.dialects.index.expr import constant_of, name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
@@ -40,6 +41,9 @@ from relex.dialects.table import Table
 SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
 """Rules that infer the sizes of each op's results. Other packages add rules for their ops."""
 
+_LARGE = 2**32
+"""Only limits of an index have numbers like this."""
+
 OPEN_ONE = named("?")
 """A size that is known to be 1, but left open by a type."""
 
@@ -59,9 +63,13 @@ class SizeAnalysis:
         self._late: dict[str, LateSize] = {}
         self._checks: dict[object, LateCheck] = {}
         self._facts: set[object] = set()
+        self._at_end: set[tuple[Block, object]] = set()
+        """What holds at the end of branches."""
         self._aliases: dict[str, Size] = {}
         """What a program calls sizes."""
         self._values: dict[SSAValue, Sizes] = {}
+        self._branch: Block | None = None
+        """The branch that the current op is in."""
         self._solver = Solver()
         self._solver.require(Requirement(OPEN_ONE, "==", 1))
         self._own_memory: Size = 0
@@ -105,7 +113,9 @@ class SizeAnalysis:
 
     def require(self, requirement: Requirement) -> None:
         """Add a requirement of the current op. Fails if it can never hold."""
-        if self._late:
+        if self._branch is not None:
+            self._check_in_branch(Requirement(*self._solved(requirement)).reduced(), self._branch)
+        elif self._late:
             self._check(Requirement(*self._solved(requirement)).reduced(), self._op)
         if self._solver.require(requirement):
             return
@@ -114,7 +124,12 @@ class SizeAnalysis:
         fail(self._op, f"expected sizes with {refused}, found {lhs} and {rhs}")
 
     def assume(self, requirement: Requirement) -> None:
-        """Note that the current op makes sure of a requirement, wherever the late sizes in it are known."""
+        """Note that the current op makes sure of a requirement, wherever the late sizes in it are known, or in the rest
+        of its branch."""
+        if self._branch is not None and self._op.parent is self._branch:
+            self._note_in(self._branch, Requirement(*self._solved(requirement)).reduced())
+            self._solver.require(requirement)
+            return
         now = Requirement(*self._solved(requirement)).reduced()
         last = LateSizes(self._late).last_in(now.lhs, now.rhs)
         if last is not None and last.block is self._op.parent:
@@ -136,13 +151,57 @@ class SizeAnalysis:
         check = LateCheck(requirement, last.value, lhs if self.is_late(lhs) else rhs, op)
         self._checks.setdefault(requirement.meaning, check)
 
+    # Branches
+
+    @contextmanager
+    def branch(self, block: Block) -> Generator[None]:
+        """Infer sizes in a branch. What it requires is checked, and known, only where it runs. But no size of a branch
+        may ever be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that
+        could check it."""
+        if not self._allows_late:
+            yield
+            return
+        around, outside, before, facts = self._branch, self._solver, set(self._values), set(self._facts)
+        self._branch, self._solver = block, outside.copy()
+        yield
+        inside = self._solver
+        self._branch, self._solver, self._facts = around, outside, facts
+        always = [requirement for requirement in inside.left if _is_limit(requirement)]
+        for value in self._values.keys() - before:
+            self._values[value] = sizes = inside.solved(self._values[value])
+            always += [Requirement(0, "<=", size) for size in sizes if value.type != IndexType()]
+        for requirement in always:
+            if not self.is_late(requirement.lhs, requirement.rhs):
+                outside.require(requirement)
+
+    def _check_in_branch(self, requirement: Requirement, branch: Block) -> None:
+        """Let a requirement be checked where a branch begins, or as soon as late sizes in it are known."""
+        if requirement.holds is not None or requirement.meaning in self._facts or _is_limit(requirement):
+            return
+        self._note_in(branch, requirement)
+        last = LateSizes(self._late).last_in(requirement.lhs, requirement.rhs)
+        found = requirement.rhs if isinstance(requirement.lhs, int) else requirement.lhs
+        place = last.value if last is not None and _is_in(last.block, branch) else branch
+        self._checks.setdefault((branch, requirement.meaning), LateCheck(requirement, place, found, self._op))
+
+    def _note_in(self, branch: Block, requirement: Requirement) -> None:
+        """Note that a requirement holds from here to the end of a branch."""
+        self._facts.add(requirement.meaning)
+        self._at_end.add((branch, requirement.meaning))
+
+    def equal_in(self, branch: Block, lhs: Size, rhs: Size) -> bool:
+        """Return whether sizes are equal wherever a branch ends."""
+        requirement = Requirement(*self._solved(Requirement(lhs, "==", rhs))).reduced()
+        return requirement.holds is True or (branch, requirement.meaning) in self._at_end
+
     # Late sizes
 
     @property
     def late_sizes(self) -> LateSizes:
         """The late sizes so far, and what has to be checked of them."""
         sources = sources_of(self._entered)
-        known = {name: (arguments(self._function)[i], d) for name, (i, d) in sources.items()} if self._late else {}
+        is_used = self._late or self._checks
+        known = {name: (arguments(self._function)[i], d) for name, (i, d) in sources.items()} if is_used else {}
         return LateSizes(self._late, tuple(self._checks.values()), known)
 
     def name_late(self, value: SSAValue, dimension: int, base: str) -> Size:
@@ -361,3 +420,15 @@ class SizeAnalysis:
             for size, found in zip(self.sizes(arguments(self._function)[argument]), results[number], strict=True):
                 self.require(Requirement(found, "==", size))
         return results
+
+
+def _is_limit(requirement: Requirement) -> bool:
+    """Return whether a requirement keeps a size, or a number of bytes, within an index."""
+    sides = (requirement.lhs, requirement.rhs)
+    return requirement.relation == "<=" and any(abs(constant_of(side)) >= _LARGE for side in sides)
+
+
+def _is_in(block: Block | None, branch: Block) -> bool:
+    """Return whether a block is a branch, or in one."""
+    around = None if block is None else block.parent_op()
+    return block is branch or (around is not None and branch.find_ancestor_op_in_block(around) is not None)

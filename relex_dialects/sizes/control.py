@@ -1,7 +1,8 @@
 """Size inference of branches and loops.
 
 No size may depend on the way that a run takes: branches give tensors of the same sizes, and a loop carries tensors
-whose sizes stay as they are. What ops in a region require counts whether or not the region runs.
+whose sizes stay as they are. That sizes are equal is required in a branch where it runs; what else ops in a region
+require counts whether or not the region runs.
 """
 
 from __future__ import annotations
@@ -15,20 +16,31 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
-from relex.dialects.sizes.expressions import Sizes
+from relex.dialects.sizes.expressions import Size, Sizes
 
 
 @SIZES.rule(scf.IfOp, scf.IndexSwitchOp)
 def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) -> None:
-    ends = [_visit(region, analysis) for region in op.regions if region.blocks]
+    regions = [region for region in op.regions if region.blocks]
+    ends: list[Operation] = []
+    for region in regions:
+        with analysis.branch(region.block):
+            ends.append(_visit(region, analysis))
     for i, result in enumerate(op.results):
         if not isinstance(result.type, TensorType):
             continue
-        sizes, *others = [analysis.sizes(end.operands[i]) for end in ends]
-        for end, found in zip(ends[1:], others, strict=True):
-            if found != sizes:
-                _refuse(end, end.operands[i], "each branch", sizes, found)
-        analysis.set(result, sizes)
+        found = [analysis.sizes(end.operands[i]) for end in ends]
+        shared = [_shared(regions, sizes, analysis) for sizes in zip(*found, strict=True)]
+        if None in shared:
+            k = next(k for k, sizes in enumerate(found) if sizes != found[0])
+            _refuse(ends[k], ends[k].operands[i], "each branch", found[0], found[k])
+        analysis.set(result, [size for size in shared if size is not None])
+
+
+def _shared(regions: Sequence[Region], sizes: Sequence[Size], analysis: SizeAnalysis) -> Size | None:
+    """Return a size that the size in each branch is equal to, where that runs."""
+    pairs = list(zip(regions, sizes, strict=True))
+    return next((s for s in sizes if all(analysis.equal_in(region.block, size, s) for region, size in pairs)), None)
 
 
 @SIZES.rule(scf.ForOp)

@@ -53,12 +53,12 @@ class LateSize:
 @dataclass(frozen=True)
 class LateCheck:
     """A requirement that can be checked only in the middle of a run: after a value has been computed, before all else
-    that depends on it."""
+    that depends on it, or at the start of a branch, which alone requires it."""
 
     requirement: Requirement
-    after: SSAValue
+    after: SSAValue | Block
     found: Size
-    """The side of it that depends on elements, whose value an error names."""
+    """The side of it that depends on elements, if one does: its value is what an error names."""
     op: Operation
     """The op that requires it."""
 

@@ -6,7 +6,7 @@ from xdsl.dialects import memref, tensor
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.scf import ForOp, WhileOp
+from xdsl.dialects.scf import ForOp, IfOp, IndexSwitchOp, WhileOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.errors import PassError, fail
@@ -51,15 +51,15 @@ def _mentions_unknown(op: Operation, kind: type[Attribute]) -> bool:
 
 
 def may_have_late_sizes(function: Operation) -> bool:
-    """Return whether sizes in a graph function may be known only in the middle of a run."""
+    """Return whether sizes in a graph function may be known, or required, only in the middle of a run."""
     return isinstance(function, FuncOp) and any(map(_may_be_late, walk(function)))
 
 
 def _may_be_late(op: Operation) -> bool:
     if isinstance(op, Operator | MatchSizesOp):
         return not isinstance(op, Operator) or op.COUNTS
-    if isinstance(op, ForOp | WhileOp):
-        return True  # It counts its trips.
+    if isinstance(op, ForOp | WhileOp | IfOp | IndexSwitchOp):
+        return True  # It counts its trips, or takes a branch.
     return IndexType() in op.result_types and not isinstance(op, (ConstantOp, tensor.DimOp, memref.DimOp, *EXPRESSIONS))
 
 

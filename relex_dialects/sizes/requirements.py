@@ -155,6 +155,12 @@ class Solver:
         self.refused: Requirement | None = None
         """The last requirement that cannot hold: one that was added, or an earlier one that it contradicts."""
 
+    def copy(self) -> Solver:
+        """Return the same requirements, to which others are added. Names are shared."""
+        result = Solver()
+        result._known, result._rank, result._left = dict(self._known), self._rank, list(self._left)
+        return result
+
     @property
     def left(self) -> Sequence[Requirement]:
         """The requirements to check in a run, besides that names are equal to what `solved` replaces them by."""

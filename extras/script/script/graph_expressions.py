@@ -19,6 +19,7 @@ from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
 from relex.frontend.script.metadata import MetadataReference, dictionary_of, missing
+from relex.frontend.script.open_options import OpenOptions
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
 from relex.frontend.script.parameters import Parameters
 from relex.frontend.script.scalar_functions import OPERATORS
@@ -59,6 +60,7 @@ class GraphExpressions:
         self.scalars = Expressions(scope, parameters)
         self.functions = functions
         self.in_dataflow = False
+        self._sizes = OpenOptions(scope, parameters)
 
     def tensors(self, node: ast.expr) -> Value:
         """Read an expression as a tensor or a tuple."""
@@ -160,7 +162,7 @@ class GraphExpressions:
 
     def apply(self, call: ast.Call, name: str, operator: type[Operator]) -> Operator:
         """Emit an operator for a call."""
-        return self.scope.emit(call, apply_operator(self.scope.unit, call, name, operator, self.operands))
+        return self.scope.emit(call, apply_operator(self.scope.unit, call, name, operator, self.operands, self._sizes))
 
     def _call_function(self, node: ast.Call) -> Value:
         """Read a call of another graph function."""

@@ -16,7 +16,9 @@ from xdsl.utils.exceptions import VerifyException
 from relex.dialects.errors import one_line
 from relex.dialects.relex import Operator, SlidingWindows, TransposedConvolution
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.size_properties import OPEN
 from relex.frontend.script.dtypes import NAMES, element_type_of
+from relex.frontend.script.open_options import OpenOptions
 from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
 
@@ -69,9 +71,15 @@ def find_operator(unit: Unit, meaning: str) -> type[Operator] | None:
 
 
 def apply_operator(
-    unit: Unit, call: ast.Call, name: str, operator: type[Operator], read: Callable[[Sequence[ast.expr]], Sequence[Any]]
+    unit: Unit,
+    call: ast.Call,
+    name: str,
+    operator: type[Operator],
+    read: Callable[[Sequence[ast.expr]], Sequence[Any]],
+    sizes: OpenOptions,
 ) -> Operator:
-    """Return the op for a call of an operator; `read` converts expressions to tensors."""
+    """Return the op for a call of an operator; `read` converts expressions to tensors, and `sizes` options that are
+    sizes."""
     operands, options = operator.operand_names(), operator.options()
     needed = [option for option, parameter in options.items() if parameter.default is inspect.Parameter.empty]
     optional = [option for option in options if option not in needed]
@@ -79,13 +87,14 @@ def apply_operator(
     bound = arguments(call, name, [*operands, *needed], optional, neutral=("out_dtype", *neutral, *_IGNORED))
     nodes = [bound.pop(operand) for operand in operands]
     values: dict[str, Any] = {
-        option: _option(unit, operator, option, str(options[option].annotation), node)
+        option: _option(unit, operator, option, str(options[option].annotation), node, sizes)
         for option, node in bound.items()
         if option in options
     }
     expect_neutral(unit, bound, {name: allowed for name, allowed in neutral.items() if name not in options})
     try:
-        result = operator(*read(_members(nodes[0]) if operator.is_variadic() else nodes), **values)
+        tensors = read(_members(nodes[0]) if operator.is_variadic() else nodes)
+        result = operator(*tensors, **(values if operator.is_variadic() else sizes.with_sizes(values, tensors[0])))
     except (VerifyException, TypeError, ValueError) as e:
         raise ScriptError(call, f"'{name}' {one_line(e)}") from e
     if "out_dtype" in bound:
@@ -99,12 +108,12 @@ def _members(node: ast.expr) -> Sequence[ast.expr]:
     return node.elts
 
 
-def _option(unit: Unit, operator: type[Operator], name: str, annotation: str, node: ast.expr) -> object:
+def _option(
+    unit: Unit, operator: type[Operator], name: str, annotation: str, node: ast.expr, sizes: OpenOptions
+) -> object:
     """Return the value of an option in the form that relex's operators take."""
-    if name == "shape":
-        if unit.vocabulary.calls(node, "R.shape"):
-            node = arguments(node, "R.shape", ("value",))["value"]
-        return [_size(unit, part) for part in _members(node)]
+    if OPEN.get(name) in operator.options() and (numbers := sizes.read(node)) is not None:
+        return numbers
     value = unit.constants.value(node)
     if name == "dtype":
         return element_type_of(node, value)
@@ -137,11 +146,6 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "None": ("None", lambda v: v is None),
 }
 """Permitted types of options by the annotation of the operator: a description, and a predicate."""
-
-
-def _size(unit: Unit, node: ast.expr) -> int:
-    """Return a size of a shape, -1 for a dynamic one."""
-    return -1 if isinstance(node, ast.Name) and not unit.constants.is_constant(node) else unit.constants.integer(node)
 
 
 def _expect_dtype(unit: Unit, op: Operator, node: ast.expr) -> None:

@@ -39,6 +39,8 @@ class Parameters:
         self._dims: dict[SSAValue, Sequence[str]] = {}
         """The names of the sizes of each parameter, "" for unnamed ones."""
         self._sizes: dict[str, SSAValue] = {}
+        self._sources: dict[str, tuple[SSAValue, int]] = {}
+        """The tensors in the middle of the function that have a size of a new name."""
         self._last_size: Operation | None = None
 
     def add(self, node: ast.arg, name: str, type: Attribute, dims: Sequence[str] = ()) -> None:
@@ -53,10 +55,11 @@ class Parameters:
     def size(self, node: ast.AST, name: str) -> SSAValue:
         """Return a dynamic size, read at function entry from the first parameter that has it."""
         if name not in self._sizes:
-            argument = next((argument for argument, dims in self._dims.items() if name in dims), None)
-            if argument is None:
+            source = self.source(name)
+            if source is None:
                 raise ScriptError(node, f"expected an argument that has a size '{name}'")
-            place = build_constant(self._dims[argument].index(name), IndexType())
+            argument, dimension = source
+            place = build_constant(dimension, IndexType())
             dim = memref.DimOp if isinstance(argument.type, MemRefType) else tensor.DimOp
             read = dim.create(operands=[argument, place.result], result_types=[IndexType()])
             self._insert_first(node, place, read)
@@ -64,12 +67,18 @@ class Parameters:
             name_value(read.results[0], name)
         return self._sizes[name]
 
+    def source(self, name: str) -> tuple[SSAValue, int] | None:
+        """Return the first tensor that has a dynamic size of this name, and its dimension."""
+        found = ((argument, dims.index(name)) for argument, dims in self._dims.items() if name in dims)
+        return next(found, self._sources.get(name))
+
     def name_size(self, node: ast.AST, name: str, value: SSAValue, dimension: int) -> None:
         """Give a size of a tensor a name, unless it is known already."""
         if name in self._sizes or any(name in dims for dims in self._dims.values()):
             return
         place = self._scope.emit(node, build_constant(dimension, IndexType()))
         self._sizes[name] = self._scope.emit(node, tensor.DimOp(value, place.result)).result
+        self._sources[name] = value, dimension
         self._scope.names.setdefault(name, Size(name))
         name_value(self._sizes[name], name)
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, func, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    IntAttr,
+    IntegerAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
@@ -15,6 +17,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import INOUT_ATTR, argument_names, replacements
+from relex.dialects.index.domains import constant_value
 from relex.dialects.relex import (
     PRIMITIVE_ATTR,
     AssertOp,
@@ -35,6 +38,7 @@ from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.graph_calls import PRINTED
 from relex.frontend.script.inlining import inlined_ops
+from relex.frontend.script.open_options import SizeNames, printed_options
 from relex.frontend.script.operators import script_name
 from relex.frontend.script.print_expressions import ExpressionPrinter
 from relex.frontend.script.writing import (
@@ -63,6 +67,9 @@ class GraphPrinter(ExpressionPrinter):
         self._function = function
         self._module_name = module_name
         self._constants = constants
+        self._counters: dict[SSAValue, str] = {}
+        """The names that count the trips of loops."""
+        self._size_names = SizeNames(function, self.sizes)
 
     def print(self) -> None:
         """Print the function."""
@@ -140,8 +147,14 @@ class GraphPrinter(ExpressionPrinter):
                 self._if(op)
             case scf.WhileOp():
                 self._while(op)
+            case scf.ForOp():
+                self._for(op)
             case ConstantOp():
                 self._constant_line(op)
+            case tensor.FromElementsOp(elements=[OpResult(op=arith.IndexCastOp(input=count))]) if (
+                count in self._counters
+            ):
+                self.writer.texts[op.result] = self._counters[count]
             case _:
                 self._bind(op, self._call_text(op))
 
@@ -167,7 +180,34 @@ class GraphPrinter(ExpressionPrinter):
                 self.writer.texts[inner.results[0]] = self._call_text(inner)
         self._side(f"while {self._condition(end.condition, op)}:", op.after_region.block, names)
 
-    def _side(self, head: str, block: Block, names: Sequence[str]) -> None:
+    def _for(self, op: scf.ForOp) -> None:
+        """Print a loop with a number of trips as one that counts them, which is what Relax has."""
+        first, end, step = map(self._number, (op.lb, op.ub, op.step))
+        if constant_value(op.step) is None:
+            fail(op, f"{CANNOT}: expected a step that is constant")
+        count, *carried = op.body.block.args
+        self._counters[count] = counter = self.writer.name(count.name_hint, "i")
+        names = [self.writer.define(result, "lv") for result in op.results]
+        for name, value in zip(names, map(self.text, op.iter_args), strict=True):
+            self.writer.line(f"{name} = {value}")
+        self.writer.line(f"{counter} = {first}")
+        self.writer.texts.update(zip(carried, map(self.writer.use, names), strict=True))
+        after = f"{counter} = R.add({counter}, {step})"
+        self._side(f"while R.less({counter}, {end}):", op.body.block, names, after)
+
+    def _number(self, value: SSAValue) -> str:
+        """Return the text of a tensor without dimensions that an index comes from."""
+        match value.owner:
+            case arith.ConstantOp(value=IntegerAttr(value=IntAttr(data=number))):
+                return f'R.const({number}, "int64")'
+            case arith.IndexCastOp(input=OpResult(op=tensor.ExtractOp(tensor=source, indices=()))):
+                return self.text(source)
+            case owner:
+                fail(
+                    owner if isinstance(owner, Operation) else self._function, f"{CANNOT}: expected a tensor's element"
+                )
+
+    def _side(self, head: str, block: Block, names: Sequence[str], after: str = "") -> None:
         """Print a region, with assignments of what it gives. A name may stand for another value until then."""
         end = block.last_op
         assert end is not None
@@ -182,7 +222,9 @@ class GraphPrinter(ExpressionPrinter):
                 changed = [(name, copy) for (name, _), copy in zip(changed, copies, strict=True)]
             for name, value in changed:
                 self.writer.line(f"{name} = {value}")
-            if not changed and not [op for op in block.ops if op is not end]:
+            if after:
+                self.writer.line(after)
+            elif not changed and not [op for op in block.ops if op is not end]:
                 self.writer.line("pass")
 
     def _condition(self, value: SSAValue, op: Operation) -> str:
@@ -262,12 +304,17 @@ class GraphPrinter(ExpressionPrinter):
 
     def operator(self, op: Operator, *more: str) -> str:
         """Return the call of an operator, with more options."""
-        if any(name in op.properties for name in OPEN.values()):
+        if op.is_variadic() and any(name in op.properties for name in OPEN.values()):
             fail(op, f"{CANNOT}: found sizes that are known at run time")
-        operands = [self.text(value) for value in op.operands]
+        open_options = printed_options(op, self._size_names)
+        operands = [self.text(value) for value in op.operands][: None if op.is_variadic() else len(op.operand_names())]
         parts = [tuple_of(operands)] if op.is_variadic() else operands
         defaults = op.with_defaults({})
         for name in op.options():
+            if name in open_options:
+                parts.append(f"{name}={open_options[name]}")
+            if name in open_options or name in OPEN.values():
+                continue
             attribute = op.properties.get(name)
             # Some axes have no default in TVM.
             if attribute is not None and (attribute != defaults.get(name) or name == "axis"):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from test_script_roundtrip import read_back
 
 from relex.dialects import CompileError, parse_module
-from relex.dialects.errors import PassError
-from relex.frontend.script import parse_script, print_script
+from relex.frontend.script import parse_script
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -108,18 +105,3 @@ def test_refusals(old: str, new: str, message: str):
     assert old in PROGRAM
     with pytest.raises(CompileError, match=message):
         parse_script(PROGRAM.replace(old, new))
-
-
-def test_loops_that_scripts_cannot_say():
-    program = """
-    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %0 = scf.for %i = %c0 to %c1 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
-        scf.yield %a : tensor<4xf32>
-      }
-      func.return %0 : tensor<4xf32>
-    }
-    """
-    with pytest.raises(PassError, match=re.escape("'scf.for' op")):
-        print_script(parse_module(program))

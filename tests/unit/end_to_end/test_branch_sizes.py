@@ -1,0 +1,158 @@
+"""What a branch requires of sizes is checked where it runs, at every level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relex.dialects import parse_module
+from relex.passes import InferSizesPass
+from relex.reference import interpret
+from relex.runtime import build
+
+BRANCH = """
+func.func @main(%p: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {{
+  %r = scf.if %p -> (tensor<?xf32>) {{
+    {body}
+    scf.yield %0 : tensor<?xf32>
+  }} else {{
+    %1 = relex.negative %x : (tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %1 : tensor<?xf32>
+  }}
+  func.return %r : tensor<?xf32>
+}}
+"""
+ADDED = "%0 = relex.add %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>"
+CALLED = """%0 = func.call @sum(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>"""
+SUM = """
+func.func private @sum(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = relex.add %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  func.return %0 : tensor<?xf32>
+}
+"""
+NESTED = """%q = relex.constant dense<true> : tensor<i1>
+    %t = tensor.extract %q[] : tensor<i1>
+    %0 = scf.if %t -> (tensor<?xf32>) {
+      %n = relex.add %y, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      %m = relex.subtract %n, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      %o = relex.add %y, %m : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      scf.yield %o : tensor<?xf32>
+    } else {
+      scf.yield %x : tensor<?xf32>
+    }"""
+LOOPED = """%c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %0 = scf.for %i = %c0 to %c1 step %c1 iter_args(%s = %x) -> (tensor<?xf32>) {
+      %n = relex.add %s, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      scf.yield %n : tensor<?xf32>
+    }"""
+
+PROGRAMS = {
+    "an operator": BRANCH.format(body=ADDED),
+    "a call": BRANCH.format(body=CALLED) + SUM,
+    "a branch": BRANCH.format(body=NESTED),
+    "a loop": BRANCH.format(body=LOOPED),
+}
+
+
+def at_every_level(program: str) -> list[Callable[..., Any]]:
+    compiled = build(program)
+    inferred = str(InferSizesPass()(parse_module(program)))
+    levels = [compiled.ir(level) for level in ("graph", "loops", "core")]
+    functions = [interpret(module)["main"] for module in (program, inferred, *levels)]
+    return [compiled["main"], build(inferred)["main"], build(program, strict=True)["main"], *functions]
+
+
+def numbers(size: int) -> Any:
+    return np.arange(size, dtype=np.float32)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_equal_sizes(program: str):
+    for function in at_every_level(program):
+        for size in (0, 1, 3, 17):
+            np.testing.assert_array_equal(function(True, numbers(size), numbers(size)), 2 * numbers(size))
+        for size, other in ((3, 4), (3, 1), (1, 3), (3, 0), (0, 3)):
+            np.testing.assert_array_equal(function(False, numbers(size), numbers(other)), -numbers(size))
+            with pytest.raises(ValueError, match=r"expected \w+ == \w+, found \d"):
+                function(True, numbers(size), numbers(other))
+
+
+def test_sizes_are_stated_once():
+    inferred = InferSizesPass()(parse_module(PROGRAMS["an operator"]))
+    assert str(inferred).count("cf.assert") == 1
+    assert "relex.requires" not in str(inferred)
+    assert InferSizesPass()(inferred).is_structurally_equivalent(inferred)
+
+
+def test_branches_of_sizes_that_one_requires_to_be_equal():
+    program = PROGRAMS["an operator"].replace("relex.negative %x", "relex.negative %y")
+    for function in at_every_level(program):
+        for size in (0, 1, 3):
+            np.testing.assert_array_equal(function(False, numbers(3), numbers(size)), -numbers(size))
+        with pytest.raises(ValueError, match="expected"):
+            function(True, numbers(3), numbers(4))
+
+
+def test_other_requirements():
+    """A kernel larger than the image: refused where the branch runs. A size below 0: refused in every run."""
+    program = """
+    func.func @main(%p: i1, %x: tensor<1x1x?xf32>) -> tensor<1x1xf32> {
+      %w = relex.constant dense<1.0> : tensor<1x1x3xf32>
+      %r = scf.if %p -> (tensor<1x1xf32>) {
+        %0 = relex.conv1d %x, %w padding = [1] : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+        %1 = relex.squeeze %0 axis = [2] : (tensor<1x1x?xf32>) -> tensor<1x1xf32>
+        scf.yield %1 : tensor<1x1xf32>
+      } else {
+        %2 = relex.strided_slice %x axes = [2] begin = [0] end = [2] : (tensor<1x1x?xf32>) -> tensor<1x1x?xf32>
+        %3 = relex.conv1d %x, %w : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+        %4 = relex.max %3 axis = [2] : (tensor<1x1x?xf32>) -> tensor<1x1xf32>
+        scf.yield %4 : tensor<1x1xf32>
+      }
+      func.return %r : tensor<1x1xf32>
+    }
+    """
+    for function in at_every_level(program):
+        for size in range(2, 6):
+            x = np.ones((1, 1, size), np.float32)
+            with pytest.raises(ValueError, match=r"'relex.squeeze' expected"):
+                function(True, x)
+            if size >= 3:
+                assert function(False, x) == 3
+            else:
+                with pytest.raises(ValueError, match="expected"):
+                    function(False, x)
+        with pytest.raises(ValueError, match="expected"):
+            function(True, np.ones((1, 1, 0), np.float32))
+
+
+def test_memory_is_planned_for_all_branches():
+    """Tensors of a branch that does not run take no place of others, whatever their sizes would be."""
+    program = """
+    func.func @main(%p: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+      %a = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+      %r = scf.if %p -> (tensor<?xf32>) {
+        %0 = relex.strided_slice %y axes = [0] begin = [0] end = [-5] : (tensor<?xf32>) -> tensor<?xf32>
+        %1 = relex.softmax %0 : (tensor<?xf32>) -> tensor<?xf32>
+        %2 = relex.concat %1, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+        %3 = relex.softmax %2 : (tensor<?xf32>) -> tensor<?xf32>
+        %4 = relex.add %3, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+        scf.yield %4 : tensor<?xf32>
+      } else {
+        %5 = relex.softmax %a : (tensor<?xf32>) -> tensor<?xf32>
+        %6 = relex.add %5, %a : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+        scf.yield %6 : tensor<?xf32>
+      }
+      func.return %r : tensor<?xf32>
+    }
+    """
+    function, wanted = build(program)["main"], interpret(program)["main"]
+    for size in (1, 3, 17):
+        for other in (0, 1, 4, 5, 6, 100):
+            given = False, numbers(size) / 10, numbers(other)
+            np.testing.assert_allclose(function(*given), wanted(*given), 1e-5)
+    given = True, numbers(15), numbers(10)
+    np.testing.assert_allclose(function(*given), wanted(*given), 1e-5)

@@ -1,0 +1,60 @@
+"""Orders of special numbers, and of many boxes, as a stable sort in Python has them."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relex.frontend import BlockBuilder, Var, const, op
+from relex.reference import interpret
+from relex.runtime import build
+
+SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 1, 2, -1, -2, 1e-40, -1e-40, 3.5]
+
+
+def in_order(row: list[Any], descends: bool) -> list[int]:
+    """The places of elements in their order; NaN counts as the largest."""
+
+    def key(k: int) -> tuple[bool, Any]:
+        return isnan(row[k]), 0 if isnan(row[k]) else row[k]
+
+    places = sorted(reversed(range(len(row))) if descends else range(len(row)), key=key)
+    return places[::-1] if descends else places
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("descends", [False, True])
+def test_orders(dtype: str, descends: bool):
+    bb = BlockBuilder()
+    x = Var("x", ("n", "m"), dtype)
+    with bb.function("main", [x]):
+        bb.emit_func_output([op.argsort(x, 1, descends), op.sort(x, 1, descends)])
+    function, rng = build(bb.get())["main"], np.random.default_rng(0)
+    for shape in ((1, 1), (3, 17), (5, 100), (2, 1000), (0, 3), (3, 0)):
+        numbers = (
+            rng.choice(SPECIAL, shape) if "float" in dtype else rng.integers(0, 2 if dtype == "bool" else 99, shape)
+        )
+        array = numbers.astype(dtype)
+        places, values = function(array)
+        expected = np.array([in_order(row, descends) for row in array.tolist()], np.int64).reshape(shape)
+        np.testing.assert_array_equal(places, expected)
+        assert values.tobytes() == np.take_along_axis(array, expected, 1).tobytes()
+
+
+@pytest.mark.parametrize("most", [0, 1, 50, 2**62])
+def test_many_boxes(most: int):
+    bb = BlockBuilder()
+    boxes, scores = Var("boxes", (1, "n", 4), "float32"), Var("scores", (1, 2, "n"), "float32")
+    with bb.function("main", [boxes, scores]):
+        limits = [const(np.array(most)), const(np.float32(0.3)), const(np.float32(0.2))]
+        bb.emit_func_output(op.non_max_suppression(boxes, scores, *limits))
+    program, rng = bb.get(), np.random.default_rng(0)
+    functions = build(program)["main"], interpret(program)["main"]
+    for count in (0, 1, 3, 17, 300):
+        corners = rng.random((1, count, 2), np.float32) * 50
+        sizes = rng.random((1, count, 2), np.float32) * 20 - 3  # Some are turned around.
+        given = np.concatenate([corners, corners + sizes], 2), rng.integers(0, 9, (1, 2, count)).astype(np.float32) / 9
+        np.testing.assert_array_equal(*(function(*given) for function in functions))
