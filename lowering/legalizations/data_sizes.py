@@ -14,7 +14,6 @@ from relex.dialects.relex import (
     AsSizesOp,
     CompressOp,
     DynamicStridedSliceOp,
-    NonMaxSuppressionOp,
     NonzeroOp,
     RepeatOp,
     UniqueOp,
@@ -50,17 +49,17 @@ from relex.lowering.te import (
 def nonzero(op: NonzeroOp, x: Tensor) -> CountAndFill:
     """Legalize to a sum of ones, and to a loop that notes each place."""
     axes = [reduce_axis(size, f"k{d}") for d, size in enumerate(x.shape)]
-    rows = compute((), lambda *_: sum(select(not_equal(x[*axes], 0), _one(), 0), axes), name="rows")
+    rows = compute((), lambda *_: sum(select(not_equal(x[*axes], 0), one(), 0), axes), name="rows")
 
     def fill(x: Tensor) -> Tensor:
         shape = result_shape(op, x)
 
         def emit(code: Code, out: Tensor) -> None:
-            with _filling(code, out, "nonzero") as row:
+            with filling(code, out, "nonzero") as row:
                 with (
                     code.loops(*x.shape) as places,
                     code.when(not_equal(x[*places], 0)),
-                    _next(code, row, shape[0]) as at,
+                    next_row(code, row, shape[0]) as at,
                 ):
                     for d, place in enumerate(places):
                         code.store(out, (at, d), cast(place, i64))
@@ -74,18 +73,18 @@ def nonzero(op: NonzeroOp, x: Tensor) -> CountAndFill:
 def compress(op: CompressOp, data: Tensor, condition: Tensor) -> CountAndFill:
     """Legalize to a sum of ones, and to a loop that copies each part."""
     k = reduce_axis(condition.shape[0], "k")
-    kept = compute((), lambda *_: sum(select(condition[k], _one(), 0), [k]), name="kept")
+    kept = compute((), lambda *_: sum(select(condition[k], one(), 0), [k]), name="kept")
     axis = op.normal_axis
 
     def fill(data: Tensor, condition: Tensor) -> Tensor:
         shape = result_shape(op, data, condition)
 
         def emit(code: Code, out: Tensor) -> None:
-            with _filling(code, out, "compress") as row:
+            with filling(code, out, "compress") as row:
                 with (
                     code.loop(condition.shape[0]) as k,
                     code.when(condition[k]),
-                    _next(code, row, shape[axis or 0]) as at,
+                    next_row(code, row, shape[axis or 0]) as at,
                 ):
                     if axis is None:
                         code.store(out, (at,), data[*unflatten(k, data.shape)])
@@ -100,7 +99,7 @@ def compress(op: CompressOp, data: Tensor, condition: Tensor) -> CountAndFill:
 
 
 @contextmanager
-def _filling(code: Code, out: Tensor, name: str) -> Generator[Tensor]:
+def filling(code: Code, out: Tensor, name: str) -> Generator[Tensor]:
     """Open a block that fills a tensor row by row, with a variable for the number of the row. All of it is written
     before, as no analysis can know that there is a row for each."""
     with code.block(name):
@@ -110,7 +109,7 @@ def _filling(code: Code, out: Tensor, name: str) -> Generator[Tensor]:
 
 
 @contextmanager
-def _next(code: Code, row: Tensor, size: Size) -> Generator[PrimExpr]:
+def next_row(code: Code, row: Tensor, size: Size) -> Generator[PrimExpr]:
     """Fill the next row, and count it. There is one, which no analysis can know of a number in a buffer."""
     at = code.let(cast(row[()], IndexType()))
     with code.when((at >= 0) & (at < size)):
@@ -118,7 +117,7 @@ def _next(code: Code, row: Tensor, size: Size) -> Generator[PrimExpr]:
     code.store(row, (), row[()] + 1)
 
 
-def _one() -> PrimExpr:
+def one() -> PrimExpr:
     return as_expr(1, i64)
 
 
@@ -134,7 +133,7 @@ def repeat(op: RepeatOp, data: Tensor, times: Tensor) -> CountAndFill:
                 # A negative count, or too large a sum, stays negative.
                 so_far = code.let(total[()])
                 is_wrong = (so_far < 0) | (times[k] < 0) | (times[k] > MAX_ARGUMENT_SIZE)
-                code.store(total, (), select(is_wrong, -_one(), minimum(so_far + times[k], MAX_ARGUMENT_SIZE + 1)))
+                code.store(total, (), select(is_wrong, -one(), minimum(so_far + times[k], MAX_ARGUMENT_SIZE + 1)))
                 code.store(out, (k,), total[()])
 
     ends = procedure((size,), i64, [times], emit_ends, "ends")
@@ -143,9 +142,9 @@ def repeat(op: RepeatOp, data: Tensor, times: Tensor) -> CountAndFill:
         shape = result_shape(op, data, times)
 
         def emit_parts(code: Code, out: Tensor) -> None:
-            with _filling(code, out, "parts"):
+            with filling(code, out, "parts"):
                 with code.loop(size) as k, code.when(times[k] > 0):
-                    with _inside(code, cast(ends[k] - times[k], IndexType()), shape[axis]) as at:
+                    with inside(code, cast(ends[k] - times[k], IndexType()), shape[axis]) as at:
                         code.store(out, (at,), cast(k, i64))
                 part = code.variable(i64, 0, "part")
                 with code.loop(shape[axis], "place") as k:
@@ -156,7 +155,7 @@ def repeat(op: RepeatOp, data: Tensor, times: Tensor) -> CountAndFill:
         parts = procedure((shape[axis],), i64, [times, ends], emit_parts, "parts")
 
         def element(*i: Axis) -> PrimExpr:
-            return data[*i[:axis], _clipped(parts[i[axis]], size), *i[axis + 1 :]]
+            return data[*i[:axis], clipped(parts[i[axis]], size), *i[axis + 1 :]]
 
         return compute(shape, element, name="repeat")
 
@@ -177,13 +176,13 @@ def arange(op: ArangeOp, first: Tensor, end: Tensor, step: Tensor) -> CountAndFi
             number = call("ceil", (exact[1] - exact[0]) / exact[2])
             # NaN fits no comparison.
             fits = (number <= MAX_ARGUMENT_SIZE) & (number > -math.inf)
-            return select(fits & not_equal(by, 0), cast(minimum(maximum(number, 0), MAX_ARGUMENT_SIZE), i64), -_one())
+            return select(fits & not_equal(by, 0), cast(minimum(maximum(number, 0), MAX_ARGUMENT_SIZE), i64), -one())
         a, b, by = (cast(x, i64) for x in (a, b, by))
         # The distance of two integers fits an unsigned one. One step is left out, so that the quotient rounds up.
-        distance, stride = (cast(select(by < 0, -x, x), ui64) for x in (b - a, select(equal(by, 0), _one(), by)))
+        distance, stride = (cast(select(by < 0, -x, x), ui64) for x in (b - a, select(equal(by, 0), one(), by)))
         steps = cast(call("trunc_divide", distance - 1, stride), i64) + 1
         runs = select(by < 0, b < a, a < b)
-        return select(equal(by, 0), -_one(), select(runs, steps, as_expr(0, i64)))
+        return select(equal(by, 0), -one(), select(runs, steps, as_expr(0, i64)))
 
     def fill(first: Tensor, end: Tensor, step: Tensor) -> Tensor:
         shape = result_shape(op, first, end, step)
@@ -200,7 +199,7 @@ def unique(op: UniqueOp, x: Tensor) -> CountAndFill:
 
     def starts(k: PrimExpr, order: Tensor, x: Tensor) -> PrimExpr:
         """Whether the element at a place in the order differs from the one before."""
-        here, before = (x[_clipped(order[maximum(place, 0)], size)] for place in (k, k - 1))
+        here, before = (x[clipped(order[maximum(place, 0)], size)] for place in (k, k - 1))
         differs = not_equal(here, before)
         if isinstance(x.type, AnyFloat):
             differs = differs & (equal(here, here) | equal(before, before))
@@ -210,7 +209,7 @@ def unique(op: UniqueOp, x: Tensor) -> CountAndFill:
         with code.block("groups"):
             group = code.variable(i64, -1, "group")
             with code.loop(size) as k:
-                now = code.let(group[()] + select(starts(k, order, x), _one(), 0))
+                now = code.let(group[()] + select(starts(k, order, x), one(), 0))
                 code.store(group, (), now)
                 code.store(out, (k,), now)
 
@@ -224,24 +223,24 @@ def unique(op: UniqueOp, x: Tensor) -> CountAndFill:
             """Store a value for the first element of each group."""
 
             def emit(code: Code, out: Tensor) -> None:
-                with _filling(code, out, name), code.loop(size) as k, code.when(starts(k, order, x)):
-                    with _inside(code, cast(groups[k], IndexType()), different) as at:
+                with filling(code, out, name), code.loop(size) as k, code.when(starts(k, order, x)):
+                    with inside(code, cast(groups[k], IndexType()), different) as at:
                         code.store(out, (at,), value(k))
 
             return procedure((different,), type, [x, order, groups], emit, name)
 
         def emit_inverse(code: Code, out: Tensor) -> None:
-            with _filling(code, out, "inverse"), code.loop(size) as k:
-                with _inside(code, cast(order[k], IndexType()), size) as at:
+            with filling(code, out, "inverse"), code.loop(size) as k:
+                with inside(code, cast(order[k], IndexType()), size) as at:
                     code.store(out, (at,), groups[k])
 
         def emit_numbers(code: Code, out: Tensor) -> None:
-            with _filling(code, out, "numbers"), code.loop(size) as k:
-                with _inside(code, cast(groups[k], IndexType()), different) as at:
+            with filling(code, out, "numbers"), code.loop(size) as k:
+                with inside(code, cast(groups[k], IndexType()), different) as at:
                     code.store(out, (at,), out[at] + 1)
 
         return [
-            of_groups("values", x.type, lambda k: x[_clipped(order[k], size)]),
+            of_groups("values", x.type, lambda k: x[clipped(order[k], size)]),
             of_groups("first", i64, lambda k: order[k]),
             procedure((size,), i64, [order, groups], emit_inverse, "inverse"),
             procedure((different,), i64, [groups], emit_numbers, "numbers"),
@@ -263,7 +262,7 @@ def dynamic_strided_slice(
     def limits(d: int, by: PrimExpr) -> Callable[[PrimExpr], PrimExpr]:
         """Return what clips a place as Python does."""
         size = as_expr(data.shape[d], i64)
-        low, high = select(by < 0, -_one(), as_expr(0, i64)), select(by < 0, size - 1, size)
+        low, high = select(by < 0, -one(), as_expr(0, i64)), select(by < 0, size - 1, size)
         return lambda place: minimum(maximum(select(place < 0, place + size, place), low), high)
 
     def first(i: int, d: int) -> Tensor:
@@ -277,10 +276,10 @@ def dynamic_strided_slice(
             distance = limits(d, by)(end[i]) - start
             # One step is left out, so that the quotient rounds up. The distance is at most the size.
             steps = (
-                call("trunc_divide", select(by < 0, distance + 1, distance - 1), select(equal(by, 0), _one(), by)) + 1
+                call("trunc_divide", select(by < 0, distance + 1, distance - 1), select(equal(by, 0), one(), by)) + 1
             )
             runs = select(by < 0, distance < 0, distance > 0)
-            return select(equal(by, 0), -_one(), select(runs, steps, as_expr(0, i64)))
+            return select(equal(by, 0), -one(), select(runs, steps, as_expr(0, i64)))
 
         return compute((), of, name=f"d{d}")
 
@@ -288,7 +287,7 @@ def dynamic_strided_slice(
         def element(*places: Axis) -> PrimExpr:
             at: list[PrimExpr] = [*places]
             for i, d in enumerate(axes):
-                at[d] = _clipped(firsts[i][()] + cast(places[d], i64) * step[i], data.shape[d])
+                at[d] = clipped(firsts[i][()] + cast(places[d], i64) * step[i], data.shape[d])
             return data[*at]
 
         return compute(result_shape(op, data, begin, end, step), element, name="dynamic_strided_slice")
@@ -309,87 +308,15 @@ def as_sizes(op: AsSizesOp, numbers: Tensor) -> CountAndFill:
     return CountAndFill(counts, fill)
 
 
-Corners = tuple[PrimExpr, ...]
-
-
-@legalizes(NonMaxSuppressionOp)
-def non_max_suppression(
-    op: NonMaxSuppressionOp, boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
-) -> CountAndFill:
-    """Legalize to a sort of the boxes of each class, a loop that selects those that no better one overlaps, and to a
-    list of them."""
-    batches, classes, size = scores.shape
-    order = in_order(scores, 2, "order", descends=True)
-
-    def corners(b: PrimExpr, box: PrimExpr) -> Corners:
-        """The lower and the upper corner of a box."""
-        y, x, other_y, other_x = (boxes[b, box, d] for d in range(4))
-        if op.center is not None:
-            y, x, height, width = x, y, other_x, other_y
-            return y - height / 2, x - width / 2, y + height / 2, x + width / 2
-        return minimum(y, other_y), minimum(x, other_x), maximum(y, other_y), maximum(x, other_x)
-
-    def overlaps(one: Corners, other: Corners) -> PrimExpr:
-        (y, x, to_y, to_x), (v, u, to_v, to_u) = one, other
-        height, width = (
-            maximum(minimum(to, end) - maximum(p, q), 0) for to, end, p, q in ((to_y, to_v, y, v), (to_x, to_u, x, u))
-        )
-        shared = height * width
-        areas = (to_y - y) * (to_x - x) + (to_v - v) * (to_u - u)
-        return (shared > 0) & (shared / (areas - shared) > overlap[()])
-
-    def emit_chosen(code: Code, out: Tensor) -> None:
-        """Number the selected boxes of a class in their order from 1; 0 stands for others."""
-        with code.block("chosen", batches, classes) as (b, c):
-            selected, is_free = code.variable(i64, 0, "selected"), code.variable(i64, 1, "is_free")
-            kept = [code.buffer((size,), boxes.type, f"kept{d}") for d in range(4)]
-            with code.loop(size) as k:
-                code.store(out, (b, c, k), 0)
-            with code.loop(size, "candidate") as k:
-                number = code.let(selected[()])
-                box = code.let(_clipped(order[b, c, k], size))
-                counts = (scores[b, c, box] > least[()]) | not_equal(least[()], least[()])
-                with code.when(counts & (number < most[()])):
-                    own = tuple(map(code.let, corners(b, box)))
-                    code.store(is_free, (), 1)
-                    with code.loop_to(number, size, "before") as j, code.when(overlaps(own, tuple(k[j] for k in kept))):
-                        code.store(is_free, (), 0)
-                    with code.when(equal(is_free[()], 1)), _inside(code, cast(number, IndexType()), size) as at:
-                        for buffer, corner in zip(kept, own, strict=True):
-                            code.store(buffer, (at,), corner)
-                        code.store(selected, (), number + 1)
-                        code.store(out, (b, c, k), number + 1)
-
-    chosen = procedure(scores.shape, i64, [order, boxes, scores, most, overlap, least], emit_chosen, "chosen")
-    axes = [reduce_axis(n, f"k{d}") for d, n in enumerate(scores.shape)]
-    count = compute((), lambda *_: sum(select(chosen[*axes] > 0, _one(), 0), axes), name="selected")
-
-    def fill(
-        boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor, order: Tensor, chosen: Tensor
-    ) -> Tensor:
-        shape = result_shape(op, boxes, scores, most, overlap, least)
-
-        def emit(code: Code, out: Tensor) -> None:
-            with _filling(code, out, "non_max_suppression") as row:
-                with code.loops(*scores.shape) as (b, c, k), code.when(chosen[b, c, k] > 0):
-                    with _next(code, row, shape[0]) as at:
-                        for d, number in enumerate((cast(b, i64), cast(c, i64), order[b, c, k])):
-                            code.store(out, (at, d), number)
-
-        return procedure(shape, i64, [order, chosen], emit, "non_max_suppression")
-
-    return CountAndFill({"selected": count}, fill, [order, chosen])
-
-
 @contextmanager
-def _inside(code: Code, place: PrimExpr, size: Size) -> Generator[PrimExpr]:
+def inside(code: Code, place: PrimExpr, size: Size) -> Generator[PrimExpr]:
     """Do something at a place. It exists, which no analysis can know of a number in a buffer."""
     at = code.let(place)
     with code.when((at >= 0) & (at < size)):
         yield at
 
 
-def _clipped(place: PrimExpr, size: Size) -> PrimExpr:
+def clipped(place: PrimExpr, size: Size) -> PrimExpr:
     """Return an index for a number that is one, which no analysis can know of a number in a buffer."""
     return minimum(maximum(cast(place, IndexType()), 0), size - 1)
 

@@ -8,11 +8,13 @@ from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.failures import FOUND_SIZE, size_declaration
+from relex.dialects.index.expr import constant_of
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.relex import DataflowOp, MatchSizesOp
 from relex.dialects.sizes.late import LateCheck, LateSizes
 from relex.dialects.sizes.limits import fits_index
 from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.symbols import symbol_of
 from relex.dialects.walks import walk
 from relex.passes.rewriting.saturating_sizes import SaturatingSizes
@@ -65,13 +67,14 @@ class _Checks:
             assert last is not None
             at = self._values.after(last, self._late)
         if requirement.relation == "<=" and not fits_index(requirement):
-            self._assert(check, SaturatingSizes(at))
-        # No arithmetic wraps around here. Later analyses read what has been checked.
-        self._assert(check, at)
+            self._assert(check, requirement, SaturatingSizes(at))
+            # No difference wraps around now, as a sum could. Later analyses read what has been checked.
+            limit = constant_of(requirement.rhs)
+            requirement = Requirement(requirement.lhs - (requirement.rhs - limit), "<=", limit)
+        self._assert(check, requirement, at)
         self.has_any = True
 
-    def _assert(self, check: LateCheck, at: IndexBuilder) -> None:
-        requirement = check.requirement
+    def _assert(self, check: LateCheck, requirement: Requirement, at: IndexBuilder) -> None:
         lhs, rhs, found = at.emit(requirement.lhs), at.emit(requirement.rhs), at.emit(check.found)
         note = at.add(arith.IndexCastOp(found, i64))
         holds = at.add(arith.CmpiOp(lhs, rhs, "eq" if requirement.relation == "==" else "sle"))

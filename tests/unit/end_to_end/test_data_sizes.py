@@ -486,3 +486,19 @@ def test_names_of_sizes_are_known_where_the_tensor_is() -> None:
         with pytest.raises(CompileError, match="expected a size that a parameter has, found 'k'; there are a"):
             bb.emit(op.reshape(x, ["k", 1]))
         bb.emit_func_output(x)
+
+
+def test_parts_whose_checks_have_numbers_beyond_an_index() -> None:
+    program = """
+    func.func @main(%x: tensor<?xf32>) -> tensor<?xi64> {
+      %places = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+      %first = relex.squeeze %places axis = [1] : (tensor<?x1xi64>) -> tensor<?xi64>
+      %later = relex.strided_slice %first axes = [0] begin = [1] end = [4611686018427387904]
+          : (tensor<?xi64>) -> tensor<?xi64>
+      func.return %later : tensor<?xi64>
+    }
+    """
+    for function in at_every_level(program):
+        for x in ([], [0, 0], [1], [0, 1, 1, 0, 1]):
+            array = np.array(x, np.float32)
+            assert np.array_equal(function(array), np.flatnonzero(array)[1:])

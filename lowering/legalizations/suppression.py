@@ -1,0 +1,97 @@
+"""Non-maximum suppression: a sort of boxes, and a loop that selects those that no better one overlaps."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, i64
+
+from relex.dialects.relex import NonMaxSuppressionOp
+from relex.lowering.legalizations.data_sizes import clipped, filling, inside, next_row, one
+from relex.lowering.legalizations.legalization_table import CountAndFill, legalizes, result_shape
+from relex.lowering.legalizations.scans import in_order
+from relex.lowering.te import (
+    Code,
+    PrimExpr,
+    Tensor,
+    cast,
+    compute,
+    equal,
+    maximum,
+    minimum,
+    not_equal,
+    procedure,
+    reduce_axis,
+    select,
+    sum,
+)
+
+Corners = tuple[PrimExpr, ...]
+"""The lower and the upper corner of a box: y, x, y, x."""
+
+
+@legalizes(NonMaxSuppressionOp)
+def non_max_suppression(
+    op: NonMaxSuppressionOp, boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
+) -> CountAndFill:
+    """Legalize to a sort of the boxes of each class, a loop that selects those that no better one overlaps, and to a
+    list of them."""
+    batches, classes, size = scores.shape
+    order = in_order(scores, 2, "order", descends=True)
+
+    def corners(b: PrimExpr, box: PrimExpr) -> Corners:
+        """The lower and the upper corner of a box."""
+        y, x, other_y, other_x = (boxes[b, box, d] for d in range(4))
+        if op.center is not None:
+            y, x, height, width = x, y, other_x, other_y
+            return y - height / 2, x - width / 2, y + height / 2, x + width / 2
+        return minimum(y, other_y), minimum(x, other_x), maximum(y, other_y), maximum(x, other_x)
+
+    def overlaps(box: Corners, other: Corners) -> PrimExpr:
+        (y, x, to_y, to_x), (v, u, to_v, to_u) = box, other
+        height, width = (
+            maximum(minimum(to, end) - maximum(p, q), 0) for to, end, p, q in ((to_y, to_v, y, v), (to_x, to_u, x, u))
+        )
+        shared = height * width
+        areas = (to_y - y) * (to_x - x) + (to_v - v) * (to_u - u)
+        return (shared > 0) & (shared / (areas - shared) > overlap[()])
+
+    def emit_chosen(code: Code, out: Tensor) -> None:
+        """Number the selected boxes of a class in their order from 1; 0 stands for others."""
+        with code.block("chosen", batches, classes) as (b, c):
+            selected, is_free = code.variable(i64, 0, "selected"), code.variable(i64, 1, "is_free")
+            kept = [code.buffer((size,), boxes.type, f"kept{d}") for d in range(4)]
+            with code.loop(size) as k:
+                code.store(out, (b, c, k), 0)
+            with code.loop(size, "candidate") as k:
+                number = code.let(selected[()])
+                box = code.let(clipped(order[b, c, k], size))
+                counts = (scores[b, c, box] > least[()]) | not_equal(least[()], least[()])
+                with code.when(counts & (number < most[()])):
+                    own = tuple(map(code.let, corners(b, box)))
+                    code.store(is_free, (), 1)
+                    with code.loop_to(number, size, "before") as j, code.when(overlaps(own, tuple(k[j] for k in kept))):
+                        code.store(is_free, (), 0)
+                    with code.when(equal(is_free[()], 1)), inside(code, cast(number, IndexType()), size) as at:
+                        for buffer, corner in zip(kept, own, strict=True):
+                            code.store(buffer, (at,), corner)
+                        code.store(selected, (), number + 1)
+                        code.store(out, (b, c, k), number + 1)
+
+    chosen = procedure(scores.shape, i64, [order, boxes, scores, most, overlap, least], emit_chosen, "chosen")
+    axes = [reduce_axis(n, f"k{d}") for d, n in enumerate(scores.shape)]
+    count = compute((), lambda *_: sum(select(chosen[*axes] > 0, one(), 0), axes), name="selected")
+
+    def fill(
+        boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor, order: Tensor, chosen: Tensor
+    ) -> Tensor:
+        shape = result_shape(op, boxes, scores, most, overlap, least)
+
+        def emit(code: Code, out: Tensor) -> None:
+            with filling(code, out, "non_max_suppression") as row:
+                with code.loops(*scores.shape) as (b, c, k), code.when(chosen[b, c, k] > 0):
+                    with next_row(code, row, shape[0]) as at:
+                        for d, number in enumerate((cast(b, i64), cast(c, i64), order[b, c, k])):
+                            code.store(out, (at, d), number)
+
+        return procedure(shape, i64, [order, chosen], emit, "non_max_suppression")
+
+    return CountAndFill({"selected": count}, fill, [order, chosen])
