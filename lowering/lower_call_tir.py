@@ -30,7 +30,7 @@ from relex.dialects import tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, declaration
-from relex.dialects.function_arguments import C_INTERFACE_ATTR, INOUT_ATTR, replacements, result_attrs
+from relex.dialects.function_arguments import C_INTERFACE_ATTR, replacements, result_attrs
 from relex.dialects.libraries import LibraryFunction
 from relex.dialects.relex import (
     AllocTensorOp,
@@ -134,16 +134,10 @@ class LowerCallTirPass(ConversionPass):
             check_late_sizes(op, known)
             known = ModuleSizes.of_all(op)
         sizes = SizesOfResults(known)
-        for function in late:
-            if replacements(function):
-                fail(
-                    function,
-                    f"expected sizes that follow from the arguments in a function with '{INOUT_ATTR}', found one that "
-                    "depends on elements; compute it in another function",
-                )
-            allocate_results(function, sizes)
         check_loops(op)
         write_arguments(op, sizes)
+        for function in late:
+            allocate_results(function, sizes)
         give_destinations(op, sizes)
         _pass_destinations(op, sizes)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
