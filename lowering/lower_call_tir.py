@@ -57,6 +57,7 @@ from relex.lowering.support.control_rules import (
     fill,
 )
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
+from relex.lowering.support.late_calls import inline_late_calls
 from relex.lowering.support.late_results import allocate_results, check_memory, free_early
 from relex.lowering.support.loop_checks import check_loops
 from relex.lowering.support.replaced_arguments import write_arguments
@@ -129,6 +130,9 @@ class LowerCallTirPass(ConversionPass):
         types += [t for f in op.ops if isinstance(f, func.FuncOp) and replacements(f) for t in f.function_type.outputs]
         may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
         known = ModuleSizes.of_all(op) if may_be_late or any(map(has_unknown, types)) else None
+        if may_be_late and inline_late_calls(op, SizesOfResults(known)):
+            may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
+            known = ModuleSizes.of_all(op)
         late = [f for f in may_be_late if known is not None and known.late(f).sources]
         if late and known is not None:
             check_late_sizes(op, known)
