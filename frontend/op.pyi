@@ -517,7 +517,8 @@ def logical_xor(lhs: Operand, rhs: Operand) -> Call:
 def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
     """
     Name the sizes of a tensor, or state what they are: numbers, or expressions of sizes that have names. An empty
-    text says nothing. A size that is another one in a run is an error.
+    text says nothing. A size that is another one in a run is an error. Shapes may have the names from here on, where
+    the result is known.
     """
 
 def matmul(lhs: Operand, rhs: Operand) -> Call:

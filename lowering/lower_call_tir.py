@@ -30,7 +30,7 @@ from relex.dialects import tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, declaration
-from relex.dialects.function_arguments import C_INTERFACE_ATTR, INOUT_ATTR, replacements, result_attrs
+from relex.dialects.function_arguments import C_INTERFACE_ATTR, replacements, result_attrs
 from relex.dialects.libraries import LibraryFunction
 from relex.dialects.relex import (
     AllocTensorOp,
@@ -57,6 +57,7 @@ from relex.lowering.support.control_rules import (
     fill,
 )
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
+from relex.lowering.support.late_calls import inline_late_calls
 from relex.lowering.support.late_results import allocate_results, check_memory, free_early
 from relex.lowering.support.loop_checks import check_loops
 from relex.lowering.support.replaced_arguments import write_arguments
@@ -129,21 +130,18 @@ class LowerCallTirPass(ConversionPass):
         types += [t for f in op.ops if isinstance(f, func.FuncOp) and replacements(f) for t in f.function_type.outputs]
         may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
         known = ModuleSizes.of_all(op) if may_be_late or any(map(has_unknown, types)) else None
+        if may_be_late and inline_late_calls(op, SizesOfResults(known)):
+            may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
+            known = ModuleSizes.of_all(op)
         late = [f for f in may_be_late if known is not None and known.late(f).sources]
         if known is not None and (late or any(known.late(f).checks for f in may_be_late)):
             check_late_sizes(op, known)
             known = ModuleSizes.of_all(op)
         sizes = SizesOfResults(known)
-        for function in late:
-            if replacements(function):
-                fail(
-                    function,
-                    f"expected sizes that follow from the arguments in a function with '{INOUT_ATTR}', found one that "
-                    "depends on elements; compute it in another function",
-                )
-            allocate_results(function, sizes)
         check_loops(op)
         write_arguments(op, sizes)
+        for function in late:
+            allocate_results(function, sizes)
         give_destinations(op, sizes)
         _pass_destinations(op, sizes)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)

@@ -123,6 +123,22 @@ def test_top_k() -> None:
             main(floats(7, 2), np.array([wrong]))
 
 
+@pytest.mark.parametrize(
+    ("operator", "count", "message"),
+    [
+        ("Tile", 3, "expected 2 repeats, found 3"),
+        ("Pad", 2, "expected 4 widths, found 2"),
+        ("TopK", 2, "expected a number of elements, found 2 numbers"),
+        ("Reshape", 0, "expected a shape with as many elements"),
+    ],
+)
+def test_wrong_counts_of_numbers(operator: str, count: int, message: str) -> None:
+    outputs = "y p" if operator == "TopK" else "y"
+    inputs: dict[str, tuple[int, list[Any]]] = {"x": (FLOAT, ["a", 2]), "n": (INT64, [count])}
+    with pytest.raises(RelexError, match=message):
+        from_onnx(model([node(operator, "x n", outputs)], inputs, {"y": FLOAT}))
+
+
 def test_shapes_of_open_length() -> None:
     net = model([node("Reshape", "x n", "y")], {"x": (FLOAT, [6]), "n": (INT64, ["k"])}, {"y": FLOAT})
     with pytest.raises(RelexError, match="expected sizes of a shape that are known at import"):

@@ -375,18 +375,40 @@ def test_sizes_do_not_leave_a_branch() -> None:
         """)
 
 
-def test_private_functions_return_no_counted_sizes() -> None:
-    with pytest.raises(CompileError, match="expected a private function to return tensors whose sizes follow"):
-        build("""
-        func.func @main(%x: tensor<?xf32>) -> tensor<?x1xi64> {
-          %y = func.call @f(%x) : (tensor<?xf32>) -> tensor<?x1xi64>
-          func.return %y : tensor<?x1xi64>
-        }
-        func.func private @f(%x: tensor<?xf32>) -> tensor<?x1xi64> {
-          %y = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
-          func.return %y : tensor<?x1xi64>
-        }
-        """)
+CALLS = """
+func.func @main(%x: tensor<?xf32>, %z: tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>, tensor<?x1xi64>) {
+  %a, %n = func.call @twice(%x) : (tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>)
+  %b, %m = func.call @twice(%z) : (tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>)
+  %s = relex.add %a, %b : (tensor<?x1xi64>, tensor<?x1xi64>) -> tensor<?x1xi64>
+  func.return %a, %n, %s : tensor<?x1xi64>, tensor<?xf32>, tensor<?x1xi64>
+}
+func.func private @twice(%x: tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>) {
+  %y, %n = func.call @places(%x) : (tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>)
+  %z = relex.add %y, %y : (tensor<?x1xi64>, tensor<?x1xi64>) -> tensor<?x1xi64>
+  func.return %z, %n : tensor<?x1xi64>, tensor<?xf32>
+}
+func.func @places(%x: tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>) {
+  %y = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+  func.return %y, %x : tensor<?x1xi64>, tensor<?xf32>
+}
+func.func private @unused(%x: tensor<?xf32>) -> tensor<?x1xi64> {
+  %y = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+  func.return %y : tensor<?x1xi64>
+}
+"""
+
+
+def test_functions_that_return_counted_sizes_are_called() -> None:
+    x, z = np.array([1, 0, 2], np.float32), np.array([0, 1, 2], np.float32)
+    for function in at_every_level(CALLS):
+        places, same, total = function(x, z)
+        assert places.tolist() == [[0], [4]]
+        assert same.tolist() == x.tolist()
+        assert total.tolist() == [[2], [8]]
+        assert function(x[:0], np.zeros(2, np.float32))[2].shape == (0, 1)
+        with pytest.raises(RelexError, match=r"'relex\.add'.* expected .*rows == |'relex\.add' op expected"):
+            function(x, x[:2])
+    assert build(CALLS)["places"](x)[0].tolist() == [[0], [2]]
 
 
 def test_wrong_types() -> None:

@@ -308,14 +308,43 @@ def test_such_an_argument_is_not_bound() -> None:
 
 def test_sizes_that_depend_on_elements():
     program = """
-    func.func @main(%x: tensor<4xf32> {relex.inout = 1 : i64}) -> (tensor<?x1xi64>, tensor<4xf32>) {
-      %0 = relex.nonzero %x : (tensor<4xf32>) -> tensor<?x1xi64>
-      %1 = relex.negative %x : (tensor<4xf32>) -> tensor<4xf32>
-      func.return %0, %1 : tensor<?x1xi64>, tensor<4xf32>
+    func.func @main(%x: tensor<?xf32> {relex.inout = 1 : i64}, %y: tensor<?xf32>)
+        -> (tensor<?x1xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+      %0 = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+      %1 = relex.negative %x : (tensor<?xf32>) -> tensor<?xf32>
+      %zero = relex.constant dense<0.0> : tensor<f32>
+      %c = relex.greater %1, %zero : (tensor<?xf32>, tensor<f32>) -> tensor<?xi1>
+      %2 = relex.compress %x, %c : (tensor<?xf32>, tensor<?xi1>) -> tensor<?xf32>
+      %3 = relex.add %2, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      func.return %0, %1, %3, %y : tensor<?x1xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
     }
     """
-    with pytest.raises(CompileError, match="compute it in another function"):
-        build(program)
-    x = np.array([0, 1, 0, 2], np.float32)
-    np.testing.assert_array_equal(interpret(program)["main"](x), [[1], [3]])
-    np.testing.assert_array_equal(x, [0, -1, 0, -2])
+    compiled = build(program)
+    levels = [compiled.ir(level) for level in ("graph", "loops", "core")]
+    for main in (compiled["main"], *(interpret(module)["main"] for module in (program, *levels))):
+        for numbers in ([], [1], [0, -1, 0, 2, -3], [*range(-8, 9)]):
+            x = np.array(numbers, np.float32)
+            before, chosen = x.copy(), -np.minimum(x, 0)
+            places, added, y = main(x, np.ones(np.count_nonzero(chosen), np.float32))
+            np.testing.assert_array_equal(places, np.argwhere(before))
+            np.testing.assert_array_equal(x, -before)
+            np.testing.assert_array_equal(added, before[before < 0] + 1)
+            assert len(y) == len(added)
+    with pytest.raises(ShapeError, match=r"'relex\.add' expected \S*kept == y_d0, found 1"):
+        compiled["main"](np.array([-1, 2], np.float32), np.ones(2, np.float32))
+
+
+def test_what_takes_the_place_of_an_argument_may_be_late():
+    main = build("""
+    func.func @main(%x: tensor<?xf32> {relex.inout = 0 : i64}, %c: tensor<?xi1>) -> (tensor<?xf32>, tensor<?xf32>) {
+      %0 = relex.compress %x, %c : (tensor<?xf32>, tensor<?xi1>) -> tensor<?xf32>
+      %1 = relex.add %0, %0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      func.return %1, %0 : tensor<?xf32>, tensor<?xf32>
+    }
+    """)["main"]
+    x = np.array([1, 2, 3], np.float32)
+    np.testing.assert_array_equal(main(x, np.ones(3, bool)), [1, 2, 3])
+    np.testing.assert_array_equal(x, [2, 4, 6])
+    with pytest.raises(ShapeError, match="kept == x_d0, found 2"):
+        main(x, np.array([True, False, True]))
+    np.testing.assert_array_equal(x, [2, 4, 6])

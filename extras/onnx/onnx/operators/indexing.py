@@ -161,7 +161,10 @@ row("CumSum", op.cumsum, _cumulative)
 @imports("TopK")
 def top_k(node: OnnxNode, x: Tensor, k: Tensor | None = None) -> list[Operand]:
     """The largest or smallest elements along a dimension, and their positions."""
-    (count,), axis = node.sizes(node.given(k, "k"), "a number of elements"), node.axis(x, default=-1)
+    counts, axis = node.sizes(node.given(k, "k"), "a number of elements"), node.axis(x, default=-1)
+    if len(counts) != 1:
+        refuse(f"expected a number of elements, found {len(counts)} numbers")
+    count = counts[0]
     if k is not None and isinstance(count, IndexExpr):
         available = node.shape(x)[axis]
         fits = op.less_equal(Known(count), Known(available))
@@ -190,8 +193,10 @@ def pad(
     """A tensor surrounded by a number, or by its own elements."""
     widths, value = node.sizes(node.given(pads, "pads"), "pads"), node.given(value, "value")
     rank = node.rank(x)
+    chosen = list(range(rank)) if axes is None else node.axes(node.known_integers(axes, "axes"), x)
+    if len(widths) != 2 * len(chosen):
+        refuse(f"expected {2 * len(chosen)} widths, found {len(widths)}")
     if axes is not None:
-        chosen = node.axes(node.known_integers(axes, "axes"), x)
         complete: list[Size] = [0] * (2 * rank)
         for i, axis in enumerate(chosen):
             complete[axis], complete[axis + rank] = widths[i], widths[i + len(chosen)]

@@ -114,8 +114,9 @@ def _expect_fits(node: OnnxNode, number: Operand, size: Size) -> None:
 @imports("Tile", since=6)
 def tile(node: OnnxNode, x: Tensor, repeats: Tensor) -> Operand:
     """The tensor repeated along each dimension."""
-    times = node.sizes(repeats, "repeats")
-    sizes = node.shape(x)
+    times, sizes = node.sizes(repeats, "repeats"), node.shape(x)
+    if len(times) != len(sizes):
+        refuse(f"expected {len(sizes)} repeats, found {len(times)}")
     repeated = [size for pair in zip(times, sizes, strict=True) for size in pair]
     parts = op.expand_dims(x, list(range(0, 2 * len(sizes), 2))) if sizes else x
     joined = [size * n for size, n in zip(sizes, times, strict=True)]
