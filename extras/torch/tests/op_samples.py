@@ -77,6 +77,10 @@ NOT_TRIED = {
     ("_unsafe_masked_index", "other_integers"): (
         "PyTorch's kernel counts indices below 0 from the end, its trace takes the first element"
     ),
+    **dict.fromkeys(
+        (("masked_select", "uint8"), ("masked_select", "int64")),
+        "PyTorch's trace asserts that a mask with more elements than the data leaves no more than these",
+    ),
     ("nn.functional.soft_margin_loss", "float16"): "PyTorch's kernel overflows, its trace computes in f32",
     ("unravel_index", "int64"): "PyTorch's trace wraps dynamic sizes near 2**63 around",
     **dict.fromkeys(
@@ -92,6 +96,7 @@ OTHER_STRIDES = {
         ("heaviside", "logical_and", "logical_or", "logical_xor"),
         "PyTorch's kernels keep the order of dimensions where operands are broadcast, its trace does not",
     ),
+    "unique_consecutive": "PyTorch's kernel collects parts along a dimension in another order than its trace says",
     "nn.functional.max_unpool2d": "PyTorch's kernel keeps the order of dimensions, its trace does not",
     "nn.functional.max_unpool2d.grad": "PyTorch's kernel keeps the order of dimensions, its trace does not",
 }

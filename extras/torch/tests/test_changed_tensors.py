@@ -150,3 +150,45 @@ def test_calls_go_by_address(monkeypatch: pytest.MonkeyPatch) -> None:
     x = plain()
     assert fast(x, plain()).tolist() == (plain() * 2).tolist()
     assert x.tolist() == (plain() * 2).tolist()
+
+
+def itself(x: Any, y: Any) -> Any:
+    return x.add_(y).mul_(2)
+
+
+def views(x: Any, y: Any) -> Any:
+    first = x[0]
+    x.add_(y)
+    return x[1], x.t(), y * 2, first, x.view(-1)
+
+
+def apart(x: Any, y: Any) -> Any:
+    old, new = x.clone(), x + y
+    x.copy_(new)
+    return new, new[0], old, x.sum(0)
+
+
+def copied(x: Any, y: Any) -> Any:
+    x.copy_(y)
+    return x, y, x.view(-1), y.t()
+
+
+def memories(tensors: Any, given: Any) -> list[list[bool]]:
+    """Return whether tensors are in the memory of others."""
+    places = [x.untyped_storage().data_ptr() for x in given]
+    return [[x.untyped_storage().data_ptr() == place for place in places] for x in tensors]
+
+
+@pytest.mark.usefixtures("all_by_relex")
+@pytest.mark.parametrize("function", [itself, views, apart, copied])
+def test_results_in_the_memory_of_what_changes(function: Callable[..., Any]) -> None:
+    fast = compiled(function)
+    for _ in range(3):
+        given, own = MAKE["plain"](), MAKE["plain"]()
+        found, wanted = fast(*given), function(*own)
+        found, wanted = (x if isinstance(x, tuple) else (x,) for x in (found, wanted))
+        assert memories(found, given) == memories(wanted, own)
+        for x, y in zip(found, wanted, strict=True):
+            x.mul_(3)
+            y.mul_(3)
+        assert seen((*found, *given)) == seen((*wanted, *own))

@@ -171,18 +171,6 @@ def test_arguments_that_share_memory_are_changed_by_torch() -> None:
         assert torch.equal(found, wanted)
 
 
-def more(x: Any) -> Any:
-    return x.add_(1)
-
-
-def test_a_result_in_the_memory_of_an_argument_is_left_to_torch(caplog: pytest.LogCaptureFixture) -> None:
-    x = torch.zeros(2, 3)
-    with caplog.at_level(logging.WARNING, "relex.torch"):
-        compiled(more)(x).mul_(5)
-    assert (x == 5).all()
-    assert "a result may be in the memory of an input that changes" in caplog.text
-
-
 @pytest.mark.usefixtures("all_by_relex")
 def test_a_view_of_an_argument_is_changed() -> None:
     def change(x: Any) -> Any:

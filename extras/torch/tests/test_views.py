@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -167,3 +168,27 @@ def test_results_are_kept_as_in_torch(name: str, dynamic: bool) -> None:
     for shape in ((2, 3, 4), (1, 3, 4), (3, 1, 1), (5, 4, 2)):
         wanted, found = tensors_of(function(torch.rand(shape))), tensors_of(model(torch.rand(shape)))
         assert [*map(steps, wanted)] == [*map(steps, found)]
+
+
+@pytest.mark.usefixtures("all_by_relex")
+def test_means_of_images_whose_channels_are_last() -> None:
+    """torch gives their dimensions of size 1 the strides of such images."""
+
+    def pooled(x: Any) -> Any:
+        return nn.functional.adaptive_avg_pool2d(x + 1, 1).flatten(1) * 2
+
+    fast = compiled(pooled)
+    for batch in (2, 3, 5):
+        x = torch.rand(batch, 4, 3, 3).to(memory_format=torch.channels_last)
+        torch.testing.assert_close(fast(x), pooled(x))
+
+
+def test_views_by_other_strides_are_left_to_torch(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "relex.torch"):
+        x = torch.rand(3, 4)
+        assert torch.equal(compiled(shifted)(x), shifted(x))
+    assert "a view by strides" in caplog.text
+
+
+def shifted(x: Any) -> Any:
+    return torch.as_strided(x + 1, (3, 4), (1, 3)) * 2

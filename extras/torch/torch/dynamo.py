@@ -25,7 +25,15 @@ from relex.frontend.torch.tensor_calls import PLAIN, TensorCalls
 from relex.frontend.torch.tensors import array_of, element_type_for
 from relex.frontend.torch.torch_importer import TorchImporter, Value
 from relex.frontend.torch.tracing import trace
-from relex.frontend.torch.views import View, order_in_memory, sizes_at, strides_with_gaps, viewed, views_of
+from relex.frontend.torch.views import (
+    View,
+    inputs_of_results,
+    order_in_memory,
+    sizes_at,
+    strides_with_gaps,
+    viewed,
+    views_of,
+)
 from relex.passes import RemoveIndexChecksPass
 from relex.passes.graph.layout.permutations import inverse
 
@@ -68,7 +76,7 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
         raise RelexError(f"expected plain tensors, found inputs of the class {', '.join(sorted(others))}")
     expect_inference(graph.graph, "model")
     frozen = _weights(graph, inputs) if freeze else {}
-    imported = _imported(trace(graph), frozen)
+    imported = _imported(trace(graph), frozen, inputs_of_results(graph.graph))
     main, places = build(imported.module, passes=passes)["main"], imported.places
     results, sizes_of = imported.results, imported.sizes_of
     call = TensorCalls(main, places, [*_weights(graph, inputs)], imported.changed)
@@ -116,12 +124,13 @@ class _Imported:
     """Returns the sizes of a call that results need, given the inputs."""
 
 
-def _imported(traced: Any, frozen: Mapping[int, Any]) -> _Imported:
-    """Import a graph, except for the results that are views: torch makes them."""
+def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | None]) -> _Imported:
+    """Import a graph, except for the results that are views: torch makes them. `shared` are the inputs whose memory the
+    results are in."""
     nodes = [node for node in traced.graph.nodes if node.op == "placeholder"]
     names = {symbol: named(name) for symbol, name in size_names(nodes).items()}
     changes = _without_changes(traced)
-    views = _without_views(traced, names, changes)
+    views = _without_views(traced, names, changes, [None if i is None else nodes[i] for i in shared])
     importer = TorchImporter(Builder("model"))
     values: dict[str, Value] = {}
     places: list[int] = []
@@ -206,14 +215,20 @@ def _without_changes(traced: Any) -> dict[Any, Any]:
     return changes
 
 
-def _without_views(traced: Any, names: Mapping[Any, Size], changes: Mapping[Any, Any]) -> list[View]:
+def _without_views(
+    traced: Any, names: Mapping[Any, Size], changes: Mapping[Any, Any], shared: Sequence[Any]
+) -> list[View]:
     """Return the results of a graph as views, and let it return what they are views of, as far as it computes that, and
-    what inputs become. Raises `RelexError` for results that may share memory with inputs that change."""
+    what inputs become. A result in the memory of an input that changes is a view of the input after the call. Raises
+    `RelexError` for results of which it is not known what they see."""
     (output,) = (node for node in traced.graph.nodes if node.op == "output")
-    views = views_of(output.args[0], names)
+    views = views_of(output.args[0], names, [*changes.values()])
+    for i, (view, place) in enumerate(zip(views, shared, strict=True)):
+        if place is not None and place in changes and view.base is changes[place]:
+            views[i] = View(place, view.steps)
+        elif view.base in changes or place in changes:
+            raise RelexError(f"a result may be in the memory of an input that changes: '{view.base}'")
     bases = dict.fromkeys(view.base for view in views if isinstance(view.base, torch.fx.Node))
-    if shared := [base for base in bases if base in changes or base in changes.values()]:
-        raise RelexError(f"a result may be in the memory of an input that changes: '{shared[0]}'")
     output.args = ([base for base in bases if base.op != "placeholder"] + [*dict.fromkeys(changes.values())],)
     traced.graph.eliminate_dead_code(_has_effect)
     return views

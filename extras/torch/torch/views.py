@@ -49,16 +49,35 @@ class View:
     steps: Sequence[ViewStep]
 
 
-def views_of(results: Sequence[Any], names: Sizes) -> list[View]:
-    """Return the results of a graph: those that share memory with an argument as views of it, those that share memory
-    with each other, or have gaps in it, as views of the tensor that has it, and all others by themselves. Raises
-    `RelexError` for others that share memory."""
+def inputs_of_results(graph: Any) -> list[int | None]:
+    """Return for each result of a graph of torch's functions the input whose memory it is in, None for others."""
+    places: dict[Any, int] = {}
+    for i, node in enumerate(node for node in graph.nodes if node.op == "placeholder"):
+        if (memory := _memory_of(node)) is not None:
+            places.setdefault(memory, i)
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    return [places.get(_memory_of(result)) for result in tree.tree_leaves(output.args[0])]
+
+
+def _memory_of(node: Any) -> Any:
+    """Return what stands for the memory of a node of a graph of torch's functions; None if it is no tensor."""
+    value: Any = node.meta.get("example_value") if isinstance(node, torch.fx.Node) else None
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+        return None
+    return torch.multiprocessing.reductions.StorageWeakRef(value.untyped_storage())
+
+
+def views_of(results: Sequence[Any], names: Sizes, bases: Sequence[Any] = ()) -> list[View]:
+    """Return the results of a graph: those that share memory with an argument or with one of some other `bases` as
+    views of it, those that share memory with each other, or have gaps in it, as views of the tensor that has it, and
+    all others by themselves. Raises `RelexError` for others that share memory."""
     chains = [_chain(node) if _is_tensor(node) else [node] for node in results]
     users = Counter(chain[-1] for chain in chains)
     made: list[View] = []
     for node, chain in zip(results, chains, strict=True):
         *views, base = chain
-        if base is not node and (base.op == "placeholder" or users[base] > 1 or order_in_memory(node) is None):
+        is_kept = base is node or not (base.op == "placeholder" or base in bases or users[base] > 1)
+        if not is_kept or (base is not node and order_in_memory(node) is None):
             made.append(View(base, [_step(view, names) for view in reversed(views)]))
         else:
             made.append(View(node, ()))

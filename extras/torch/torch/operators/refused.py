@@ -9,7 +9,6 @@ REFUSED = {
     "random numbers": "rand randn randint randperm rand_like randn_like randint_like bernoulli exponential multinomial "
     "native_dropout normal normal_functional uniform",
     "different parts of a tensor": "unique_dim",
-    "a view by strides: tensors of a program have none": "as_strided as_strided_copy",
     "an in-place update of an argument": "copy_",
 }
 """Names of operators by the reason."""

@@ -11,8 +11,9 @@ from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, part_at, pieces, stacked
 from relex.frontend.compositions.reshaping import is_number, without_minus_one
 from relex.frontend.importing.values import sizes_of
-from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
+from relex.frontend.torch.symbols import are_equal
 
 
 @imports("aten.view", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
@@ -20,6 +21,20 @@ def reshape(node: TorchNode, x: Tensor, shape: Sequence[Size]) -> Operand:
     """Another shape, in which -1 stands for what is left."""
     new = without_minus_one(node.shape(x), sizes_of(shape))
     return x if list(node.shape(x)) == new else node.reshape(x, new)
+
+
+@imports("aten.as_strided", "aten.as_strided_copy")
+def by_strides(
+    node: TorchNode, x: Tensor, sizes: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
+) -> Operand:
+    """A view by strides, of the same elements in the same places: torch changes strides of dimensions of size 1."""
+    given, found = node.fx.args[0].meta["val"], node.results[0]
+    if offset or given.dim() != found.dim() or not all(map(are_equal, given.shape, found.shape)):
+        refuse("a view by strides: tensors of a program have none")
+    wide = [d for d, size in enumerate(given.shape) if not are_equal(size, 1)]
+    if not all(are_equal(given.stride(d), found.stride(d)) for d in wide):
+        refuse("a view by strides: tensors of a program have none")
+    return x
 
 
 @imports("aten.permute")
