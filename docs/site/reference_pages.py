@@ -19,6 +19,7 @@ from relex import lowering, passes
 from relex.passes.schedule import Schedule
 from relex.passes.schedule.primitive_table import PRIMITIVES
 from relex.tools.campaign import relex_fuzz
+from relex.tools.learn import relex_learn
 from relex.tools.opt import relex_opt
 from relex.tools.opt.pass_help import GROUPS, option_rows, package_of
 from relex.tools.run import relex_run
@@ -56,6 +57,7 @@ COMMANDS: Mapping[str, Callable[[list[str]], int]] = {
     "relex-run": relex_run.main,
     "relex-tune": relex_tune.main,
     "relex-fuzz": relex_fuzz.main,
+    "relex-learn": relex_learn.main,
 }
 
 ARGUMENTS = {"ForOp": "Loop", "BlockOp": "Block", "AffineMap": "IndexMap"}

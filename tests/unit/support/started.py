@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 SERVER = Path(__file__).parents[2] / "lit" / "tool_server"
-TOOLS = ("relex-opt", "relex-run", "relex-tune", "relex-fuzz", "filecheck", "pytest", "python")
+TOOLS = ("relex-opt", "relex-run", "relex-tune", "relex-fuzz", "relex-learn", "filecheck", "pytest", "python")
 
 
 @cache

@@ -10,12 +10,15 @@ import pytest
 
 from relex.dialects.errors import CompileError, Diagnostic, InternalError
 from relex.tools.campaign import relex_fuzz
+from relex.tools.learn import relex_learn
 from relex.tools.opt import relex_opt
 from relex.tools.run import relex_run
 from relex.tools.shell.colors import is_colored, style_for
 from relex.tools.tuning import relex_tune
 
-TOOLS = {tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_opt, relex_run, relex_tune)}
+TOOLS = {
+    tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_learn, relex_opt, relex_run, relex_tune)
+}
 
 
 class Terminal(io.StringIO):

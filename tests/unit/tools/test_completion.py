@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from relex.tools.campaign import relex_fuzz
+from relex.tools.learn import relex_learn
 from relex.tools.opt import relex_opt
 from relex.tools.run import relex_run
 from relex.tools.tuning import relex_tune
 
-TOOLS = {tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_opt, relex_run, relex_tune)}
+TOOLS = {
+    tool.__name__.rpartition(".")[2]: tool.main for tool in (relex_fuzz, relex_learn, relex_opt, relex_run, relex_tune)
+}
 ROOT = Path(__file__).parents[3]
 
 
