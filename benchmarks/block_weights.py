@@ -4,7 +4,8 @@ A row of the table is a product of some rows of f32 with a weight of 4096 rows i
 relex reads the weight, and `share` that rate relative to the rate at which it adds up the integers of a buffer of the
 same size. The last column has the times of other libraries, relative to relex: ONNX Runtime's `MatMulNBits` on the
 same numbers, for the layout that it has, in f32 and with `x` rounded to 8 bits, and products with the weight in f32.
-All take turns, and the least time of each counts.
+All take turns, and the least time of each
+counts, in time of the processor, so that other processes disturb little.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,13 @@ func.func @main(%x: tensor<{count}xi32>) -> tensor<i32> {{
 
 
 def blocks_of(layout: str, terms: int) -> Array:
-    """Random blocks, whose floats of 16 bits are below 1."""
-    count = terms // BLOCK_LAYOUTS[layout].size
-    random = np.random.default_rng(0).integers(0, 60, (COLUMNS, count * BLOCK_LAYOUTS[layout].bytes))
-    return random.astype(np.uint8)
+    """Random blocks, whose floats of 16 bits are below 1. Floats of 32 bits are as large: random bytes would make
+    numbers so small that processors take long for them."""
+    random, count = np.random.default_rng(0), terms // BLOCK_LAYOUTS[layout].size
+    blocks = random.integers(0, 60, (COLUMNS, count, BLOCK_LAYOUTS[layout].bytes), np.uint8)
+    if layout.endswith("F32"):
+        blocks[..., :4] = random.random((COLUMNS, count, 1), np.float32).view(np.uint8)
+    return blocks.reshape(COLUMNS, -1)
 
 
 def product(layout: str, weight: Array, x: Array) -> Call:
@@ -107,15 +111,15 @@ def others(layout: str, weight: Array, x: Array) -> Iterator[tuple[str, Call]]:
 
 
 def least_times(calls: Sequence[Call], seconds: float) -> list[float]:
-    """Return the least time of each call; they take turns for some seconds."""
+    """Return the least time of the processor for each call; they take turns for some seconds."""
     least = [float("inf")] * len(calls)
     end = perf_counter() + seconds
     turns = 0
     while turns < 3 or perf_counter() < end:
         for i, call in enumerate(calls):
-            start = perf_counter()
+            start = thread_time()
             call()
-            least[i] = min(least[i], perf_counter() - start)
+            least[i] = min(least[i], thread_time() - start)
         turns += 1
     return least
 

@@ -22,7 +22,16 @@ from relex.dialects.arrays import Array
 from relex.dialects.dtypes import DTYPES as ELEMENT_TYPES
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
-from relex.dialects.relex import ConstantOp, Conv2dBlockedOp, Operator, Relex, SlidingWindows, WinogradOutputTransformOp
+from relex.dialects.relex import (
+    ConstantOp,
+    Conv2dBlockedOp,
+    DenseBlocksOp,
+    DequantizeBlocksOp,
+    Operator,
+    Relex,
+    SlidingWindows,
+    WinogradOutputTransformOp,
+)
 from relex.dialects.relex.data_sizes import NonMaxSuppressionOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import (
@@ -192,6 +201,11 @@ class Draw:
             dtype = self.random.choice(["float32", "float64"])
             boxes, scores = self.tensor((2, 3, 4), dtype), self.tensor((2, 2, 3), dtype)
             types = [boxes, scores, self.tensor((), "int64"), self.tensor((), dtype), self.tensor((), dtype)]
+        if kind is DequantizeBlocksOp and anchor is None:
+            types = [self.tensor((2, 36), "uint8")]
+        if kind is DenseBlocksOp and anchor is None:
+            parts = [self.tensor((3, size), "uint8") for size in (4, 32)]
+            types = [self.tensor((2, 64), "float32"), *parts]
         return types
 
     def properties(
@@ -211,6 +225,7 @@ class Draw:
             if is_optional and self.random.random() < (0.2 if name in named else 0.6):
                 continue
             value = self._property(definition.constr, tensor_type(like).get_shape(), length)
+            value = "Q4_0" if name == "layout" else value
             drawn[name] = as_property(name, value, definition.constr, like)
         return kind.with_defaults(drawn)
 
