@@ -10,9 +10,10 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation
 
+from relex.dialects import relex as operators
 from relex.dialects.context import make_context
 from relex.dialects.errors import DTypeError, UnknownNameError, kind_of
-from relex.dialects.relex import OPERATORS, Operator
+from relex.dialects.relex import Operator
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.prim_func import NOALIAS_ATTR
 from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, Legalization
@@ -41,9 +42,10 @@ def read_overrides(
 def find_operator(name: str) -> type[Operator]:
     """Return the operator of a name: `dense`, `relex.dense`, or TVM's `relax.nn.dense`."""
     short = name.removeprefix("relax.").removeprefix("relex.").removeprefix("nn.")
-    found = OPERATORS.get(short) or make_context().get_optional_op(name)
+    known = operators.OPERATORS  # All of them are imported now.
+    found = known.get(short) or make_context().get_optional_op(name)
     if found is None or not issubclass(found, Operator):
-        raise UnknownNameError(f"no operator '{name}'; there are {', '.join(OPERATORS)}")
+        raise UnknownNameError(f"no operator '{name}'; there are {', '.join(known)}")
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.utils.test_value import create_ssa_value
+from xdsl.ir import Block
 
 from relex.dialects.errors import DTypeError, UnknownNameError, kind_of
 from relex.dialects.relex import Operator
@@ -33,7 +33,8 @@ class TensorExpression:
         """Return the result, or a tuple of several. Raises `InferenceError` for tensors that the operator does not
         accept."""
         tensors = [tensor for arg in args for tensor in _tensors(self.kind, arg)]
-        op = self.kind(*(create_ssa_value(TensorType(t.type, without_names(t.shape))) for t in tensors), **properties)
+        types = [TensorType(t.type, without_names(t.shape)) for t in tensors]
+        op = self.kind(*Block(arg_types=types).args, **properties)
         legalize = find(LEGALIZATIONS, op)
         if legalize is None:
             raise UnknownNameError(f"'{op.name}' op has no entry in the legalization table; add one with '@legalizes'")

@@ -148,7 +148,7 @@ def convert_cmpf(op: arith.CmpfOp, conversion: Conversion) -> None:
 
 def _require_scalars(op: arith.CmpiOp | arith.CmpfOp) -> None:
     """Refuse vectors: xDSL's comparisons return a single `i1`."""
-    if not isa(op.lhs.type, IntegerType | IndexType | AnyFloat):
+    if not isinstance(op.lhs.type, IntegerType | IndexType | AnyFloat):
         fail(op, f"expected numbers to compare, found {op.lhs.type}")
 
 

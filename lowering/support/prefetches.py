@@ -29,8 +29,9 @@ def prefetched(loop: ForOp) -> Iterator[tuple[SSAValue, Sequence[Index]]]:
     """Yield the elements that each iteration of a loop prefetches, one on each cache line: the buffers and the indices
     in terms of the loop and those around it. There are none if the loop has become another one than `prefetch` was
     applied to: with several blocks, for instance."""
-    attribute = loop.attributes.get(PREFETCH_ATTR)
-    blocks = list(blocks_in(loop)) if attribute is not None else []
+    if (attribute := loop.attributes.get(PREFETCH_ATTR)) is None:
+        return
+    blocks = list(blocks_in(loop))
     if not isa(attribute, DenseArrayBase[IntegerType]) or len(attribute) != 2 or len(blocks) != 1:
         return
     (number, ahead), (block,) = map(int, attribute.iter_values()), blocks

@@ -25,10 +25,9 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
-from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.table import Table
 from relex.dialects.tir import Dot4Op
@@ -77,7 +76,7 @@ def on_vectors(op: Operation, operands: Sequence[Lanes], out: LaneEmitter) -> li
 def _with_vectors(op: Operation, out: LaneEmitter) -> Operation | None:
     """Return the op on vectors, whose operands are to be filled in, if xDSL accepts it."""
     new = type(op).create(
-        operands=[create_ssa_value(out.vector_of(t)) for t in op.operand_types],
+        operands=Block(arg_types=map(out.vector_of, op.operand_types)).args,
         result_types=[out.vector_of(t) for t in op.result_types],
         properties=op.properties,
         attributes=op.attributes,

@@ -32,6 +32,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access, Element, UsedValues, is_access
 from relex.dialects.walks import walk
 from relex.passes.analysis.iteration_systems import Instance
+from relex.passes.analysis.keeping import once
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 
 MOST_STEPS = 50
@@ -40,6 +41,10 @@ MOST_STEPS = 50
 
 def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Access]:
     """Return the accesses of a block, of one buffer alone if it is given; fail at ops that use memory in other ways."""
+    return [*once((block_accesses, block, buffer), lambda: _accesses_in(block, buffer))]
+
+
+def _accesses_in(block: BlockOp, buffer: SSAValue | None) -> list[Access]:
     bindings, read_binding = block.bindings, index_reader()
 
     def bound(value: SSAValue) -> Index | None:

@@ -28,16 +28,17 @@ def cycles_of(nest: ForOp, processor: Processor, unknown: int) -> float:
     steps, touched = 0.0, dict[SSAValue, int]()
     for block in blocks_in(nest):
         loops = [loop for loop in loops_of(block) if nest.is_ancestor(loop)]
-        steps += count(loops, unknown) * _cycles_of_step(block, processor)
-        for access in block_accesses(block):
+        accesses = block_accesses(block)
+        steps += count(loops, unknown) * _cycles_of_step(block, accesses, processor)
+        for access in accesses:
             if not nest.is_ancestor(access.buffer.owner):
                 touched[access.buffer] = max(touched.get(access.buffer, 0), _bytes(access, loops, unknown))
     return max(steps, sum(touched.values()) / cost.BYTES_PER_CYCLE)
 
 
-def _cycles_of_step(block: BlockOp, processor: Processor) -> float:
+def _cycles_of_step(block: BlockOp, accesses: Sequence[Access], processor: Processor) -> float:
     """Return the cycles of a step that is one of the lanes of a vector."""
-    bits = max((bits_of(access.buffer) for access in block_accesses(block)), default=0)
+    bits = max((bits_of(access.buffer) for access in accesses), default=0)
     steps = (inner for op in block.body.block.ops if op is not block.init for inner in walk(op))
     return sum(map(_cycles_of_vector, steps)) / processor.lanes(bits or 64)
 

@@ -17,6 +17,7 @@ from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import Access, Element
 from relex.passes.analysis.buffers import buffers_written, statement_of
 from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.keeping import once
 from relex.passes.analysis.loop_tree import (
     check_nested,
     check_serial,
@@ -48,6 +49,10 @@ class ReductionNest:
     @classmethod
     def of(cls, block: BlockOp) -> ReductionNest:
         """Return a block as such a reduction; fail with the reason if it is none."""
+        return once((cls, block), lambda: cls._of(block))
+
+    @classmethod
+    def _of(cls, block: BlockOp) -> ReductionNest:
         loops = loops_alone(block)
         driven = variables_of_kind(block, IterKind.REDUCE)
         terms = [loop for loop in loops if loop.variable in driven]

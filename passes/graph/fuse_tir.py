@@ -26,7 +26,7 @@ from relex.dialects.function_arguments import result_attrs
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.symbols import erase_unused, symbols_called
+from relex.dialects.symbols import erase_unused, is_private, symbols_called
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.prim_func import STRICT_ATTR
 from relex.dialects.walks import walk
@@ -120,7 +120,7 @@ class _Groups:
         key = name if function.sym_visibility != StringAttr("private") else _identity(function)
         if key not in self._fused:
             self._fused[key] = name
-            new = _Fusion(function, list(constants.values()), self._loop_functions).run()
+            new = _Fusion(function, list(constants.values()), self._loop_functions, self._uses).run()
             self._loop_functions[name] = new
             Rewriter.insert_op(new, InsertPoint.before(function))
         for call in calls:
@@ -166,9 +166,16 @@ def replace_call(call: CallOp, group: FuncOp, callee: str, constants: Sequence[C
 class _Fusion:
     """The construction of the loop function of a group."""
 
-    def __init__(self, group: FuncOp, constants: Sequence[ConstantOp], loop_functions: Mapping[str, PrimFuncOp]):
+    def __init__(
+        self,
+        group: FuncOp,
+        constants: Sequence[ConstantOp],
+        loop_functions: Mapping[str, PrimFuncOp],
+        uses: Mapping[str, int],
+    ):
         self._group = group
         self._loop_functions = loop_functions
+        self._uses = uses
         inputs = [*group.function_type.inputs, *(constant.result.type for constant in constants)]
         self._new = PrimFuncOp(
             group.sym_name.data,
@@ -232,11 +239,22 @@ class _Fusion:
         for result, parameter in zip(call.results, callee.outputs, strict=True):
             self._values[result] = self._buffer(result, parameter, sizes)
         buffers = [self._values[value] for value in (*call.arguments, *call.results)]
-        inside: dict[SSAValue, SSAValue] = dict(zip(callee.args, buffers, strict=True))
-        for op in callee.body.block.ops:
-            copy = op.clone(inside)
-            self._rename(copy)
-            self._new.body.block.add_op(copy)
+        for op in self._body_of(callee, buffers):
+            self._rename(op)
+            self._new.body.block.add_op(op)
+
+    def _body_of(self, callee: PrimFuncOp, buffers: Sequence[SSAValue]) -> list[Operation]:
+        """Return the body of a loop function on other buffers: a copy, unless this is its only call."""
+        if self._uses[callee.sym_name.data] > 1 or not is_private(callee):
+            inside: dict[SSAValue, SSAValue] = dict(zip(callee.args, buffers, strict=True))
+            return [op.clone(inside) for op in callee.body.block.ops]
+        for argument, buffer in zip(callee.args, buffers, strict=True):
+            for use in list(argument.uses):  # Names stay where they are.
+                use.operation.operands[use.index] = buffer
+        body = list(callee.body.block.ops)
+        for op in body:
+            op.detach()
+        return body
 
     def _buffer(self, result: OpResult, parameter: SSAValue, sizes: list[SSAValue]) -> SSAValue:
         """Return the output for a result, or else a new local buffer, which takes its share of the sizes."""

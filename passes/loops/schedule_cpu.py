@@ -19,6 +19,7 @@ from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.dialects.upstream.printer import printed
+from relex.passes.analysis.keeping import Kept, keeping
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rule_table import RULES
@@ -189,11 +190,13 @@ def _schedule_block(
     if any(loop.kind.data is not LoopKind.SERIAL for loop in loops_of(block)):
         return schedule, Decision(block, None, "scheduled already", {})
     refusals: dict[str, str] = {}
+    kept: Kept = {}  # Steps change copies: all rules see the block as it is.
     for rule, match in RULES.items():
         if rule in without:
             continue
         try:
-            plan = match(block, processor)
+            with keeping(kept):
+                plan = match(block, processor)
             trial = _carried_out(plan, schedule)
         except PassError as e:
             refusals[rule] = e.reason

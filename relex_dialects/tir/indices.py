@@ -23,8 +23,8 @@ from relex.dialects.walks import reachable
 
 def variable_of(index: SSAValue, block: BlockOp) -> IterVar | None:
     """Return the variable of `block` that an index consists of, or None if it is anything else."""
-    if isinstance(index, BlockArgument) and index.owner is block.body.block:
-        return block.iter_vars[index.index]
+    if type(index) is BlockArgument and index.owner is block.body.block:
+        return IterVar(index, block.kind_of(index), block.extent_of(index), block.bindings[index.index])
     return None
 
 
@@ -59,7 +59,8 @@ def reads_memory(value: SSAValue, scope: Operation) -> bool:
 
 def driving_variables(block: BlockOp, kind: IterKind, scope: Operation) -> set[BlockArgument]:
     """Return the loop variables inside `scope` that the block variables of a kind depend on."""
-    return {variable for v in block.iter_vars if v.kind is kind for variable in variables_in(v.binding, scope)}
+    pairs = zip(block.kinds, block.bindings, strict=True)
+    return {variable for k, binding in pairs if k.data is kind for variable in variables_in(binding, scope)}
 
 
 def reduction_loop(block: BlockOp) -> ForOp | None:
