@@ -241,6 +241,8 @@ REFUSALS: tuple[tuple[str, str], ...] = (
     (r"at run time: main\(\) expected .* <= .*", ""),
     ("(at run time: |'relex.assert' op failed: )'Squeeze' node 'node': expected n1 not to be 1", "Squeeze"),
     ("expected a shape that .* elements fit|a size of -1 that is .* divided by", "LinearAttention Reshape"),
+    # A shape with -1 and 0: the standard has no meaning for it.
+    (r"(at run time: )?'relex.as_sizes' (op failed: )?.*expected (a size|sizes) from 0", "Reshape"),
     ("the dynamic size .* (times .*, which is rounded|resized to)", "Resize Upsample"),
     ("'FeatureVectorizer' node attribute 'inputdimensions': expected the widths of the inputs", "FeatureVectorizer"),
     ("expected operands of a type to compute with", "TensorScatter"),

@@ -57,6 +57,8 @@ def test_reshape() -> None:
 def test_reshape_of_nothing() -> None:
     net = on_numbers("Reshape", ["a", 2], 2, allowzero=1)
     expect_as_onnx_runtime(net, given(floats(0, 2), 0, 7), given(floats(0, 2), 3, 0), given(floats(3, 2), 1, 6))
+    with pytest.raises(RelexError, match=r"'relex\.as_sizes' expected a size from 0"):
+        build(from_onnx(net))["main"](floats(0, 2), np.array([0, -1]))
 
 
 def test_reshape_to_a_shape_of_elements() -> None:

@@ -54,8 +54,9 @@ def _reshaped_to(node: OnnxNode, x: Tensor, shape: Tensor) -> Operand:
         kept = np.array([*old, *[0] * length][:length], object)
         numbers = op.where(op.equal(numbers, 0), Known(kept), numbers)
     # What does not fit is an error of the reshape.
-    others = op.maximum(op.prod(op.where(op.equal(numbers, -1), 1, numbers)), 1)
-    rest = op.trunc_divide(Known(np.array(count(old), object)), others)
+    others = node.tensor(op.prod(op.where(op.equal(numbers, -1), 1, numbers)))
+    quotient = op.trunc_divide(Known(np.array(count(old), object)), op.maximum(others, 1))
+    rest = op.where(op.equal(others, 0), -1, quotient)
     return node.reshape(x, node.sizes(op.where(op.equal(numbers, -1), rest, numbers), "a shape"))
 
 
