@@ -28,7 +28,7 @@ def make_parser() -> argparse.ArgumentParser:
         description=f"Exercises of the lessons, graded by relex itself.\n\ncommands:\n{commands}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of the above")
+    parser.add_argument("command", choices=[*COMMANDS], metavar="COMMAND", help="one of the above")
     parser.add_argument("exercise", nargs="?", help="the number of an exercise, such as 1.2")
     parser.add_argument("file", nargs="?", help="the solution (the file that 'start' writes)")
     parser.add_argument("--step", type=int, default=1, metavar="N", help="hint: the first, the second, ... (1)")

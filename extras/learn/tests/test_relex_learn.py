@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -148,3 +149,10 @@ def test_results_that_are_no_numbers_are_wrong() -> None:
 
     with pytest.raises(ToolError, match="16 of 16 elements are wrong"):
         grading._expect_right("compiled", main, AIMS["1.1"], [(16,), (16,)])  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_the_commands(shell: str, capsys: Captured) -> None:
+    pytest.importorskip("shtab")
+    assert main(["--print-completion", shell]) == 0
+    assert {"check", "hint", "answer"} <= {*re.findall(r"\w+", capsys.readouterr().out)}
