@@ -56,7 +56,8 @@ def stored(x: Any) -> Any:
     y[mask] = x[mask] * 3
     z[mask[:, 0]] = 7.0
     more = x.index_put((mask[:, 0],), torch.ones(x.shape[1]), accumulate=True)
-    return y, z, more, x.masked_scatter(mask, x[mask] - 1), x.masked_scatter(mask[0], torch.arange(12.0))
+    wider = x[0].masked_scatter(mask, torch.arange(12.0))
+    return y, z, more, x.masked_scatter(mask, x[mask] - 1), x.masked_scatter(mask[0], torch.arange(12.0)), wider
 
 
 def places(x: Any) -> Any:

@@ -76,7 +76,7 @@ def _of_length(node: TorchNode, x: Operand, length: Size | None) -> Operand:
 @imports("aten.masked_scatter")
 def masked_scatter(node: TorchNode, x: Tensor, mask: Tensor, source: Tensor) -> Operand:
     """A tensor with the elements of another one, in their order, where a mask is true."""
-    sizes, available = node.shape(x), count(node.shape(source))
+    sizes, available = node.shape(op.where(mask, x, x)), count(node.shape(source))
     chosen = node.reshape(node.broadcast_to(mask, sizes), [count(sizes)])
     numbers = node.tensor(op.cumsum(op.astype(chosen, i64), 0))
     needed = node.tensor(op.sum(op.astype(chosen, i64)))
