@@ -2,8 +2,8 @@
 
 A row of the table is a product of some rows of f32 with a weight of 4096 rows in blocks. `rate` is the rate at which
 relex reads the weight, and `share` that rate relative to the rate at which it adds up the integers of a buffer of the
-same size. The last column has the times of other libraries, relative to relex: ONNX Runtime's `MatMulNBits` on the
-same numbers, for the layout that it has, in f32 and with `x` rounded to 8 bits, and products with the weight in f32.
+same size. The last column has other times, relative to this one: ONNX Runtime's `MatMulNBits` on the same numbers, for
+the layout that it has, in f32 and with `x` rounded to 8 bits, and products with the weight in f32.
 All take turns, and the least time of each
 counts, in time of the processor, so that other processes disturb little.
 """
@@ -38,6 +38,11 @@ func.func @main(%x: tensor<{rows}x{terms}xf32>, %w: tensor<{columns}x{bytes}xui8
   %1 = relex.dense %x, %0 : (tensor<{rows}x{terms}xf32>, tensor<{columns}x{terms}xf32>) -> tensor<{rows}x{columns}xf32>
   func.return %1 : tensor<{rows}x{columns}xf32>
 }}"""
+WIDE = """
+func.func @main(%x: tensor<{rows}x{terms}xf32>, %w: tensor<{columns}x{terms}xf32>) -> tensor<{rows}x{columns}xf32> {{
+  %0 = relex.dense %x, %w : (tensor<{rows}x{terms}xf32>, tensor<{columns}x{terms}xf32>) -> tensor<{rows}x{columns}xf32>
+  func.return %0 : tensor<{rows}x{columns}xf32>
+}}"""
 SUM = """
 func.func @main(%x: tensor<{count}xi32>) -> tensor<i32> {{
   %y = relex.sum %x : (tensor<{count}xi32>) -> tensor<i32>
@@ -59,6 +64,13 @@ def product(layout: str, weight: Array, x: Array) -> Call:
     """The product in relex."""
     sizes = {"rows": len(x), "terms": x.shape[1], "columns": len(weight), "bytes": weight.shape[1]}
     module = parse_module(PRODUCT.format(layout=layout, **sizes))
+    main = build(BindParamsPass("main", {"w": weight})(module))["main"]
+    return lambda: main(x)
+
+
+def wide_product(weight: Array, x: Array) -> Call:
+    """The product with a weight in f32 in relex."""
+    module = parse_module(WIDE.format(rows=len(x), terms=x.shape[1], columns=len(weight)))
     main = build(BindParamsPass("main", {"w": weight})(module))["main"]
     return lambda: main(x)
 
@@ -94,13 +106,12 @@ def onnx_runtime(weight: Array, x: Array, level: int) -> Call:
 
 
 def others(layout: str, weight: Array, x: Array) -> Iterator[tuple[str, Call]]:
-    """Yield the same product in other libraries, by name."""
+    """Yield the same product in other ways, by name."""
     if layout == "4_BITS_32_F32" and find_spec("onnxruntime"):
         yield "ONNX Runtime", onnx_runtime(weight, x, 0)
         yield "with `x` in 8 bits", onnx_runtime(weight, x, 4)
     numbers = dequantized(BLOCK_LAYOUTS[layout], weight)
-    transpose = numbers.T
-    yield "NumPy, f32", lambda: x @ transpose
+    yield "relex, f32", wide_product(numbers, x)
     if find_spec("torch"):
         torch = import_module("torch")
         torch.set_num_threads(1)
