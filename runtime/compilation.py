@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from relex.dialects.context import make_context
+from relex.dialects.function_arguments import PASSED_ATTR
 from relex.dialects.parser import verify_module
 from relex.dialects.schedule import SequenceOp
 from relex.dialects.signature import Signature
@@ -322,6 +323,8 @@ def _is_of_others(levels: Sequence[tuple[Level, Sequence[ModulePass]]]) -> bool:
 def _prepared(program: ModuleOp, target: Target | None) -> ModuleOp:
     """Return a copy of the program to compile for a target."""
     module = program.clone()
+    for function in module.ops:
+        function.attributes.pop(PASSED_ATTR, None)  # Kernels rely on it: it is found, never taken from others.
     if target is not None:
         set_target(module, target)
     return module

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Event, Thread
+from time import monotonic
 from typing import TextIO
 
 from relex.passes.driver.activity import watched_by, watchers
@@ -26,12 +27,13 @@ ERASE = "\r\x1b[K"
 
 class Progress:
     """The stages of a compilation and the parts that they are at, drawn by a thread: the innermost stage, after those
-    around it that have parts."""
+    around it that have parts, and the seconds since the start."""
 
     def __init__(self, file: TextIO):
         self._file = file
         self._stages: list[tuple[str, str]] = []
         self._ended = Event()
+        self._started = monotonic()
         self._thread = Thread(target=self._draw, name="relex-progress", daemon=True)
 
     def begin(self, stage: str) -> None:
@@ -66,7 +68,8 @@ class Progress:
         pause, drawn = DELAY, False
         while not self._ended.wait(pause):
             # The cursor goes back to the start, so that other output replaces the line.
-            self._write(f"{ERASE}{str(self)[: _columns(self._file) - 1]}\r")
+            seconds = f", {monotonic() - self._started:.0f} s"
+            self._write(f"{ERASE}{str(self)[: _columns(self._file) - 1 - len(seconds)]}{seconds}\r")
             pause, drawn = PAUSE, True
         if drawn:
             self._write(ERASE)

@@ -168,16 +168,19 @@ class DumpFiles(Instrumentation):
 
 
 class Timing:
-    """Wall time of each stage, in order of first use. The time of a stage within another one counts once; what belongs
-    to none is the rest."""
+    """Wall time of each stage, in order of first use, and of each kernel that stages tell apart. The time of a stage
+    within another one counts once; what belongs to none is the rest."""
 
     def __init__(self, started: float | None = None):
         """`started` is when the process began to import the tool, if that counts."""
         self._start = self._since = time.perf_counter() if started is None else started
         self._stages = ["Rest"]
+        self._parts = [""]
         self.seconds = {"Imports": 0.0}
+        self.seconds_of_parts: dict[str, float] = {}
         if started is not None:
             self._stages.append("Imports")
+            self._parts.append("")
             self.end()
 
     def begin(self, stage: str) -> None:
@@ -185,18 +188,24 @@ class Timing:
         self._charge()
         self.seconds.setdefault(stage, 0.0)
         self._stages.append(stage)
+        self._parts.append(self._parts[-1])
 
     def reach(self, name: str, done: int, count: int) -> None:
-        """Parts of stages are not told apart."""
+        """Charge the time to a part of the innermost stage, too. One without a name belongs to the part around it."""
+        self._charge()
+        self._parts[-1] = name or self._parts[-2]
 
     def end(self) -> None:
         """Charge the time to the stage around the innermost one again."""
         self._charge()
         self._stages.pop()
+        self._parts.pop()
 
     def _charge(self) -> None:
         now, stage = time.perf_counter(), self._stages[-1]
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._since
+        if part := self._parts[-1]:
+            self.seconds_of_parts[part] = self.seconds_of_parts.get(part, 0.0) + now - self._since
         self._since = now
 
     def report(self) -> str:
@@ -205,15 +214,14 @@ class Timing:
         rows = dict(self.seconds)
         total = sum(rows.values())
         rows |= {"Rest": rows.pop("Rest", 0.0), "Total": total}
-        return "\n".join(
-            [
-                *report_title("Execution time report"),
-                f"  Total Execution Time: {total:.4f} seconds",
-                "",
-                "  ----Wall Time----  ----Name----",
-                *(f"  {seconds:8.4f} ({seconds / total:6.1%})  {name}" for name, seconds in rows.items()),
-            ]
-        )
+        parts = sorted(self.seconds_of_parts.items(), key=lambda part: -part[1])
+        by_part = [*parts, ("All of them", total - sum(self.seconds_of_parts.values())), ("Total", total)]
+        tables = {"Name": list(rows.items()), **({"Kernel": by_part} if parts else {})}
+        lines = [*report_title("Execution time report"), f"  Total Execution Time: {total:.4f} seconds"]
+        for title, table in tables.items():
+            lines += ["", f"  ----Wall Time----  ----{title}----"]
+            lines += (f"  {seconds:8.4f} ({seconds / total:6.1%})  {name}" for name, seconds in table)
+        return "\n".join(lines)
 
 
 @contextmanager

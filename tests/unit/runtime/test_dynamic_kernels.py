@@ -11,8 +11,10 @@ import pytest
 from test_kernel_cache import code_of, compiled, folder, forgotten
 from test_kernel_workers import kernels, without_workers
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from relex.dialects import parse_module
+from relex.dialects.function_arguments import PASSED_ATTR
 from relex.lowering.kernels.alone import KernelGroup
 from relex.runtime import build, compilation, kernel_workers
 from relex.runtime.kernel_cache import MEMORY
@@ -147,6 +149,30 @@ def test_one_kernel_for_squares_and_others():
     for name, shape in (("square", (33, 33)), ("main", (5, 70)), ("main", (70, 5))):
         x = np.random.default_rng(0).standard_normal(shape, np.float32)
         np.testing.assert_allclose(program[name](x), softmax(x.T), rtol=1e-5)
+
+
+def test_a_program_cannot_state_what_its_calls_pass():
+    """It could be wrong."""
+    text = (
+        SQUARE.format(dims='["n", "m"]').replace("relex.softmax", "relex.call @group")
+        + """
+    func.func private @group(%x: tensor<?x?xf32>) -> tensor<?x?xf32>
+        attributes {relex.primitive, relex.passed = [["n", "n"], ["n", "n"]]} {
+      %y = relex.softmax %x : (tensor<?x?xf32>) -> tensor<?x?xf32>
+      func.return %y : tensor<?x?xf32>
+    }
+    """
+    )
+    text = text.replace("@group %0", "@group(%0)")
+    passed: list[str] = []
+
+    def see(p: ModulePass, module: ModuleOp) -> None:
+        passed.extend(str(op) for op in module.ops if PASSED_ATTR in op.attributes)
+
+    compilation.lower_program(parse_module(text), instrument=see)
+    assert not passed
+    x = np.random.default_rng(0).standard_normal((5, 70), np.float32)
+    np.testing.assert_allclose(build(text)["main"](x), softmax(x.T), rtol=1e-5)
 
 
 RELATIONS = [("n", "2 * n", "n"), ("n", "3 * n", "n"), ("n", "m", "n"), ("n", "n", "m"), ("n", "m", "n + m")]

@@ -127,9 +127,10 @@ func.func @main(%x: tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> {{
 """Products of padding."""
 
 
-def residual() -> ModuleOp:
+def residual(rows: int | str = 32) -> ModuleOp:
     """A program with a group that works in place."""
-    return parse_module(RESIDUAL.format(weights=np.eye(48, dtype=np.float32).tobytes().hex()))
+    text = RESIDUAL.replace("32x48", f"{rows}x48")
+    return parse_module(text.format(weights=np.eye(48, dtype=np.float32).tobytes().hex()))
 
 
 def convolutions(number: float) -> ModuleOp:
@@ -143,6 +144,7 @@ def convolutions(number: float) -> ModuleOp:
 PROGRAMS: dict[str, Callable[[], ModuleOp]] = {
     "layers": lambda: layers(WIDTHS),
     "in place": residual,
+    "dynamic sizes": lambda: residual("?"),
     "finite": lambda: convolutions(1.0),
     "infinite": lambda: convolutions(float("inf")),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing, redirect_stderr
@@ -59,6 +60,27 @@ def test_timing_accounts_for_all_of_the_time(monkeypatch: pytest.MonkeyPatch) ->
     assert rows == {"Imports": 1.0, "outer": 2.0, "inner": 2.0, "Rest": 6.0, "Total": 11.0}
 
 
+def test_timing_tells_kernels_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each moment belongs to one kernel, or to all of them: what a stage in a part does, to that part or its own."""
+    clock = iter(float(2**i) for i in range(20))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    timing = Timing(0.0)
+    with watched_by(timing), doing("Kernels"):
+        for _ in parts(["first", "second"], str):
+            with doing("pass"):
+                for _ in parts(["first"], str):
+                    pass
+            with doing("LLVM"):
+                for _ in parts([""], str):
+                    pass
+    by_kernel = timing.report().split("----Kernel----\n")[1].splitlines()
+    rows = {line.rpartition(")  ")[2]: float(line.split()[0]) for line in by_kernel}
+    total = rows.pop("Total")
+    assert [*rows] == ["second", "first", "All of them"]
+    assert sum(rows.values()) == total == sum(timing.seconds.values())
+    assert rows["first"] == timing.seconds_of_parts["first"] > 0
+
+
 @dataclass(frozen=True)
 class Waits(RelexPass):
     """A pass that takes until a terminal shows a text."""
@@ -112,7 +134,7 @@ def test_terminals_show_passes_and_their_parts(terminal: Pty) -> None:
     waits = Waits(terminal.number, "second")
     with redirect_stderr(terminal.file), showing_progress(), showing_progress():
         apply_pass(waits, make_context(), parse_module(PROGRAM))
-    assert "\r\x1b[Kwaits 2/2 second\r" in "".join(waits.shown)
+    assert re.search(r"\r\x1b\[Kwaits 2/2 second, [0-9]+ s\r", "".join(waits.shown))
     assert os.read(terminal.number, 10000).decode().endswith("\r\x1b[K")
 
 
