@@ -1,32 +1,33 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/24_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/25_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
 // CHECK-NEXT: 02_set-target.mlir
-// CHECK-NEXT: 03_fold-constants.mlir
-// CHECK-NEXT: 04_simplify-ops.mlir
-// CHECK-NEXT: 05_simplify-regions.mlir
-// CHECK-NEXT: 06_cancel-transposes.mlir
-// CHECK-NEXT: 07_trim-windows.mlir
-// CHECK-NEXT: 08_delay-scales.mlir
-// CHECK-NEXT: 09_pack-bytes.mlir
-// CHECK-NEXT: 10_fold-batch-norm.mlir
-// CHECK-NEXT: 11_split-windows.mlir
-// CHECK-NEXT: 12_block-channels.mlir
-// CHECK-NEXT: 13_join-rows.mlir
-// CHECK-NEXT: 14_infer-sizes.mlir
-// CHECK-NEXT: 15_localize-sizes.mlir
-// CHECK-NEXT: 16_remove-unused.mlir
-// CHECK-NEXT: 17_fuse-attention.mlir
-// CHECK-NEXT: 18_annotate-fast-math.mlir
-// CHECK-NEXT: 19_annotate-noalias.mlir
-// CHECK-NEXT: 20_apply-schedule.mlir
-// CHECK-NEXT: 21_fold-init-blocks.mlir
-// CHECK-NEXT: 22_interchange-loops.mlir
-// CHECK-NEXT: 23_annotate-op-pattern.mlir
-// CHECK-NEXT: 24_legalize-ops.mlir
+// CHECK-NEXT: 03_multiply-blocks.mlir
+// CHECK-NEXT: 04_fold-constants.mlir
+// CHECK-NEXT: 05_simplify-ops.mlir
+// CHECK-NEXT: 06_simplify-regions.mlir
+// CHECK-NEXT: 07_cancel-transposes.mlir
+// CHECK-NEXT: 08_trim-windows.mlir
+// CHECK-NEXT: 09_delay-scales.mlir
+// CHECK-NEXT: 10_pack-bytes.mlir
+// CHECK-NEXT: 11_fold-batch-norm.mlir
+// CHECK-NEXT: 12_split-windows.mlir
+// CHECK-NEXT: 13_block-channels.mlir
+// CHECK-NEXT: 14_join-rows.mlir
+// CHECK-NEXT: 15_infer-sizes.mlir
+// CHECK-NEXT: 16_localize-sizes.mlir
+// CHECK-NEXT: 17_remove-unused.mlir
+// CHECK-NEXT: 18_fuse-attention.mlir
+// CHECK-NEXT: 19_annotate-fast-math.mlir
+// CHECK-NEXT: 20_annotate-noalias.mlir
+// CHECK-NEXT: 21_apply-schedule.mlir
+// CHECK-NEXT: 22_fold-init-blocks.mlir
+// CHECK-NEXT: 23_interchange-loops.mlir
+// CHECK-NEXT: 24_annotate-op-pattern.mlir
+// CHECK-NEXT: 25_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.
