@@ -128,7 +128,10 @@ def steps_to_one() -> ModuleOp:
             is_even = op.equal(op.mod(n, 2), 0)
             return op.where(is_even, op.floor_divide(n, 2), op.add(op.multiply(n, 3), 1)), op.add(steps, 1)
 
-        _, steps = bb.while_(lambda n, steps: op.not_equal(n, 1), trip, first, const(np.int64(0)))
+        def goes_on(n: Any, _steps: Any) -> Any:
+            return op.not_equal(n, 1)
+
+        _, steps = bb.while_(goes_on, trip, first, const(np.int64(0)))
         bb.emit_func_output(steps)
     return bb.get()
 
@@ -180,8 +183,10 @@ def suppress(most: int, limit: float) -> ModuleOp:
     bb = BlockBuilder()
     boxes, scores = Var("boxes", ("n", 4), "float32"), Var("scores", ("n",), "float32")
     with bb.function("main", [boxes, scores]):
-        limits = [const(np.array(most)), const(np.float32(limit)), const(np.float32(-1))]
-        selected = op.non_max_suppression(op.expand_dims(boxes, 0), op.expand_dims(scores, [0, 1]), *limits)
+        numbers = const(np.array(most)), const(np.float32(limit)), const(np.float32(-1))
+        selected = op.non_max_suppression(
+            op.expand_dims(boxes, 0), op.expand_dims(scores, [0, 1]), numbers[0], numbers[1], numbers[2]
+        )
         bb.emit_func_output(op.take(selected, const(np.array(2)), axis=1))
     return bb.get()
 
@@ -314,8 +319,9 @@ def seconds(call: Callable[[], object], calls: int) -> float:
 def measure(row: Row) -> str:
     """A line of the table."""
     function = partial(build(row.program)["main"], *row.arguments)
-    found = function()
-    for result, wanted in zip(found if isinstance(found, tuple) else (found,), row.in_c(), strict=True):
+    found: Any = function()
+    results: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)
+    for result, wanted in zip(results, row.in_c(), strict=True):
         np.testing.assert_allclose(result, wanted, 1e-6)
     calls = max(1, int(0.01 / seconds(function, 3)))
     turns = [(seconds(function, calls), seconds(row.in_c, calls)) for _ in range(ROUNDS)]

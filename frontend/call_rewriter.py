@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
@@ -104,7 +104,7 @@ class _Place(FunctionBody):
             if dims := stated_dims(function, i):
                 self._declare_sizes(argument, [size if size.isidentifier() else None for size in dims])
 
-    def insert(self, op: Operation, place: FileLineColLoc) -> None:
+    def insert(self, op: Operation, place: LocationAttr) -> None:
         if any(operand.owner is self._at for operand in op.operands):
             fail(self._at, f"expected a replacement computed from other values, found '{op.name}' of its own result")
         op.location = self._at.location

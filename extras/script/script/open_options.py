@@ -51,7 +51,7 @@ class OpenOptions(OpenSizes):
         if isinstance(node, ast.Name) and isinstance(self._scope.names.get(node.id), NamedSize):
             return node.id if self._parameters.source(node.id) else -1
         tree = _WithNumbers(self._scope).visit(deepcopy(node))
-        return tree.value if isinstance(tree, ast.Constant) else ast.unparse(tree)
+        return tree.value if isinstance(tree, ast.Constant) and isinstance(tree.value, int) else ast.unparse(tree)
 
 
 class _WithNumbers(ast.NodeTransformer):

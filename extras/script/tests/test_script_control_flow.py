@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def programs() -> list[ModuleOp]:
 
 def after(function: Any, arguments: tuple[Any, ...]) -> list[Any]:
     """What a call returns, and what it leaves in its arguments."""
-    own = [np.copy(argument) if isinstance(argument, np.ndarray) else argument for argument in arguments]
+    own: list[Any] = [deepcopy(argument) for argument in arguments]
     result = function(*own)
     return [*(result if isinstance(result, tuple) else (result,)), *own]
 

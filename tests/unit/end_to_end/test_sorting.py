@@ -49,8 +49,8 @@ def test_many_boxes(most: int):
     bb = BlockBuilder()
     boxes, scores = Var("boxes", (1, "n", 4), "float32"), Var("scores", (1, 2, "n"), "float32")
     with bb.function("main", [boxes, scores]):
-        limits = [const(np.array(most)), const(np.float32(0.3)), const(np.float32(0.2))]
-        bb.emit_func_output(op.non_max_suppression(boxes, scores, *limits))
+        overlap, least = const(np.float32(0.3)), const(np.float32(0.2))
+        bb.emit_func_output(op.non_max_suppression(boxes, scores, const(np.array(most)), overlap, least))
     program, rng = bb.get(), np.random.default_rng(0)
     functions = build(program)["main"], interpret(program)["main"]
     for count in (0, 1, 3, 17, 300):

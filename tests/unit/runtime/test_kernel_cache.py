@@ -612,7 +612,7 @@ def test_what_was_used_last_stays_in_memory():
 
 def test_what_a_mark_states_is_read_again():
     """All pairs of arguments that may be one memory, and all numbers, in their order."""
-    mark = CompiledAs("kernel", (3, 0, 2), (64, 128), ((0, 2), (1, 4), (3, 5)))
+    mark = CompiledAs("kernel", (3, 0, 2), ("64", "128"), ((0, 2), (1, 4), (3, 5)))
     function = next(iter(parse_module("func.func private @f()").ops))
     assert CompiledAs.of(function) is None
     for stated in (mark, CompiledAs("kernel", (1,)), replace(mark, in_place=mark.in_place[:2])):
