@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import thread_time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -320,7 +320,7 @@ def measure(row: Row) -> str:
     """A line of the table."""
     function = partial(build(row.program)["main"], *row.arguments)
     found: Any = function()
-    results: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)
+    results = cast("tuple[Array, ...]", found if isinstance(found, tuple) else (found,))
     for result, wanted in zip(results, row.in_c(), strict=True):
         np.testing.assert_allclose(result, wanted, 1e-6)
     calls = max(1, int(0.01 / seconds(function, 3)))
