@@ -61,6 +61,8 @@ def non_max_suppression(
             kept = [code.buffer((size,), boxes.type, f"kept{d}") for d in range(4)]
             with code.loop(size) as k:
                 code.store(out, (b, c, k), 0)
+                for buffer in kept:  # No analysis can know that only those are read that were selected.
+                    code.store(buffer, (k,), 0)
             with code.loop(size, "candidate") as k:
                 number = code.let(selected[()])
                 box = code.let(clipped(order[b, c, k], size))

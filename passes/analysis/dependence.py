@@ -32,7 +32,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access, Element, UsedValues, is_access
 from relex.dialects.walks import walk
 from relex.passes.analysis.iteration_systems import Instance
-from relex.passes.analysis.keeping import once
+from relex.passes.analysis.kept import once
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 
 MOST_STEPS = 50

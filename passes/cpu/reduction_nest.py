@@ -17,7 +17,7 @@ from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import Access, Element
 from relex.passes.analysis.buffers import buffers_written, statement_of
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.keeping import once
+from relex.passes.analysis.kept import once
 from relex.passes.analysis.loop_tree import (
     check_nested,
     check_serial,

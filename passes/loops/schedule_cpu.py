@@ -19,7 +19,7 @@ from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import BlockOp, LoopKind, PrimFuncOp
 from relex.dialects.upstream.printer import printed
-from relex.passes.analysis.keeping import Kept, keeping
+from relex.passes.analysis.kept import Kept, keeping
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_of, name_of_block
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rule_table import RULES

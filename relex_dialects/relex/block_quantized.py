@@ -32,7 +32,7 @@ def layout_of(properties: Mapping[str, Attribute]) -> BlockLayout:
 
 
 @declared
-class DequantizeBlocksOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.INJECTIVE):
+class DequantizeBlocksOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.OPAQUE):
     """
     The numbers in blocks of bytes along the last dimension, as f32. `layout` is the name of their layout: `Q4_0`,
     `Q4_1`, `Q5_0`, `Q5_1`, `Q8_0`, `Q4_K`, `Q5_K`, `Q6_K`, `IQ4_NL`, `IQ4_XS` or `MXFP4`, as in GGUF files; or, for
@@ -117,7 +117,7 @@ def joined(layout: BlockLayout, scales: Array, digits: Array) -> Array:
     """Return the blocks `[..., n]` whose bytes are in two tensors."""
     parts = [_in_blocks(scales, layout.scale_bytes), _in_blocks(digits, layout.digit_bytes)]
     whole = np.concatenate(parts[::-1] if layout.digits_first else parts, -1)
-    return whole.reshape(*whole.shape[:-2], -1)
+    return whole.reshape(*whole.shape[:-2], whole.shape[-2] * whole.shape[-1])
 
 
 def parts_of(layout: BlockLayout, data: Array) -> tuple[Array, Array]:
@@ -125,7 +125,7 @@ def parts_of(layout: BlockLayout, data: Array) -> tuple[Array, Array]:
     blocks = _in_blocks(data, layout.bytes)
     places = ((layout.first_scale, layout.scale_bytes), (layout.first_digit, layout.digit_bytes))
     scales, digits = (
-        np.ascontiguousarray(blocks[..., first : first + count]).reshape(*data.shape[:-1], -1)
+        np.ascontiguousarray(blocks[..., first : first + count]).reshape(*data.shape[:-1], blocks.shape[-2] * count)
         for first, count in places
     )
     return scales, digits

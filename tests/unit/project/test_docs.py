@@ -11,9 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import operator_reference
 import pytest
@@ -23,6 +25,7 @@ import relex.passes.analysis
 from relex.dialects.dtypes import ELEMENT_TYPES, SUB_BYTE
 from relex.dialects.parser import parse_module
 from relex.dialects.relex import Operator, Relex
+from relex.dialects.table import TABLES, Table, is_own
 from relex.dialects.target.processors import PROCESSORS
 from relex.tools.opt.relex_opt import main
 
@@ -55,6 +58,20 @@ def assert_shows(shown: str, printed: str) -> None:
 
 def same(wanted: str, line: str) -> bool:
     return line.startswith(wanted) if wanted.endswith("(") else line == wanted
+
+
+@pytest.fixture(autouse=True)
+def entries_of_pages() -> Iterator[None]:
+    """What a page adds to tables is not there in other tests."""
+
+    def of_others() -> list[tuple[Table[Any, Any], object]]:
+        return [(table, key) for table in TABLES for key, module in table.entered_by.items() if not is_own(module)]
+
+    before = of_others()
+    yield
+    for table, key in of_others():
+        if (table, key) not in before:
+            del table[key]
 
 
 def printed_here(arguments: list[str], text: str, monkeypatch: pytest.MonkeyPatch) -> str:
