@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from xdsl.dialects.builtin import StringAttr, f32
 from xdsl.ir import Attribute
@@ -159,4 +160,5 @@ def dequantized(layout: BlockLayout, data: Array) -> Array:
     numbers = numbers * layout.scale(functions, of_scales, *groups)
     if layout.minimum is not None:
         numbers = numbers + layout.minimum(functions, of_scales, *groups)
-    return np.broadcast_to(numbers, (*scales.shape[:-1], *shape)).reshape(*data.shape[:-1], -1)
+    columns = scales.shape[-2] * prod(shape)
+    return np.broadcast_to(numbers, (*scales.shape[:-1], *shape)).reshape(*data.shape[:-1], columns)
