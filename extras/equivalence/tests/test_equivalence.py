@@ -12,14 +12,14 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pytest
 from operator_cases import CASES
-from programs import Array, MakeOperator, operator_program
+from programs import Array, MakeOperator, operator_of, operator_program
 from xdsl.context import Context
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from relex.dialects import parse_module
-from relex.dialects.relex import AddOp, MultiplyOp, ReluOp
+from relex.dialects.relex import AddOp, AsSizesOp, MultiplyOp, ReluOp
 from relex.lowering import ConvertTirToScfPass, LegalizeOpsPass, RelexPipelinePass
 from relex.lowering.relex_pipeline import Level
 from relex.passes import BindParamsPass
@@ -63,6 +63,10 @@ def spreads_of(text: str, *arguments: Any) -> Array:
 @pytest.mark.parametrize(("make", "operands"), CASES)
 def test_the_default_compilation_is_right(make: MakeOperator, operands: list[Array]) -> None:
     report = check_pass(RelexPipelinePass(), parse_module(operator_program(make, operands)), samples=1)
+    if operator_of(make) is AsSizesOp:
+        (reason,) = report.skipped.values()
+        assert "'relex.as_sizes' op expected sizes" in reason  # Hardly a number that is drawn is a size.
+        return
     assert report.skipped == {}
     assert ("convert-to-llvm", "main") in report.compared
 
