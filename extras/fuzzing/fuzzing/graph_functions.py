@@ -32,7 +32,7 @@ from relex.dialects.relex import (
     SlidingWindows,
     WinogradOutputTransformOp,
 )
-from relex.dialects.relex.data_sizes import NonMaxSuppressionOp
+from relex.dialects.relex.data_sizes import AsSizesOp, NonMaxSuppressionOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import (
     ElementConstr,
@@ -77,6 +77,9 @@ PROPERTY_ATTEMPTS = 60
 
 OPERATORS: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, Operator)]
 """The operators of the graph dialect."""
+
+DRAWN = [kind for kind in OPERATORS if kind is not AsSizesOp]
+"""What random graphs are made of, unless they ask for operators. Hardly a number that is drawn is a size."""
 
 
 class Graph:
@@ -343,7 +346,7 @@ def random_graph(
     """Return a module with a function @main of up to `size` operators of these kinds, by default of all. It returns
     what no operator uses, and some of the values that are used too."""
     graph, draw = Graph(), draw or Draw(random, dynamic=dynamic)
-    for kind in random.choices(kinds or OPERATORS, k=random.randint((size + 1) // 2, size)):
+    for kind in random.choices(kinds or DRAWN, k=random.randint((size + 1) // 2, size)):
         draw.grow(graph, kind)
     return graph.module(list(returned_of(random, graph.values)))
 

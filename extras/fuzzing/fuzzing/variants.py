@@ -20,7 +20,7 @@ from relex.dialects.errors import InferenceError, RelexError
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import CallDpsPackedOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
-from relex.reference.fuzzing.graph_functions import DTYPES, OPERATORS, Draw, Graph, returned_of
+from relex.reference.fuzzing.graph_functions import DRAWN, DTYPES, Draw, Graph, returned_of
 
 T = TypeVar("T")
 
@@ -231,7 +231,7 @@ def _grow_after(function: FuncOp, random: Random) -> None:
     graph = Graph.before(last)
     known = len(graph.values)
     draw = Draw(random)
-    for kind in random.choices(OPERATORS, k=random.randint(1, 3)):
+    for kind in random.choices(DRAWN, k=random.randint(1, 3)):
         draw.grow(graph, kind)
     last.operands = [*last.operands, *returned_of(random, graph.values[known:])]
 
@@ -240,7 +240,7 @@ def _grow_before(function: FuncOp, random: Random) -> None:
     """Compute an argument by another operator."""
     used = [arg for arg, _ in _tensors(function) if arg.uses.get_length()]
     arg, draw = _choice(random, used), Draw(random)
-    for kind in random.sample(OPERATORS, len(OPERATORS)):
+    for kind in random.sample(DRAWN, len(DRAWN)):
         if len(kind.operand_names()) > 2 or kind.is_variadic():
             continue
         try:
