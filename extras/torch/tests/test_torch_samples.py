@@ -126,7 +126,7 @@ def test_views_as_copies_are_found(entry: str, monkeypatch: pytest.MonkeyPatch) 
     from relex.frontend.torch import dynamo
     from relex.frontend.torch.views import View
 
-    def copies(results: Any, names: Any) -> list[View]:
+    def copies(results: Any, names: Any, bases: Any) -> list[View]:
         return [View(result, ()) for result in results]
 
     monkeypatch.setattr(dynamo, "views_of", copies)
