@@ -84,7 +84,7 @@ def _merge_sort(x: Tensor, axis: int, name: str, *, descends: bool, gives_positi
     """Sort elements along a dimension, or their positions, by merging runs of 1, 2, 4, ... of them."""
     size, result_type = x.shape[axis], i64 if gives_positions else x.type
     if size == 0:
-        return compute(x.shape, lambda *i: cast(i[axis], result_type), name=name)
+        return compute(x.shape, lambda *i: cast(i[axis], i64) if gives_positions else x[i], name=name)
     passes = (size - 1).bit_length() if isinstance(size, int) else _MOST_DOUBLINGS
 
     def position(number: PrimExpr) -> PrimExpr:

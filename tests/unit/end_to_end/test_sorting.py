@@ -44,6 +44,18 @@ def test_orders(dtype: str, descends: bool):
         assert values.tobytes() == np.take_along_axis(array, expected, 1).tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+def test_nothing_to_sort(dtype: str):
+    bb = BlockBuilder()
+    x = Var("x", (3, 0), dtype)
+    with bb.function("main", [x]):
+        bb.emit_func_output([op.argsort(x, 1), op.sort(x, 1)])
+    array = np.zeros((3, 0), dtype)
+    for function in (build(bb.get())["main"], interpret(bb.get())["main"]):
+        places, values = function(array)
+        assert (places.dtype, places.shape, values.dtype, values.shape) == (np.int64, (3, 0), array.dtype, (3, 0))
+
+
 @pytest.mark.parametrize("most", [0, 1, 50, 2**62])
 def test_many_boxes(most: int):
     bb = BlockBuilder()
