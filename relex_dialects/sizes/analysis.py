@@ -167,7 +167,7 @@ class SizeAnalysis:
         inside = self._solver
         self._branch, self._solver, self._facts = around, outside, facts
         always = [requirement for requirement in inside.left if _is_limit(requirement)]
-        for value in self._values.keys() - before:
+        for value in [value for value in self._values if value not in before]:
             self._values[value] = sizes = inside.solved(self._values[value])
             always += [Requirement(0, "<=", size) for size in sizes if value.type != IndexType()]
         for requirement in always:

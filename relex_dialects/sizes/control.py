@@ -1,8 +1,8 @@
 """Size inference of branches and loops.
 
 No size may depend on the way that a run takes: branches give tensors of the same sizes, and a loop carries tensors
-whose sizes stay as they are. That sizes are equal is required in a branch where it runs; what else ops in a region
-require counts whether or not the region runs.
+whose sizes stay as they are. What ops in a branch require is checked where the branch runs, and what ops in a loop
+require in every run.
 """
 
 from __future__ import annotations
