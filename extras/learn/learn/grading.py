@@ -34,6 +34,8 @@ def graded(module: ModuleOp, start: ModuleOp, aim: Aim, *, speed: bool) -> Itera
         raise ToolError(f"expected '{aim.needs}' in the solution, found none")
     if aim.keeps and str(_without_schedule(module)) != str(_without_schedule(start)):
         raise ToolError("expected the program as it was, but for the steps of its schedule")
+    if aim.keeps and str(module) == str(start):
+        raise ToolError("expected steps of a schedule, found those of the start")
     scheduled = ApplySchedulePass()(module)
     CheckTirPass()(scheduled)
     yield "all accesses are inside of their buffers"
@@ -72,11 +74,14 @@ def _expect_right(what: str, main: Callable[..., Any], aim: Aim, shapes: Sequenc
     given = _arguments(shapes)
     wanted = aim.formula(*given)
     try:
-        found = np.asarray(main(*given))
+        result = main(*given)
     except CompileError:
         raise
     except RelexError as e:
         raise ToolError(f"a call with {' and '.join(map(str, shapes))}: {e}") from e
+    if result is None or isinstance(result, tuple):
+        raise ToolError(f"expected one result, found {len(result or ())}")
+    found = np.asarray(result)
     if found.shape != wanted.shape:
         raise ToolError(f"expected a result of shape {wanted.shape}, found {found.shape}")
     wrong = ~(np.abs(found - wanted) <= TOLERANCE * np.abs(wanted).max())

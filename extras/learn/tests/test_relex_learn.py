@@ -51,28 +51,41 @@ def test_answers_pass(number: str, capsys: Captured) -> None:
 
 @pytest.mark.parametrize("number", EXERCISES)
 def test_beginnings_do_not_pass(number: str, capsys: Captured) -> None:
-    """But for the one of which only the speed is wrong."""
+    """Their speed is not measured."""
     assert main(["start", number]) == 0
     assert EXERCISES[number].task in capsys.readouterr().out
-    status, _, error = solved(EXERCISES[number], EXERCISES[number].start, capsys)
-    assert status == (AIMS[number].keeps is False)
-    assert bool(error) == bool(status)
+    status, output, error = solved(EXERCISES[number], EXERCISES[number].start, capsys)
+    assert (status, bool(error)) == (1, True)
+    assert "solved" not in output
 
 
-@pytest.mark.parametrize(("text", "status"), [("start", 1), ("answer", 0)])
-def test_the_speed_of_a_schedule(text: str, status: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """As a clock would measure it that counts the iterations of the loops."""
+@pytest.mark.parametrize(("ratio", "status"), [(7.9, 1), (20.0, 0)])
+def test_the_speed_of_a_schedule(ratio: float, status: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     exercise = EXERCISES["1.5"]
 
     def measured(slow: object, fast: object) -> tuple[float, float]:
-        return (1.0 if text == "start" else 20.0), 1e-5
+        return ratio, 1e-5
 
     monkeypatch.setattr(grading, "_ratio", measured)
-    Path(exercise.file).write_text(exercise.start if text == "start" else answer_of(exercise))
+    Path(exercise.file).write_text(answer_of(exercise))
     assert main(["check", "1.5"]) == status
     output, error = capsys.readouterr()
     assert ("10 us for a call, 20.00 times as fast as the start" in output) == (status == 0)
     assert ("expected at least 8.00 times the speed of the start: 10 us for a call" in error) == (status == 1)
+
+
+@pytest.mark.parametrize(("results", "found"), [("%x, %y", 2), ("", 0)])
+def test_one_result_is_expected(results: str, found: int, capsys: Captured) -> None:
+    types = ", ".join(["tensor<32xf32>"] * found)
+    text = f"""
+    func.func @main(%x: tensor<32xf32>) -> ({types}) {{
+      %y = relex.call_tir @square(%x) : (tensor<32xf32>) -> tensor<32xf32>
+      func.return {results} {f": {types}" if found else ""}
+    }}
+    tir.prim_func private @square"""
+    text += EXERCISES["2.4"].start.partition("tir.prim_func private @square")[2]
+    status, _, error = solved(EXERCISES["2.4"], text, capsys)
+    assert (status, error) == (1, f"relex-learn: error: expected one result, found {found}\n")
 
 
 def test_speeds_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
