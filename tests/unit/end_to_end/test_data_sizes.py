@@ -73,6 +73,24 @@ def test_choices_of_odd_sizes() -> None:
                 assert np.array_equal(function(x, condition, np.zeros_like(expected)), expected)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int8", "float16"])
+def test_element_types(dtype: str) -> None:
+    kind = {"float16": "f16"}.get(dtype, dtype.replace("int", "i"))
+    functions = at_every_level(f"""
+    func.func @main(%x: tensor<?x{kind}>, %c: tensor<?xi1>) -> tensor<?x{kind}> {{
+      %y = relex.compress %x, %c axis = 0 : (tensor<?x{kind}>, tensor<?xi1>) -> tensor<?x{kind}>
+      func.return %y : tensor<?x{kind}>
+    }}
+    """)
+    x = np.array([200, 0, 3], np.uint8).astype(dtype)
+    for condition in ([True, False, True], [False, False, False], []):
+        expected = np.compress(condition, x)
+        for function in functions:
+            found = function(x, np.array(condition, bool))
+            assert found.dtype == expected.dtype
+            assert np.array_equal(found, expected)
+
+
 def test_what_meets_a_counted_size_is_checked() -> None:
     x, condition = np.ones((3, 2), np.float32), np.array([True, False, True])
     for function in at_every_level(CHOSEN):
