@@ -282,6 +282,11 @@ class SizeAnalysis:
         """Return whether expressions depend on late sizes."""
         return bool(self._late) and LateSizes(self._late).last_in(*sizes) is not None
 
+    def is_found_with(self, end: Operation, *sizes: Size) -> bool:
+        """Return whether expressions depend on late sizes of the block that an op ends."""
+        late = LateSizes(self._late).last_in(*sizes)
+        return late is not None and end.parent is not None and _is_in(late.block, end.parent)
+
     @property
     def required(self) -> tuple[Requirement, ...]:
         """The requirements so far that depend on the run."""

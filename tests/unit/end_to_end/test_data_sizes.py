@@ -393,6 +393,37 @@ def test_sizes_do_not_leave_a_branch() -> None:
         """)
 
 
+ONE_BRANCH = """
+func.func @main(%x: tensor<?xf32>, %i: index) -> tensor<?x1xi64> {
+  %s = scf.index_switch %i -> tensor<?x1xi64>
+  default {
+    %a = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+    scf.yield %a : tensor<?x1xi64>
+  }
+  func.return %s : tensor<?x1xi64>
+}
+"""
+CONDITION = """
+func.func @main(%p: i1, %x: tensor<?xf32>) -> tensor<?x1xi64> {
+  %y:2 = scf.while (%z = %x) : (tensor<?xf32>) -> (tensor<?xf32>, tensor<?x1xi64>) {
+    %a = relex.nonzero %z : (tensor<?xf32>) -> tensor<?x1xi64>
+    scf.condition(%p) %z, %a : tensor<?xf32>, tensor<?x1xi64>
+  } do {
+  ^bb0(%z: tensor<?xf32>, %a: tensor<?x1xi64>):
+    %t = relex.multiply %z, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %t : tensor<?xf32>
+  }
+  func.return %y#1 : tensor<?x1xi64>
+}
+"""
+
+
+@pytest.mark.parametrize("program", [ONE_BRANCH, CONDITION], ids=["branch", "condition"])
+def test_sizes_do_not_leave_what_runs_alone(program: str) -> None:
+    with pytest.raises(CompileError, match=r"expected %a to have sizes that are known before, found \(a_rows, 1\); pad"):
+        build(program)
+
+
 CALLS = """
 func.func @main(%x: tensor<?xf32>, %z: tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>, tensor<?x1xi64>) {
   %a, %n = func.call @twice(%x) : (tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>)
