@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from relex.dialects import parse_module
-from relex.passes import InferSizesPass
+from relex.passes import InferSizesPass, RelexPass, RemoveUnusedPass, SimplifyRegionsPass
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -79,6 +79,36 @@ def test_equal_sizes(program: str):
             np.testing.assert_array_equal(function(False, numbers(size), numbers(other)), -numbers(size))
             with pytest.raises(ValueError, match=r"expected \w+ == \w+, found \d"):
                 function(True, numbers(size), numbers(other))
+
+
+UNUSED_LATE = """
+func.func @main(%p: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %e = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+  %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %x) -> (tensor<?xf32>) {
+    %c = relex.greater %a, %a : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi1>
+    %n = relex.compress %a, %c axis = 0 : (tensor<?xf32>, tensor<?xi1>) -> tensor<?xf32>
+    %z = relex.add %n, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %e : tensor<?xf32>
+  }
+  func.return %y : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("pass_", [RemoveUnusedPass(), SimplifyRegionsPass()], ids=lambda pass_: pass_.name)
+def test_what_unused_ops_require(pass_: RelexPass):
+    """An op that nobody uses counts, in a branch or where sizes depend on elements too."""
+    unused = PROGRAMS["an operator"].replace("scf.yield %0", "scf.yield %x")
+    for program, given in ((unused, (True, numbers(3), numbers(2))), (UNUSED_LATE, (True, numbers(3), numbers(2)))):
+        simplified = pass_(parse_module(program))
+        for function in (interpret(program)["main"], interpret(simplified)["main"], build(program)["main"]):
+            with pytest.raises(ValueError, match=r"'relex.add' expected"):
+                function(*given)
+        function = interpret(simplified)["main"]
+        np.testing.assert_array_equal(function(False, numbers(0), numbers(0)), -numbers(0))
 
 
 def test_sizes_are_stated_once():
