@@ -141,10 +141,18 @@ def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: FunctionTr
     body.values[op.res].type = ir.PointerType()
 
 
+MONOTONIC = 2
+"""The number in `llvm.load` for this ordering of atomic accesses."""
+
+
 @TRANSLATIONS.rule(llvm.LoadOp, llvm.StoreOp)
 def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
-    if op.ordering is not None and op.ordering.value.data:
-        fail(op, "expected a non-atomic access")
+    if op.ordering is not None and (ordering := op.ordering.value.data):
+        if not isinstance(op, llvm.LoadOp) or op.alignment is None or ordering != MONOTONIC:
+            fail(op, "expected a non-atomic access, or a monotonic load that is aligned")
+        kind, align = xdsl_types.convert_type(op.dereferenced_value.type), op.alignment.value.data
+        body.values[op.dereferenced_value] = builder.load_atomic(body.values[op.ptr], "monotonic", align, typ=kind)
+        return
     if isinstance(op, llvm.StoreOp) and op.volatile_ is not None:
         fail(op, "expected a non-volatile access")
     xdsl_ops.convert_op(op, builder, body.values)
