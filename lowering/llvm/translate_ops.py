@@ -158,6 +158,22 @@ def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, bod
     xdsl_ops.convert_op(op, builder, body.values)
 
 
+@TRANSLATIONS.rule(llvm.CallOp)
+def _translate_call(op: llvm.CallOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
+    if op.callee is not None:
+        xdsl_ops.convert_op(op, builder, body.values)
+        return
+    if not op.args or op.op_bundle_operands or op.var_callee_type is not None:
+        fail(op, "expected a call of a function or of a pointer, with plain arguments")
+    function, *arguments = (body.values[value] for value in op.args)
+    result = ir.VoidType() if op.returned is None else xdsl_types.convert_type(op.returned.type)
+    # llvmlite takes the signature of a call from the pointer type.
+    function.type = ir.PointerType(ir.FunctionType(result, [value.type for value in arguments]))
+    called = builder.call(function, arguments)
+    if op.returned is not None:
+        body.values[op.returned] = called
+
+
 @TRANSLATIONS.rule(llvm.CallIntrinsicOp)
 def _translate_call_intrinsic(op: llvm.CallIntrinsicOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     if op.op_bundle_operands:
