@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -47,6 +48,8 @@ class CompilationReport:
     """The texts of files that locations name."""
     target: str = ""
     profile: Profile | None = None
+    llvm_seconds: float = 0.0
+    """The time that LLVM took to make the assembly."""
 
     @property
     def html(self) -> str:
@@ -112,9 +115,17 @@ def report_of(
 def finished(recorder: Recorder, module: ModuleOp, name: str, sources: Mapping[str, str]) -> CompilationReport:
     """Return the report of what was recorded, with the module as it became. `sources` are the texts of files."""
     is_machine_code = all(op.name.startswith("llvm.") for op in module.ops) and not recorder.steps[-1].error
+    start = perf_counter()
     assembly = split_assembly(compile_to_assembly(module, embed_constants=False)) if is_machine_code else {}
+    seconds = perf_counter() - start
     target = get_target(module)
     processor = target.cpu if target is not None else ""
     return CompilationReport(
-        name or "a program", list(recorder.steps), list(recorder.plans), assembly, sources, processor
+        name or "a program",
+        list(recorder.steps),
+        list(recorder.plans),
+        assembly,
+        sources,
+        processor,
+        llvm_seconds=seconds if assembly else 0.0,
     )

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
@@ -19,10 +20,12 @@ import relex
 from relex.dialects.errors import RelexError
 from relex.lowering import LegalizeOpsPass
 from relex.passes import ApplySchedulePass
+from relex.runtime.profile import KernelCalls, Profile
 from relex.tools.opt.relex_opt import main as relex_opt
 from relex.tools.reports import CompilationReport, report
 from relex.tools.reports.drawing import draw_graphs
 from relex.tools.reports.listings import Listings
+from relex.tools.reports.overview import overview_of
 from relex.tools.reports.recorder import CheckResult
 from relex.tools.run.relex_run import main as relex_run
 
@@ -89,6 +92,44 @@ def test_schedules_memory_assembly_and_times_are_there(reported: CompilationRepo
     assert "\tret" in data["assembly"]["main"]
     assert data["profile"]["rows"][0]["function"] == "fused_dense_add"
     assert all(row["least"] > 0 for row in data["profile"]["rows"])
+
+
+def test_an_overview_counts_and_explains(reported: CompilationReport):
+    overview = _data(reported.html)["overview"]
+    assert reported.steps[overview["graph"]].name == "fuse-tir"
+    operators, buffers = overview["counts"]
+    assert operators == {"before": "5 operators", "after": "4 kernels"}
+    assert re.fullmatch(r"\d buffers between kernels, \d+ B", buffers["before"])
+    assert re.fullmatch(r"1 arena, \d+ B", buffers["after"])
+    assert 0 < overview["least"] < reported.profile.seconds  # pyright: ignore[reportOptionalMemberAccess]
+    seconds = [loss["seconds"] for loss in overview["losses"]]
+    assert seconds == sorted(seconds, reverse=True)
+    assert all(loss["reason"] and loss["advice"] for loss in overview["losses"])
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "seconds", "flops", "size", "reason"),
+    [
+        ("library", ("100x100xf32",), 1.0, None, 40_000, "a library function"),
+        ("softmax", ("100x100xf32",), 1e-7, 100, 40, "a call takes less than 2 us"),
+        ("softmax", ("5000x3xf32",), 1.0, 60_000, 120_000, "rows of 3 fill no vector of "),
+        ("softmax", ("5000x300xf32",), 1.0, 10_000_000, 12_000_000, "a call of exp takes many instructions"),
+        ("relu", ("5000x300xf32",), 1.0, 1_500_000, 12_000_000, "limited by memory, and behind it: 11.4 MiB a call"),
+        ("matmul", ("1000x1000xf32",) * 2, 1.0, 2_000_000_000, 12_000_000, "2.0 Gflop/s of arithmetic"),
+    ],
+)
+def test_losses_in_words(
+    reported: CompilationReport,
+    function: str,
+    inputs: tuple[str, ...],
+    seconds: float,
+    flops: int | None,
+    size: int,
+    reason: str,
+):
+    row = KernelCalls(function, flops is None, 1, seconds, inputs, inputs[:1], size, flops)
+    [loss] = overview_of(replace(reported, profile=Profile("main", 3, seconds, (row,)))).losses
+    assert loss.reason.startswith(reason)
 
 
 def test_the_page_needs_nothing_else(reported: CompilationReport):
@@ -276,12 +317,15 @@ const until = async (condition) => { while (!condition()) await new Promise((res
 const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
 (async () => {
   await until(() => document.documentElement.dataset.ready);
-  const seen = new Set();
+  const seen = new Set(), opened = document.querySelector("#view").textContent;
+  const folds = document.querySelectorAll("#road button").length;
+  document.querySelector('#road [aria-label$="without changes"]').click();
+  await until(() => document.querySelectorAll("#road button").length === data.steps.length);
   for (let step = 0; step < data.steps.length; step++) {
     document.querySelectorAll("#road button")[step].click();
     await until(() => state().step === step);
     const names = tabs().map((button) => button.textContent);
-    for (const tab of step ? names.slice(0, 3) : names) {
+    for (const tab of step ? names.slice(1, 4) : names) {
       tabs().find((button) => button.textContent === tab).click();
       await until(() => tabs().find((button) => button.getAttribute("aria-current") === "true").textContent === tab);
       for (const closed of document.querySelectorAll("details:not([open])")) closed.open = true;
@@ -295,6 +339,7 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
   line.querySelector(".value").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
   line.click();
   const found = { seen: [...seen].sort(), tip: document.querySelector("#tip").textContent,
+           opened, folds, passes: data.steps.length,
            origin: document.querySelector("#origin").textContent, same: document.querySelectorAll(".same").length,
            code: {} };
   for (const tab of ["schedule", "assembly"]) {
@@ -304,6 +349,7 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
     await until(() => document.querySelector("#tabs [aria-current=true]").textContent === tab);
     found.code[tab] = document.querySelector("#view").textContent;
   }
+  found.hot = document.querySelector(".asm").textContent;
   location.hash = "tab=memory";
   await until(() => document.querySelector(".buffer"));
   found.buffers = [...document.querySelectorAll(".buffer")].map((buffer) => buffer.dataset.tip);
@@ -356,7 +402,11 @@ def test_clicking_through_the_page(reported: CompilationReport, tmp_path: Path):
     options = ["--remote-debugging-port=0", "--disable-ipc-flooding-protection"]
     found = _Browser(reported.html.replace("</body>", VISITOR + "</body>")).visit([*chromium, *options])
     assert "error" not in found, found
-    assert found["seen"] == ["assembly", "changes", "checks", "graph", "memory", "schedule", "times"]
+    assert found["seen"] == ["assembly", "changes", "checks", "graph", "memory", "overview", "schedule", "times"]
+    assert re.match(r"[\d.]+ .s a run of main, of which one core needs at least ", found["opened"]), found["opened"]
+    assert "5 operators → 4 kernels" in found["opened"]
+    assert "Click on a box" in found["opened"]
+    assert found["folds"] < found["passes"]
     assert re.search(r"^tensor<[\dx]+f32>: \d+ B$", found["tip"], re.MULTILINE), found["tip"]
     assert "convert-to-llvm: main" in found["origin"]
     assert found["same"] > 1
