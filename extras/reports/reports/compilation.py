@@ -23,7 +23,7 @@ from relex.passes.driver.extension import AnyExtension
 from relex.runtime.sources import AnyProgram, read_program, showing_source
 from relex.tools.options.pipelines import explaining
 from relex.tools.reports.comparison import make_comparison, read_page
-from relex.tools.reports.memory import MemoryPlan
+from relex.tools.reports.memory import Arena, MemoryPlan
 from relex.tools.reports.page import make_page
 from relex.tools.reports.recorder import PassStep, Recorder
 from relex.tools.shell.diagnostics import compile_warnings, write_bytes
@@ -51,6 +51,12 @@ class CompilationReport:
     profile: Profile | None = None
     llvm_seconds: float = 0.0
     """The time that LLVM took to make the assembly."""
+
+    @property
+    def arenas(self) -> Sequence[Arena]:
+        """The memory of functions, for the sizes of the measured call, if there was one."""
+        sizes = {} if self.profile is None else {self.profile.function: self.profile.sizes}
+        return [plan.at(sizes.get(plan.function, {})) for plan in self.plans]
 
     @property
     def html(self) -> str:

@@ -166,6 +166,34 @@ def test_functions_are_printed_again_where_they_have_changed():
     assert "%other = relex.softmax" in "\n".join(listings.of(module)["main"].lines)
 
 
+OPEN = """
+func.func @main(%x: tensor<?x64xf32> {relex.dims = ["batch", ""]}, %w: tensor<32x64xf32>) -> tensor<?x?xf32> {
+  %0 = relex.dense %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  %1 = relex.softmax %0 axis = 0 : (tensor<?x32xf32>) -> tensor<?x32xf32>
+  %2 = relex.dense %1, %0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x?xf32>
+  %3 = relex.concat %0, %1 axis = 0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x32xf32>
+  %4 = relex.dense %3, %0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x?xf32>
+  %5 = relex.concat %2, %4 axis = 0 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %5 : tensor<?x?xf32>
+}
+"""
+
+
+def test_sizes_have_names_and_memory_is_for_those_that_ran() -> None:
+    x, w = np.ones((17, 64), np.float32), np.ones((32, 64), np.float32)
+    executable = relex.build(OPEN)
+    for args, named, batch in (((), {}, 1024), ((x,), {"w": w}, 17), ((), {"x": x[:3], "w": w}, 3)):
+        found = executable.report(*args, **named)
+        assert isinstance(found, CompilationReport)
+        [arena] = found.arenas
+        assert arena.sizes == {"batch": batch}
+        assert arena.bytes == max(part.offset + part.bytes for part in arena.buffers)
+        assert batch * 32 * 4 in [part.bytes for part in arena.buffers]
+        labels = [arrow.label for arrow in found.steps[0].drawings["main"].arrows]
+        assert {"batch x 32", "batch x batch", "(2 * batch) x 32"} <= set(labels)
+        assert found.steps[0].drawings["main"].boxes[0].rows == ("batch x 64",)
+
+
 def test_boxes_of_a_picture_do_not_overlap():
     [drawing] = draw_graphs(relex.parse(PROGRAM)).values()
     assert [box.title for box in drawing.boxes if box.kind == "op"] == ["dense", "add", "softmax", "dense", "matmul"]
