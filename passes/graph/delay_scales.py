@@ -27,7 +27,7 @@ from relex.dialects.relex.packed import ui8
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.pack_bytes import erase_unused, multiplies_bytes, pack
+from relex.passes.graph.pack_bytes import can_pack, erase_unused, multiplies_bytes
 from relex.passes.rewriting.numerics import reassociates
 
 _LARGEST_SUM = 2**31 - 1
@@ -149,13 +149,18 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
         added.append(new)
         return new.results[0]
 
-    wide = [x if tensor_type(x.type).element_type == i32 else add(AstypeOp(x, i32)) for x in (a.integers, b.integers)]
+    def widened(x: SSAValue) -> SSAValue:
+        if tensor_type(x.type).element_type == i32:
+            return x
+        known = array_of(x)
+        return add(AstypeOp(x, i32) if known is None else ConstantOp(known.astype(np.int32)))
+
+    wide = [widened(x) for x in (a.integers, b.integers)]
     sums = type(op).create(operands=wide, properties=op.properties, result_types=[TensorType(i32, shape_of(op.result))])
     value = add(AstypeOp(add(sums), f32))
     for scale in scales:
         value = add(MultiplyOp(value, add(ConstantOp(scale))))
-    pack(sums)
-    if sums.parent is not None:
+    if not can_pack(sums):
         for new in reversed(added):
             Rewriter.erase_op(new)
         return

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, Operator, PackBytesOp
 from relex.dialects.reserved import RESERVED
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
@@ -123,6 +123,8 @@ class _Fusion:
         """Return whether a group is an op that has a function already, or cannot have one: a result whose size is
         counted in a function is not allocated outside of it."""
         op, *others = group
+        if isinstance(op, PackBytesOp) and op.is_view:
+            return True
         if others or not isinstance(op, Operator) or op.COUNTS:
             return not others
         return not any(value.uses for value in op.results) or not self._operators.are_lowered(op)
@@ -174,6 +176,8 @@ class _Fusion:
         steps = self._steps(op)
         if not any(result.uses for result in op.results):
             return OpPattern.OPAQUE  # Dead ops are left to `remove-unused`.
+        if isinstance(op, PackBytesOp) and op.is_view:
+            return OpPattern.OPAQUE
         sizes = (size for step in steps if isinstance(step, CallTirOp) for size in step.sizes)
         if not steps or not all(map(can_move, sizes)):
             return OpPattern.OPAQUE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 from xdsl.context import Context
@@ -20,6 +21,8 @@ from relex.dialects.relex import (
     ConstantOp,
     Conv1dOp,
     Conv1dPackedOp,
+    Conv2dBlockedOp,
+    Conv2dBlockedPackedOp,
     Conv2dOp,
     Conv2dPackedOp,
     Conv3dOp,
@@ -102,8 +105,8 @@ class PackBytesPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if multiplies_bytes(op):
             for found in list(walk(op)):
-                if isinstance(found, MatmulOp | DenseOp | Convolution):
-                    pack(found)
+                if (step := _plan(found)) is not None:
+                    step()
 
 
 def multiplies_bytes(module: ModuleOp) -> bool:
@@ -115,13 +118,22 @@ def multiplies_bytes(module: ModuleOp) -> bool:
     return any(provides(target, feature) for feature in processor.dot4_features)
 
 
-def pack(op: MatmulOp | DenseOp | Convolution) -> None:
-    """Replace a product of bytes that are integers of 32 bits; leave any other one as it is."""
-    if isinstance(op, Convolution):
-        if type(op) in _PACKED:
-            _pack_convolution(op)
-    else:
-        _pack_matmul(op)
+def can_pack(op: Operation) -> bool:
+    """Return whether an operator is a product of bytes that this pass multiplies as such."""
+    return _plan(op) is not None
+
+
+def _plan(op: Operation) -> Callable[[], None] | None:
+    """Return what replaces a product of bytes that are integers of 32 bits; None for anything else."""
+    match op:
+        case MatmulOp() | DenseOp():
+            return _pack_matmul(op)
+        case Conv2dBlockedOp():
+            return _pack_blocks(op)
+        case Convolution() if type(op) in _PACKED:
+            return _pack_convolution(op)
+        case _:
+            return None
 
 
 @dataclass(frozen=True)
@@ -294,18 +306,21 @@ def _is_worth_it(op: Operator) -> bool:
     return prod(sizes) * op.terms >= cost.MIN_STEPS
 
 
-def _pack_matmul(op: MatmulOp | DenseOp) -> None:
+def _pack_matmul(op: MatmulOp | DenseOp) -> Callable[[], None] | None:
     """Replace a matrix product of bytes. The sum of `(a - za) * (b - zb)` is the sum of `a * b`, minus `za` times the
     sum of `b`, minus `zb` times the sum of `a - za`."""
     lhs, rhs = op.operands
     is_dense = isinstance(op, DenseOp)
     if min(rank_of(lhs), rank_of(rhs)) < 2:
-        return
+        return None
     if DYNAMIC_INDEX in (shape_of(lhs)[-1], shape_of(rhs)[-1 if is_dense else -2]) or not _is_worth_it(op):
-        return
+        return None
     a, b = _Factor.of(lhs, [-1]), _Factor.of(rhs, [-1, -2] if is_dense else [-2])
-    if a is None or b is None:
-        return
+    return None if a is None or b is None else partial(_replace_matmul, op, a, b)
+
+
+def _replace_matmul(op: MatmulOp | DenseOp, a: _Factor, b: _Factor) -> None:
+    lhs, is_dense = op.operands[0], isinstance(op, DenseOp)
     out, terms = _Emitter(op, a, b), op.terms
     if is_dense:
         b = _Factor(out.add(PermuteDimsOp(b.data)), b.zero)
@@ -315,18 +330,23 @@ def _pack_matmul(op: MatmulOp | DenseOp) -> None:
     out.finish(product)
 
 
-def _pack_convolution(op: Convolution) -> None:
+def _pack_convolution(op: Convolution) -> Callable[[], None] | None:
     """Replace a convolution of bytes, likewise. The padding of the data is its zero point."""
     shape, groups = shape_of(op.weight), as_integer(op.groups)
-    outputs, channels, *sizes = shape
-    if DYNAMIC_INDEX in shape or not _is_worth_it(op) or (groups > 1 and channels % BYTES):
-        return
-    axes, windows = range(1, len(shape)), op.windows(shape)
-    a, b = _Factor.of(op.data, range(len(shape))), _Factor.of(op.weight, axes)
-    if a is None or b is None or (any(windows.padding) and not a.has_byte_of_zero):
-        return
+    if DYNAMIC_INDEX in shape or not _is_worth_it(op) or (groups > 1 and shape[1] % BYTES):
+        return None
+    a, b = _Factor.of(op.data, range(len(shape))), _Factor.of(op.weight, range(1, len(shape)))
+    if a is None or b is None or (any(op.windows(shape).padding) and not a.has_byte_of_zero):
+        return None
     if groups > 1 and b.zero != (_HALF if b.is_unsigned else 0):
-        return
+        return None
+    return partial(_replace_convolution, op, a, b)
+
+
+def _replace_convolution(op: Convolution, a: _Factor, b: _Factor) -> None:
+    shape, groups = shape_of(op.weight), as_integer(op.groups)
+    outputs, channels, *sizes = shape
+    axes, windows = range(1, len(shape)), op.windows(shape)
     out, terms = _Emitter(op, a, b), op.terms
     zero, words, padding = out.left_zero(a), out.packed_left(a, 1), windows.padding
     if any(padding) and isinstance(zero, int) and zero:
@@ -349,3 +369,62 @@ def _pack_convolution(op: Convolution) -> None:
     factor = out.right_zero(b)
     factor = factor if isinstance(factor, int) else by_channel(factor)
     out.finish(out.without(product, factor, sums_of_windows))
+
+
+def _pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
+    """Replace a convolution of bytes with channels in blocks, if these are words: its weight is a constant."""
+    if op.depthwise is not None or isinstance(op, Conv2dBlockedPackedOp):
+        return None
+    shape = shape_of(op.weight)
+    a, b = _Factor.of(op.data, range(rank_of(op.data))), _Factor.of(op.weight, range(1, len(shape)))
+    if a is None or b is None or not isinstance(a.zero, int) or not isinstance(b.zero, int):
+        return None
+    if any(op.windows(shape).padding) and not a.has_byte_of_zero:
+        return None
+    weight = array_of(b.data)
+    if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1):
+        return None
+    if rank_of(op.data) == 4 and as_integer(op.groups) > 1:
+        return None
+    return partial(_replace_blocks, op, a, b.zero, weight)
+
+
+def _replace_blocks(op: Conv2dBlockedOp, a: _Factor, right_zero: int, weight: Array) -> None:
+    out, windows = _Emitter(op), op.windows(weight.shape)
+    data, axis, zero = a.data, rank_of(a.data) - 1 if rank_of(a.data) == 5 else 1, out.left_zero(a)
+    assert isinstance(zero, int)
+    if not a.is_unsigned:
+        data = out.add(BitwiseXorOp(out.add(AstypeOp(data, ui8)), out.number(_HALF, "uint8")))
+    if any(windows.padding):
+        widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+        rest = [0, 0] if axis == 4 else []
+        data = out.add(PadOp(data, [0, 0, 0, 0, *widths, *rest], zero))
+    words = out.add(PackBytesOp(data, axis))
+
+    def convolved(numbers: Array) -> SSAValue:
+        constant = out.add(PackBytesOp(out.add(ConstantOp(numbers)), axis))
+        groups = as_integer(op.groups)
+        return out.add(Conv2dBlockedPackedOp(words, constant, windows.strides, [0], windows.dilation, False, groups))
+
+    numbers = weight
+    if axis == 4 and numbers.shape[4] % BYTES:
+        numbers = _in_larger_blocks(numbers, shape_of(a.data)[4])
+    sums = weight.astype(np.int64).sum((1, 2, 3, 4))[:, None, None, :]
+    product = convolved(numbers)
+    if zero:
+        product = out.add(SubtractOp(product, out.add(ConstantOp((sums * zero).astype(np.int32)[None]))))
+    if right_zero:
+        ones = np.ones_like(weight[:1, ..., :1])
+        total = convolved(_in_larger_blocks(ones, shape_of(a.data)[4]) if numbers is not weight else ones)
+        total = out.without(total, zero, lambda: out.number(op.terms))
+        product = out.without(product, right_zero, lambda: total)
+    out.finish(product)
+
+
+def _in_larger_blocks(weight: Array, size: int) -> Array:
+    """Return the weight of a convolution with larger blocks of input channels, the last one filled with zeros."""
+    outputs, blocks, *window, block, inner = weight.shape
+    channels = np.moveaxis(weight, 4, 2).reshape(outputs, blocks * block, *window, inner)
+    widths = [(0, 0), (0, -channels.shape[1] % size), *[(0, 0)] * 3]
+    filled = np.pad(channels, widths).reshape(outputs, -1, size, *window, inner)
+    return np.moveaxis(filled, 2, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -28,27 +29,8 @@ from relex.dialects.sizes import Size, equal
 from relex.dialects.tir.op_pattern import OpPattern
 
 
-@declared
-class Conv2dBlockedOp(SlidingWindows, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
-    """
-    The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
-    `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
-    need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
-    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
-    bottom, left and right) or four (top, left, bottom, right).
-
-    Without groups, the weight may have smaller blocks of input channels, whose size divides `c`, and fewer channels
-    than the blocks of the data hold: the others, at the end of the last one, are not read.
-
-    ```mlir
-    %y = relex.conv2d_blocked %x, %w padding = [1, 1]
-        : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
-    %z = relex.conv2d_blocked %x, %v strides = [2, 2] depthwise
-        : (tensor<1x2x8x8x16xf32>, tensor<2x1x3x3x1x16xf32>) -> tensor<1x2x3x3x16xf32>
-    %a = relex.conv2d_blocked %x, %u groups = 2
-        : (tensor<1x2x8x8x16xf32>, tensor<4x1x3x3x16x32xf32>) -> tensor<1x4x6x6x32xf32>
-    ```
-    """
+class BlockedConvolution(SlidingWindows, ABC, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
+    """A convolution of data whose channels are in blocks."""
 
     data = tensor_operand_def()
     weight = tensor_operand_def()
@@ -114,6 +96,29 @@ class Conv2dBlockedOp(SlidingWindows, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         result = contract("ngbcxyrs,gobrsci->ngoxyi", parts, kernels)
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
+
+
+@declared
+class Conv2dBlockedOp(BlockedConvolution):
+    """
+    The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
+    `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
+    need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
+    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
+    bottom, left and right) or four (top, left, bottom, right).
+
+    Without groups, the weight may have smaller blocks of input channels, whose size divides `c`, and fewer channels
+    than the blocks of the data hold: the others, at the end of the last one, are not read.
+
+    ```mlir
+    %y = relex.conv2d_blocked %x, %w padding = [1, 1]
+        : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
+    %z = relex.conv2d_blocked %x, %v strides = [2, 2] depthwise
+        : (tensor<1x2x8x8x16xf32>, tensor<2x1x3x3x1x16xf32>) -> tensor<1x2x3x3x16xf32>
+    %a = relex.conv2d_blocked %x, %u groups = 2
+        : (tensor<1x2x8x8x16xf32>, tensor<4x1x3x3x16x32xf32>) -> tensor<1x4x6x6x32xf32>
+    ```
+    """
 
 
 def parts_of_block(data: Sequence[Size], weight: Sequence[Size], properties: Mapping[str, Attribute]) -> int:
