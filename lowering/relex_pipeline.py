@@ -50,6 +50,7 @@ from relex.passes import (
     JoinRowsPass,
     LocalizeSizesPass,
     MergeLoopsPass,
+    MergeScalesPass,
     MultiplyBlocksPass,
     PackBytesPass,
     RemoveUnusedPass,
@@ -77,8 +78,8 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,multiply-blocks,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,
-    // delay-scales,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,infer-sizes,localize-sizes,
-    // remove-unused{keep_functions=true},fuse-attention,
+    // delay-scales,merge-scales,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,infer-sizes,
+    // localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
@@ -125,7 +126,7 @@ def pipeline(
     if strict and approximate:
         raise RelexError("expected a compilation to be strict or approximate, found both")
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), SimplifyRegionsPass(), CancelTransposesPass(strict)]
-    layers = [TrimWindowsPass(), DelayScalesPass(), FoldBatchNormPass(), SplitWindowsPass()]
+    layers = [TrimWindowsPass(), DelayScalesPass(), MergeScalesPass(), FoldBatchNormPass(), SplitWindowsPass()]
     images: list[ModulePass] = [BlockChannelsPass(), PackBytesPass(), JoinRowsPass()]
     if approximate:
         from relex.passes import WinogradConv2dPass  # Few programs need it.
@@ -162,6 +163,7 @@ def pipeline(
         (
             MultiplyBlocksPass,
             DelayScalesPass,
+            MergeScalesPass,
             FoldBatchNormPass,
             BlockChannelsPass,
             AnnotateFastMathPass,
