@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
+from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp, TensorType, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import integer_limits
+from relex.dialects.dtypes import integer_limits, numpy_dtype
 from relex.dialects.relex import (
     AstypeOp,
     ConstantOp,
@@ -31,6 +31,8 @@ from relex.passes.graph.pack_bytes import can_pack, erase_unused, multiplies_byt
 from relex.passes.rewriting.numerics import reassociates
 
 _LARGEST_SUM = 2**31 - 1
+_LARGEST_EXACT = 2**24
+"""Floats have all integers up to this one."""
 
 
 class DelayScalesPass(RelexPass):
@@ -135,7 +137,10 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
     if isinstance(op, Convolution):
         left, right = range(rank), range(1, rank)
     a, b = (_Quantized.of(value, axes) for value, axes in zip(op.operands, (left, right), strict=True))
-    if a is None or b is None or not 0 <= op.terms * a.largest * b.largest <= _LARGEST_SUM:
+    if a is None or b is None:
+        return
+    largest = op.terms * a.largest * b.largest
+    if not 0 <= largest <= _LARGEST_SUM:
         return
     scales = _merged(a.scale, _of_result(op, b.scale))
     tiny = np.finfo(np.float32).tiny
@@ -149,21 +154,28 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
         added.append(new)
         return new.results[0]
 
-    def widened(x: SSAValue) -> SSAValue:
-        if tensor_type(x.type).element_type == i32:
+    def widened(x: SSAValue, to: IntegerType | Float32Type) -> SSAValue:
+        if tensor_type(x.type).element_type == to:
             return x
         known = array_of(x)
-        return add(AstypeOp(x, i32) if known is None else ConstantOp(known.astype(np.int32)))
+        return add(AstypeOp(x, to) if known is None else ConstantOp(known.astype(numpy_dtype(to))))
 
-    wide = [widened(x) for x in (a.integers, b.integers)]
-    sums = type(op).create(operands=wide, properties=op.properties, result_types=[TensorType(i32, shape_of(op.result))])
+    def product(to: IntegerType | Float32Type) -> Operation:
+        wide = [widened(x, to) for x in (a.integers, b.integers)]
+        kind = TensorType(to, shape_of(op.result))
+        return type(op).create(operands=wide, properties=op.properties, result_types=[kind])
+
+    sums = product(i32)
+    if not can_pack(sums):
+        sums.erase()
+        for new in reversed(added):
+            Rewriter.erase_op(new)
+        if largest > _LARGEST_EXACT or not isinstance(op, Convolution):
+            return
+        sums = AstypeOp(add(product(f32)), i32)
     value = add(AstypeOp(add(sums), f32))
     for scale in scales:
         value = add(MultiplyOp(value, add(ConstantOp(scale))))
-    if not can_pack(sums):
-        for new in reversed(added):
-            Rewriter.erase_op(new)
-        return
     value.name_hint = op.result.name_hint
     operands = tuple(op.operands)
     Rewriter.replace_op(op, [], [value])
