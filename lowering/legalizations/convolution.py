@@ -88,7 +88,7 @@ def conv2d_blocked(op: BlockedConvolution, x: Tensor, w: Tensor) -> Tensor:
             block = member(g, blocks, b)
             source, inside = (block, [c]) if parts == 1 else (block // parts, [block % parts * w.shape[4] + c])
         inside = [] if x.ndim == 4 else inside
-        value = data[n, source, *_inside(windows, place, inner), *inside]
+        value = cast(data[n, source, *_inside(windows, place, inner), *inside], w.type)
         return sum(times(op, value, w[output, b, *inner, c, i]), axis=terms)
 
     return _by_group(op, [x, w], groups, outputs, element, "yxi")

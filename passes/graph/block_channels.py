@@ -12,8 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
+from relex.dialects.dtypes import ui8
 from relex.dialects.relex import AstypeOp, ConcatOp, ConstantOp, Conv2dOp, SubtractOp
-from relex.dialects.relex.packed import ui8
 from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.types import shape_of, tensor_type
 from relex.dialects.target.processors import Processor

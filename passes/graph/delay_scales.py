@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import integer_limits, numpy_dtype
+from relex.dialects.dtypes import integer_limits, numpy_dtype, ui8
 from relex.dialects.relex import (
     AstypeOp,
     ConstantOp,
@@ -23,7 +23,6 @@ from relex.dialects.relex import (
     SubtractOp,
     array_of,
 )
-from relex.dialects.relex.packed import ui8
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass

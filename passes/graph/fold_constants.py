@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from relex.dialects.dtypes import has_dtype, size_in_bytes
+from relex.dialects.dtypes import has_dtype, size_in_bytes, ui8
 from relex.dialects.relex import (
     AstypeOp,
     ConstantOp,
@@ -29,7 +29,6 @@ from relex.dialects.relex import (
     SubtractOp,
 )
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.packed import ui8
 from relex.dialects.relex.types import rank_of
 from relex.dialects.walks import walk
 from relex.passes.cpu import cost

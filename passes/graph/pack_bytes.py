@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import integer_limits
+from relex.dialects.dtypes import integer_limits, ui8
 from relex.dialects.relex import (
     AddOp,
     AstypeOp,
@@ -42,8 +42,9 @@ from relex.dialects.relex import (
     SumOp,
     array_of,
 )
-from relex.dialects.relex.packed import BYTES, ui8
+from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.properties import as_integer
+from relex.dialects.relex.sliding_windows import Windows
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.target.features import provides
 from relex.dialects.target.processors import processor_of
@@ -56,6 +57,9 @@ from relex.passes.rewriting.evaluation import evaluated
 
 _HALF = 128
 """The difference between signed and unsigned bytes of the same bits but the highest one."""
+
+_LARGEST_EXACT = 2**24
+"""Floats have all integers up to this one."""
 
 _PACKED: dict[type[Operation], type[PackedConvolution]] = {
     Conv1dOp: Conv1dPackedOp,
@@ -373,8 +377,8 @@ def _replace_convolution(op: Convolution, a: _Factor, b: _Factor) -> None:
 
 def _pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
     """Replace a convolution of bytes with channels in blocks, if these are words: its weight is a constant."""
-    if op.depthwise is not None or isinstance(op, Conv2dBlockedPackedOp):
-        return None
+    if op.depthwise is not None:
+        return _read_bytes(op)
     shape = shape_of(op.weight)
     a, b = _Factor.of(op.data, range(rank_of(op.data))), _Factor.of(op.weight, range(1, len(shape)))
     if a is None or b is None or not isinstance(a.zero, int) or not isinstance(b.zero, int):
@@ -391,14 +395,8 @@ def _pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
 
 def _replace_blocks(op: Conv2dBlockedOp, a: _Factor, right_zero: int, weight: Array) -> None:
     out, windows = _Emitter(op), op.windows(weight.shape)
-    data, axis, zero = a.data, rank_of(a.data) - 1 if rank_of(a.data) == 5 else 1, out.left_zero(a)
-    assert isinstance(zero, int)
-    if not a.is_unsigned:
-        data = out.add(BitwiseXorOp(out.add(AstypeOp(data, ui8)), out.number(_HALF, "uint8")))
-    if any(windows.padding):
-        widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
-        rest = [0, 0] if axis == 4 else []
-        data = out.add(PadOp(data, [0, 0, 0, 0, *widths, *rest], zero))
+    data, zero = _unsigned_and_padded(out, a, windows)
+    axis = 4 if rank_of(data) == 5 else 1
     words = out.add(PackBytesOp(data, axis))
 
     def convolved(numbers: Array) -> SSAValue:
@@ -428,3 +426,39 @@ def _in_larger_blocks(weight: Array, size: int) -> Array:
     widths = [(0, 0), (0, -channels.shape[1] % size), *[(0, 0)] * 3]
     filled = np.pad(channels, widths).reshape(outputs, -1, size, *window, inner)
     return np.moveaxis(filled, 2, 4)
+
+
+def _read_bytes(op: Conv2dBlockedOp) -> Callable[[], None] | None:
+    """Let a convolution of each channel, whose sums are exact in f32, read bytes in place of floats."""
+    weight = array_of(op.weight)
+    if weight is None or weight.dtype != np.float32 or not isinstance(op.data.owner, AstypeOp):
+        return None
+    wide = op.data.owner.operand
+    a = _Factor(wide, 0) if _is_bytes(wide) else _Factor.of(wide, range(5)) if _is_i32(wide) else None
+    if a is None or not isinstance(a.zero, int) or (any(op.windows(weight.shape).padding) and not a.has_byte_of_zero):
+        return None
+    if not np.array_equal(weight, np.round(weight)) or 255 * abs(weight).max(initial=0) * op.terms > _LARGEST_EXACT:
+        return None
+    return partial(_replace_floats, op, a, weight)
+
+
+def _replace_floats(op: Conv2dBlockedOp, a: _Factor, weight: Array) -> None:
+    out, windows = _Emitter(op), op.windows(weight.shape)
+    data, zero = _unsigned_and_padded(out, a, windows)
+    product = out.add(Conv2dBlockedOp(data, op.weight, windows.strides, [0], windows.dilation, depthwise=True))
+    if zero:
+        sums = weight.astype(np.float64).sum((1, 2, 3, 4))[None, :, None, None, :]
+        product = out.add(SubtractOp(product, out.add(ConstantOp((sums * zero).astype(np.float32)))))
+    out.finish(product)
+
+
+def _unsigned_and_padded(out: _Emitter, a: _Factor, windows: Windows) -> tuple[SSAValue, int]:
+    """Return bytes without a sign, and with their padding, and the zero point of these."""
+    data, zero = a.data, out.left_zero(a)
+    assert isinstance(zero, int)
+    if not a.is_unsigned:
+        data = out.add(BitwiseXorOp(out.add(AstypeOp(data, ui8)), out.number(_HALF, "uint8")))
+    if any(windows.padding):
+        widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+        data = out.add(PadOp(data, [0, 0, 0, 0, *widths, *([0, 0] * (rank_of(data) - 4))], zero))
+    return data, zero

@@ -8,12 +8,12 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, i8, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i8, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.dtypes import tensor_operand_def, ui8
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.blocked_convolution import BlockedConvolution
 from relex.dialects.relex.calls import CallOp, CallTirOp
@@ -27,8 +27,6 @@ from relex.dialects.tir.op_pattern import OpPattern
 
 BYTES = 4
 """The number of bytes in a word."""
-
-ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 @declared

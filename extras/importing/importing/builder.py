@@ -26,14 +26,13 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import FLOATS, numpy_dtype
+from relex.dialects.dtypes import FLOATS, numpy_dtype, ui8
 from relex.dialects.function_arguments import INOUT_ATTR, keep_argument_names, set_argument_attr, state_dims
 from relex.dialects.index.atoms import Symbol
 from relex.dialects.index.expr import terms_of
 from relex.dialects.names import Names
 from relex.dialects.relex import AssertOp, AstypeOp, CompressOp, ConstantOp, NonzeroOp, Operator, UniqueOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.packed import ui8
 from relex.dialects.relex.types import SizedType, shape_of, without_names
 from relex.dialects.sizes import (
     IndexExpr,
