@@ -39,7 +39,8 @@ class DelayScalesPass(RelexPass):
     Multiplies quantized operands of matrix products and convolutions as integers of 8 bits, where a program makes
     floats of them first, by subtracting a constant zero point and multiplying with a constant scale. The sums are exact
     then, and are multiplied with the product of both scales; `pack-bytes` does the rest. A scale may be one number, or
-    one for each row of the left operand, column of the right one, or channel of a weight.
+    one for each row of the left operand, column of the right one, or channel of a weight. Convolutions that
+    `pack-bytes` does not take, as those of each channel on its own, add up whole numbers in f32, if it holds all sums.
 
     This applies where `pack-bytes` applies, and to sums that cannot exceed 32 bits. Results change by rounding, as a
     sum in another order does; so `strict` compilation leaves out this pass.
@@ -60,9 +61,9 @@ class DelayScalesPass(RelexPass):
     // delay-scales
     builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
       func.func @main(%x: tensor<?x64xui8>, %w: tensor<64x16xi8>) -> tensor<?x16xf32> {
-        %0 = relex.pack_bytes %x axis = -1 : (tensor<?x64xui8>) -> tensor<?x16xi32>
-        %1 = relex.pack_bytes %w axis = -2 : (tensor<64x16xi8>) -> tensor<16x16xi32>
-        %2 = relex.matmul_packed %0, %1 : (tensor<?x16xi32>, tensor<16x16xi32>) -> tensor<?x16xi32>
+        %0 = relex.astype %x dtype = i32 : (tensor<?x64xui8>) -> tensor<?x64xi32>
+        %1 = relex.astype %w dtype = i32 : (tensor<64x16xi8>) -> tensor<64x16xi32>
+        %2 = relex.matmul %0, %1 : (tensor<?x64xi32>, tensor<64x16xi32>) -> tensor<?x16xi32>
         %3 = relex.astype %2 dtype = f32 : (tensor<?x16xi32>) -> tensor<?x16xf32>
         %4 = relex.constant dense<0.125> : tensor<f32>
         %5 = relex.multiply %3, %4 : (tensor<?x16xf32>, tensor<f32>) -> tensor<?x16xf32>
@@ -154,9 +155,9 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
         return new.results[0]
 
     def widened(x: SSAValue, to: IntegerType | Float32Type) -> SSAValue:
-        if tensor_type(x.type).element_type == to:
+        known = _numbers(x)
+        if known is None and tensor_type(x.type).element_type == to:
             return x
-        known = array_of(x)
         return add(AstypeOp(x, to) if known is None else ConstantOp(known.astype(numpy_dtype(to))))
 
     def product(to: IntegerType | Float32Type) -> Operation:
@@ -179,6 +180,19 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
     operands = tuple(op.operands)
     Rewriter.replace_op(op, [], [value])
     erase_unused(operands)
+
+
+def _numbers(value: SSAValue) -> Array | None:
+    """Return constant bytes, and what is left of them without a zero point; None for other values."""
+    match value.owner:
+        case AstypeOp(operand=x) if tensor_type(value.type).element_type == i32:
+            known = _numbers(x)
+            return None if known is None else known.astype(np.int32)
+        case SubtractOp(lhs=lhs, rhs=rhs):
+            left, right = _numbers(lhs), array_of(rhs)
+            return None if left is None or right is None else left - right
+        case _:
+            return array_of(value)
 
 
 def _of_result(op: Operator, scale: Array) -> Array:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32, i32
+from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import integer_limits, ui8
 from relex.dialects.relex import (
     AddOp,
     AstypeOp,
     ClipOp,
     ConstantOp,
+    Convolution,
+    DenseOp,
     DivideOp,
+    MatmulOp,
     MultiplyOp,
     ReluOp,
     RoundOp,
+    SubtractOp,
     array_of,
 )
 from relex.dialects.relex.properties import number
@@ -34,12 +39,13 @@ class MergeScalesPass(RelexPass):
     Divides the constant factor of integers by the constant scale that a quantized result is divided by: what is rounded
     is then `integers * (factor / scale)`, as ONNX defines `QLinearConv` and `QLinearMatMul`. Additions of constants,
     `relu` and `clip` may come between; what they add or clip to is divided, too. An addition of a whole multiple of the
-    factor, as of a bias that is quantized, becomes one of integers.
+    factor, as of a bias that is quantized, becomes one of integers, if their sums cannot exceed 32 bits.
 
     Results change by rounding, as those of `delay-scales` do; so `strict` compilation leaves out this pass.
 
     ```mlir
-    func.func @main(%x: tensor<4xi32>) -> tensor<4xf32> {
+    func.func @main(%bytes: tensor<4xi8>) -> tensor<4xf32> {
+      %x = relex.astype %bytes dtype = i32 : (tensor<4xi8>) -> tensor<4xi32>
       %factor = relex.constant dense<0.5> : tensor<f32>
       %bias = relex.constant dense<3.0> : tensor<f32>
       %scale = relex.constant dense<2.0> : tensor<f32>
@@ -52,7 +58,8 @@ class MergeScalesPass(RelexPass):
       func.return %5 : tensor<4xf32>
     }
     // merge-scales
-    func.func @main(%x: tensor<4xi32>) -> tensor<4xf32> {
+    func.func @main(%bytes: tensor<4xi8>) -> tensor<4xf32> {
+      %x = relex.astype %bytes dtype = i32 : (tensor<4xi8>) -> tensor<4xi32>
       %bias = relex.constant dense<6> : tensor<i32>
       %0 = relex.add %x, %bias : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
       %1 = relex.astype %0 dtype = f32 : (tensor<4xi32>) -> tensor<4xf32>
@@ -118,7 +125,7 @@ def _replace(
         return new.results[0]
 
     integers = wide.operand
-    if steps and isinstance(first := steps[0], AddOp) and (bias := _multiples(first, factor)) is not None:
+    if steps and isinstance(first := steps[0], AddOp) and (bias := _multiples(first, factor, integers)) is not None:
         integers = add(AddOp(integers, add(ConstantOp(bias))))
         steps = steps[1:]
     value = add(MultiplyOp(add(AstypeOp(integers, f32)), add(ConstantOp(factor / scale))))
@@ -140,12 +147,32 @@ def _replace(
             Rewriter.erase_op(op)
 
 
-def _multiples(op: AddOp, factor: Array) -> Array | None:
-    """Return what is added as whole multiples of a factor; None if these are not exactly what is added."""
+def _multiples(op: AddOp, factor: Array, integers: SSAValue) -> Array | None:
+    """Return what is added as whole multiples of a factor; None if these are not exactly what is added, or if their sum
+    with the integers may exceed 32 bits."""
     addend = array_of(op.rhs)
     assert addend is not None
     numbers = np.round(addend.astype(np.float64) / factor)
     if not (abs(numbers) < 2**31).all():
         return None
     whole = numbers.astype(np.int32)
+    if _largest(integers) + int(abs(numbers).max(initial=0)) >= 2**31:
+        return None
     return whole if np.array_equal(whole.astype(np.float32) * factor, np.broadcast_to(addend, whole.shape)) else None
+
+
+def _largest(value: SSAValue) -> float:
+    """Return a number that no absolute value of some whole numbers exceeds; infinity if none is known."""
+    known = array_of(value)
+    if known is not None:
+        return float(abs(known.astype(np.float64)).max(initial=0))
+    match value.owner:
+        case AstypeOp(operand=x):
+            kind = tensor_type(x.type).element_type
+            return float(max(map(abs, integer_limits(kind)))) if kind in (i8, ui8) else _largest(x)
+        case SubtractOp(lhs=lhs, rhs=rhs):
+            return _largest(lhs) + _largest(rhs)
+        case Convolution() | DenseOp() | MatmulOp() as op:
+            return op.terms * _largest(op.operands[0]) * _largest(op.operands[1])
+        case _:
+            return np.inf

@@ -388,7 +388,7 @@ def _pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
     weight = array_of(b.data)
     if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1):
         return None
-    if rank_of(op.data) == 4 and as_integer(op.groups) > 1:
+    if rank_of(op.data) == 4 and as_integer(op.groups) > 1 and shape[1] % BYTES:
         return None
     return partial(_replace_blocks, op, a, b.zero, weight)
 
