@@ -243,9 +243,10 @@ def convert_words(op: PackBytesOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer whose elements are words."""
     if not op.is_view:
         fail(op, "expected 'legalize-ops' before")
-    for new in view_of_words(conversion.value(op.data), buffer_type(op.result)):
+    *before, view = view_of_words(conversion.value(op.data), buffer_type(op.result))
+    for new in before:
         conversion.add(new)
-    conversion.replace(new.results[0])
+    conversion.replace(conversion.add(view).results[0])
 
 
 @GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)

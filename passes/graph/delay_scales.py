@@ -26,7 +26,8 @@ from relex.dialects.relex import (
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.pack_bytes import can_pack, erase_unused, multiplies_bytes
+from relex.passes.graph.layout.byte_factors import erase_unused
+from relex.passes.graph.pack_bytes import can_pack, multiplies_bytes
 from relex.passes.rewriting.numerics import reassociates
 
 _LARGEST_SUM = 2**31 - 1
@@ -40,7 +41,7 @@ class DelayScalesPass(RelexPass):
     floats of them first, by subtracting a constant zero point and multiplying with a constant scale. The sums are exact
     then, and are multiplied with the product of both scales; `pack-bytes` does the rest. A scale may be one number, or
     one for each row of the left operand, column of the right one, or channel of a weight. Convolutions that
-    `pack-bytes` does not take, as those of each channel on its own, add up whole numbers in f32, if it holds all sums.
+    `pack-bytes` does not take, as of each channel on its own, add up whole numbers in f32, if it holds all sums.
 
     This applies where `pack-bytes` applies, and to sums that cannot exceed 32 bits. Results change by rounding, as a
     sum in another order does; so `strict` compilation leaves out this pass.

@@ -41,7 +41,7 @@ class MergeScalesPass(RelexPass):
     `relu` and `clip` may come between; what they add or clip to is divided, too. An addition of a whole multiple of the
     factor, as of a bias that is quantized, becomes one of integers, if their sums cannot exceed 32 bits.
 
-    Results change by rounding, as those of `delay-scales` do; so `strict` compilation leaves out this pass.
+    Results change by rounding, as with `delay-scales`; so `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%bytes: tensor<4xi8>) -> tensor<4xf32> {

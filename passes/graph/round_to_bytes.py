@@ -29,7 +29,7 @@ from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
 
 _MIDDLE = 1.5 * 2**23
-"""Floats near this one are whole numbers, and the lowest bits of each are those of its distance."""
+"""Floats near this one are whole numbers, whose lowest bits have the distance."""
 
 _FARTHEST = 2**20
 """A distance from the middle at which floats are still all whole numbers."""
@@ -134,9 +134,10 @@ class _Rounding:
         if isinstance(relu := numbers.owner, ReluOp) and numbers.has_one_use() and ends[0] >= 0:
             numbers = relu.operand
             unused.append(relu)
-        value = add(BitcastOp(add(AddOp(add(ClipOp(numbers, *ends)), add(ConstantOp(np.float32(_MIDDLE))))), i32))
+        middle = add(ConstantOp(np.asarray(_MIDDLE, np.float32)))
+        value = add(BitcastOp(add(AddOp(add(ClipOp(numbers, *ends)), middle)), i32))
         if self.zero:
-            value = add(AddOp(value, add(ConstantOp(np.int32(self.zero)))))
+            value = add(AddOp(value, add(ConstantOp(np.asarray(self.zero, np.int32)))))
         op.operands[0] = value
         for old in unused:
             Rewriter.erase_op(old)

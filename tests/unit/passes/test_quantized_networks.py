@@ -36,7 +36,7 @@ def quantized(y: Any, scale: float, zero: int, dtype: str) -> Any:
 
 
 def network(x: Array, body: Callable[..., Any], images: int | str = 1, target: Target | None = None) -> Any:
-    """A module of a function of bytes; the number of images may be open. `body` takes the argument, and what emits a
+    """A module of a function of bytes; the number of images may be dynamic. `body` takes the argument, and what emits a
     value that it needs twice."""
     argument, builder = Var("x", [images, *x.shape[1:]], str(x.dtype)), BlockBuilder()
     with builder.function("main", [argument]):
