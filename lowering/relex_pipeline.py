@@ -51,10 +51,12 @@ from relex.passes import (
     JoinRowsPass,
     LocalizeSizesPass,
     MergeLoopsPass,
+    MergeScalesPass,
     MultiplyBlocksPass,
     PackBytesPass,
     RemoveUnusedPass,
     RewriteLayoutPass,
+    RoundToBytesPass,
     ScheduleCpuPass,
     SetTargetPass,
     ShareLoopsPass,
@@ -78,8 +80,8 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,multiply-blocks,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,
-    // delay-scales,pack-bytes,fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,
-    // remove-unused{keep_functions=true},fuse-attention,
+    // delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,
+    // infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
@@ -126,8 +128,15 @@ def pipeline(
     if strict and approximate:
         raise RelexError("expected a compilation to be strict or approximate, found both")
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), SimplifyRegionsPass(), CancelTransposesPass(strict)]
-    layers = [TrimWindowsPass(), DelayScalesPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
-    images: list[ModulePass] = [BlockChannelsPass(), JoinRowsPass()]
+    layers = [
+        TrimWindowsPass(),
+        DelayScalesPass(),
+        MergeScalesPass(),
+        RoundToBytesPass(),
+        FoldBatchNormPass(),
+        SplitWindowsPass(),
+    ]
+    images: list[ModulePass] = [BlockChannelsPass(), PackBytesPass(), JoinRowsPass()]
     if approximate:
         from relex.passes import WinogradConv2dPass  # Few programs need it.
 
@@ -163,6 +172,7 @@ def pipeline(
         (
             MultiplyBlocksPass,
             DelayScalesPass,
+            MergeScalesPass,
             FoldBatchNormPass,
             BlockChannelsPass,
             AnnotateFastMathPass,
