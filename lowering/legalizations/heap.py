@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, i64
+from xdsl.dialects.builtin import IndexType, i1, i64
 from xdsl.ir import Attribute
 
 from relex.dialects.sizes import Size
@@ -28,7 +28,8 @@ class Heap:
         self.count: Tensor = code.variable(i64, 0, "count")
         """How many elements there are."""
         self._hole, self._next = code.variable(i64, 0, "hole"), code.variable(i64, 0, "next")
-        self._first, self._levels = code.variable(i64, 0, "first"), code.variable(i64, 0, "levels")
+        self._first, self._moves = code.variable(i64, 0, "first"), code.variable(i1, 0, "moves")
+        self._begin, self._levels = code.variable(i64, 0, "begin"), code.variable(i64, 0, "levels")
         with code.loop(size) as k:  # No analysis can know that only elements are read that are there.
             code.store(self._keys, (k,), 0)
             code.store(self._numbers, (k,), 0)
@@ -43,12 +44,12 @@ class Heap:
         """Make a heap of the elements that have been added."""
         code, count = self._code, self._code.let(self.count[()])
         half = code.let(_half(count))
-        code.store(self._first, (), half)
+        code.store(self._begin, (), half)
         with code.loop_to(half, self._size, "back") as k:
             place = code.let(half - 1 - cast(k, i64))
             # Elements from `half` on have no others below them; below those from half of that, there is one level more.
-            with code.when(place < self._first[()]):
-                code.store(self._first, (), _half(self._first[()]))
+            with code.when(place < self._begin[()]):
+                code.store(self._begin, (), _half(self._begin[()]))
                 code.store(self._levels, (), self._levels[()] + 1)
             self._sink(place, self._at(place), count)
 
@@ -72,9 +73,12 @@ class Heap:
             with code.when(left < count):
                 right = code.let(left + 1)
                 is_right = (right < count) & _comes_before(self._at(right), self._at(left))
-                first = code.let(select(is_right, right, left))
+                # Analyses need not know what is decided by elements: they see numbers in variables.
+                code.store(self._first, (), select(is_right, right, left))
+                first = code.let(self._first[()])
                 below = self._at(first)
-                with code.when(_comes_before(below, moved)):
+                code.store(self._moves, (), _comes_before(below, moved))
+                with code.when(self._moves[()]):
                     self._put(here, below)
                     code.store(self._hole, (), first)
                     code.store(self._next, (), first)
