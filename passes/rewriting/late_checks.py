@@ -11,6 +11,7 @@ from relex.dialects.failures import FOUND_SIZE, size_declaration
 from relex.dialects.index.expr import constant_of
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.relex import DataflowOp, MatchSizesOp
+from relex.dialects.sizes import MAX_SIZE
 from relex.dialects.sizes.late import LateCheck, LateSizes
 from relex.dialects.sizes.limits import fits_index
 from relex.dialects.sizes.modules import ModuleSizes
@@ -67,7 +68,9 @@ class _Checks:
             assert last is not None
             at = self._values.after(last, self._late)
         if requirement.relation == "<=" and not fits_index(requirement):
-            self._assert(check, requirement, SaturatingSizes(at))
+            # What is computed as the largest index may be larger.
+            most = min(requirement.rhs, MAX_SIZE - 1) if isinstance(requirement.rhs, int) else requirement.rhs
+            self._assert(check, Requirement(requirement.lhs, "<=", most), SaturatingSizes(at))
             # No difference wraps around now, as a sum could. Later analyses read what has been checked.
             limit = constant_of(requirement.rhs)
             requirement = Requirement(requirement.lhs - (requirement.rhs - limit), "<=", limit)
