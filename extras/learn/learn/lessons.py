@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from relex.dialects.arrays import Array
-from relex.tools.learn.passes import GradedProgram, PassAim
+from relex.tools.learn.passes import GradedCase, PassAim
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,10 @@ _RELU = f"%y = relex.relu %1 : ({_WIDE}) -> {_WIDE}"
 PASSES: Mapping[str, PassAim] = {
     "3.1": PassAim(
         [
-            GradedProgram("relu(relu(x))", _chain("relex.relu %x", "relex.relu %0"), {"relex.relu": 1}),
-            GradedProgram(
-                "three in a row", _chain("relex.relu %x", "relex.relu %0", "relex.relu %1"), {"relex.relu": 1}
-            ),
-            GradedProgram("relu(tanh(x))", _chain("relex.tanh %x", "relex.relu %0")),
-            GradedProgram(
+            GradedCase("relu(relu(x))", _chain("relex.relu %x", "relex.relu %0"), {"relex.relu": 1}),
+            GradedCase("three in a row", _chain("relex.relu %x", "relex.relu %0", "relex.relu %1"), {"relex.relu": 1}),
+            GradedCase("relu(tanh(x))", _chain("relex.tanh %x", "relex.relu %0")),
+            GradedCase(
                 "a relu that is used twice",
                 _chain("relex.relu %x", "relex.relu %0", "relex.subtract %0, %1"),
                 {"relex.relu": 1, "relex.subtract": 1},
@@ -127,10 +125,10 @@ PASSES: Mapping[str, PassAim] = {
     ),
     "3.2": PassAim(
         [
-            GradedProgram("x * x + z", _chain("relex.multiply %x, %x", "relex.add %0, %z"), {"relex.ewise_fma": 1}),
-            GradedProgram("x + x * z", _chain("relex.multiply %x, %z", "relex.add %x, %0"), {"relex.ewise_fma": 1}),
-            GradedProgram("p + p", _chain("relex.multiply %x, %z", "relex.add %0, %0")),
-            GradedProgram(
+            GradedCase("x * x + z", _chain("relex.multiply %x, %x", "relex.add %0, %z"), {"relex.ewise_fma": 1}),
+            GradedCase("x + x * z", _chain("relex.multiply %x, %z", "relex.add %x, %0"), {"relex.ewise_fma": 1}),
+            GradedCase("p + p", _chain("relex.multiply %x, %z", "relex.add %0, %0")),
+            GradedCase(
                 "a product that is used twice",
                 _chain("relex.multiply %x, %z", "relex.add %0, %x", "relex.subtract %1, %0"),
             ),
@@ -138,23 +136,23 @@ PASSES: Mapping[str, PassAim] = {
     ),
     "3.3": PassAim(
         [
-            GradedProgram("[1, 2, 0], then [2, 0, 1]", _turned("1, 2, 0", "2, 0, 1"), {"relex.permute_dims": 0}),
-            GradedProgram("[1, 2, 0], twice", _turned("1, 2, 0", "1, 2, 0")),
-            GradedProgram("[0, 2, 1], twice", _turned("0, 2, 1", "0, 2, 1"), {"relex.permute_dims": 0}),
-            GradedProgram("without axes, twice", _turned("", ""), {"relex.permute_dims": 0}),
-            GradedProgram("without axes, then [1, 2, 0]", _turned("", "1, 2, 0")),
+            GradedCase("[1, 2, 0], then [2, 0, 1]", _turned("1, 2, 0", "2, 0, 1"), {"relex.permute_dims": 0}),
+            GradedCase("[1, 2, 0], twice", _turned("1, 2, 0", "1, 2, 0")),
+            GradedCase("[0, 2, 1], twice", _turned("0, 2, 1", "0, 2, 1"), {"relex.permute_dims": 0}),
+            GradedCase("without axes, twice", _turned("", ""), {"relex.permute_dims": 0}),
+            GradedCase("without axes, then [1, 2, 0]", _turned("", "1, 2, 0")),
         ]
     ),
     "3.4": PassAim(
         [
-            GradedProgram("a layer", _dense_layer(_RELU), {"relex.call": 1, "relex.dense": 0, "relex.relu": 0}),
-            GradedProgram("a layer without a relu", _dense_layer(_RELU.replace("relu", "tanh"))),
-            GradedProgram("a relu alone", _chain("relex.relu %x")),
+            GradedCase("a layer", _dense_layer(_RELU), {"relex.call": 1, "relex.dense": 0, "relex.relu": 0}),
+            GradedCase("a layer without a relu", _dense_layer(_RELU.replace("relu", "tanh"))),
+            GradedCase("a relu alone", _chain("relex.relu %x")),
         ]
     ),
     "3.5": PassAim(
         [
-            GradedProgram(
+            GradedCase(
                 "the network",
                 _dense_layer(
                     f"%2 = relex.softmax %1 axis = 0 : ({_WIDE}) -> {_WIDE}",
@@ -165,7 +163,7 @@ PASSES: Mapping[str, PassAim] = {
                 {"relex.softmax": 1},
                 kernels=2,
             ),
-            GradedProgram(
+            GradedCase(
                 "softmax along two axes",
                 _dense_layer(
                     f"%2 = relex.softmax %1 axis = 0 : ({_WIDE}) -> {_WIDE}",
@@ -173,10 +171,8 @@ PASSES: Mapping[str, PassAim] = {
                     f"%y = relex.subtract %3, %2 : ({_WIDE}, {_WIDE}) -> {_WIDE}",
                 ),
             ),
-            GradedProgram(
-                "x - z and z - x", _chain("relex.subtract %x, %z", "relex.subtract %z, %x", "relex.add %0, %1")
-            ),
-            GradedProgram(
+            GradedCase("x - z and z - x", _chain("relex.subtract %x, %z", "relex.subtract %z, %x", "relex.add %0, %1")),
+            GradedCase(
                 "equal ones of equal ones",
                 _chain("relex.tanh %x", "relex.tanh %x", "relex.relu %0", "relex.relu %1", "relex.add %2, %3"),
                 {"relex.tanh": 1, "relex.relu": 1},

@@ -24,7 +24,7 @@ from relex.tools.shell.diagnostics import ToolError
 
 
 @dataclass(frozen=True)
-class GradedProgram:
+class GradedCase:
     """A program, and how many ops of some kinds its `main` has after the pass. Without a kind, it is to stay as it
     is."""
 
@@ -39,7 +39,7 @@ class GradedProgram:
 class PassAim:
     """What a pass is to do."""
 
-    programs: Sequence[GradedProgram]
+    programs: Sequence[GradedCase]
 
 
 def graded_pass(file: Path, aim: PassAim) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _main(module: ModuleOp) -> func.FuncOp:
     return functions[0]
 
 
-def _expect(program: GradedProgram, before: ModuleOp, after: ModuleOp) -> None:
+def _expect(program: GradedCase, before: ModuleOp, after: ModuleOp) -> None:
     if not program.counts and str(before) != str(after):
         raise ToolError(f"{program.what}: expected no change, found\n{printed(_main(after))}")
     found = Counter(op.name for op in walk(_main(after)))
@@ -90,7 +90,7 @@ def _expect(program: GradedProgram, before: ModuleOp, after: ModuleOp) -> None:
             )
 
 
-def _kernels(program: GradedProgram, before: ModuleOp, after: ModuleOp) -> str:
+def _kernels(program: GradedCase, before: ModuleOp, after: ModuleOp) -> str:
     first, then = (_calls(module) for module in (before, after))
     if then != program.kernels:
         raise ToolError(f"{program.what}: expected {program.kernels} kernels after the pass, found {then}")
