@@ -17,6 +17,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.transforms.loop_invariant_code_motion import can_be_hoisted
 from xdsl.utils.hints import isa
 
+from relex.dialects.relex import Operator
 from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.sizes.attributes import has_unknown
 
@@ -83,7 +84,10 @@ def _may_move(op: Operation) -> bool:
 
 
 def _may_end(op: Operation) -> bool:
-    """Return whether an op checks, when it runs, that what it accesses is inside of a tensor."""
+    """Return whether an op checks, when it runs, that what it accesses is inside of a tensor, or that what it counts is
+    a size. What others require of such a size is checked with it."""
+    if isinstance(op, Operator) and op.COUNTS:
+        return True
     if isinstance(op, tensor.InsertSliceOp):
         return bool(op.offsets or op.sizes) or has_unknown(op.dest.type)
     return isinstance(op, tensor.ExtractOp) and bool(op.indices)

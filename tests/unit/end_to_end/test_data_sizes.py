@@ -376,6 +376,29 @@ def test_in_branches_and_loops() -> None:
         assert function(x, np.array(False), np.ones(3, np.float32))[0] == 0
 
 
+def test_loops_without_trips_count_nothing() -> None:
+    """Neither what is counted nor what meets it is checked, although no trip changes it."""
+    program = """
+    func.func @main(%x: tensor<?xf32>, %c: tensor<?xi64>, %k: index) -> tensor<?xf32> {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %r = scf.for %i = %zero to %k step %one iter_args(%v = %x) -> (tensor<?xf32>) {
+        %a = relex.repeat %x, %c axis = 0 : (tensor<?xf32>, tensor<?xi64>) -> tensor<?xf32>
+        %s = relex.add %v, %a : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+        scf.yield %s : tensor<?xf32>
+      }
+      func.return %r : tensor<?xf32>
+    }
+    """
+    x = np.arange(3, dtype=np.float32)
+    for function in at_every_level(program):
+        assert function(x, np.array([2, 0, 1]), 2).tolist() == [0, 1, 6]
+        for counts in ([-1, 2, 2], [1, 1, 2]):
+            assert function(x, np.array(counts), 0).tolist() == [0, 1, 2]
+            with pytest.raises(RelexError, match="expected"):
+                function(x, np.array(counts), 1)
+
+
 def test_sizes_do_not_leave_a_branch() -> None:
     with pytest.raises(CompileError, match=r"the same sizes in each branch.*pad it to the largest size"):
         build("""
