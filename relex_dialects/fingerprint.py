@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from functools import cache
 from hashlib import sha256
 from typing import Any, cast
@@ -32,6 +33,13 @@ def _parameters_of(kind: type[Attribute]) -> tuple[str, ...] | None:
     if not issubclass(kind, ParametrizedAttribute):
         return None
     return tuple(name for name, _ in kind.get_irdl_definition().parameters)
+
+
+@cache
+def _shown(member: Enum, attr: Attribute) -> tuple[str, str]:
+    """Return texts of a member of an enumeration, and of what it is in: each integer type has one, and a printer takes
+    long to start."""
+    return repr(member), str(attr)
 
 
 class _Writer:
@@ -109,5 +117,7 @@ class _Writer:
                 return sorted((key, self._exact(part, attr)) for key, part in cast("Mapping[str, Any]", data).items())
             case Attribute():
                 return self.text(data)
+            case Enum():
+                return _shown(data, attr)
             case _:
                 return repr(data), str(attr)

@@ -7,9 +7,11 @@ import subprocess
 import sys
 
 import pytest
+from effort import count_calls
+from xdsl.dialects.builtin import IntegerType
 
 from relex.dialects import parse_module
-from relex.dialects.fingerprint import fingerprint
+from relex.dialects.fingerprint import fingerprint, fingerprint_of_attributes
 
 FUNCTION = """
 func.func private @f(%x: memref<4xf32>, %i: index) -> f32 {
@@ -66,3 +68,10 @@ def test_it_is_the_same_in_every_process():
         command = [sys.executable, "-c", code, *sys.path]
         found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert found.stdout.strip() == digest(FUNCTION)
+
+
+def test_types_of_integers_are_printed_once() -> None:
+    """The sign of an integer type is a member of an enumeration; a printer was made for each type."""
+    types = [IntegerType(8 + i) for i in range(100)]
+    fingerprint_of_attributes("", types[:1])
+    assert count_calls(lambda: fingerprint_of_attributes("", types)) < 100 * 60
