@@ -36,6 +36,7 @@ from relex.passes import (
     BlockChannelsPass,
     BlockRowsPass,
     CancelTransposesPass,
+    CarryNumbersPass,
     CompactBuffersPass,
     DelayScalesPass,
     FoldBatchNormPass,
@@ -84,9 +85,9 @@ class RelexPipelinePass(RelexPass):
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
-    // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
-    // expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
-    // convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
+    // annotate-signatures,carry-numbers,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
+    // expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,
+    // convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations`, `watch-loops` and `split-kernels`, and has LLVM compile the
@@ -144,7 +145,7 @@ def pipeline(
     flags, schedules = AnnotateFastMathPass(), ApplySchedulePass(existing=True)
     loops_by_hand = [FoldInitBlocksPass(), InterchangeLoopsPass(), AnnotateOpPatternPass()]
     by_hand = [flags, AnnotateNoaliasPass(), schedules, *loops_by_hand]
-    buffers = [LowerCallTirPass(), PlanMemoryPass()]
+    buffers = [CarryNumbersPass(), LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass(), ReturnFailuresPass()]

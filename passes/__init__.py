@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
     from relex.passes.graph.block_channels import BlockChannelsPass as BlockChannelsPass
     from relex.passes.graph.cancel_transposes import CancelTransposesPass as CancelTransposesPass
+    from relex.passes.graph.carry_numbers import CarryNumbersPass as CarryNumbersPass
     from relex.passes.graph.delay_scales import DelayScalesPass as DelayScalesPass
     from relex.passes.graph.fold_batch_norm import FoldBatchNormPass as FoldBatchNormPass
     from relex.passes.graph.fold_constants import FoldConstantsPass as FoldConstantsPass

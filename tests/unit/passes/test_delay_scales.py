@@ -55,6 +55,7 @@ def assert_exact(module: ModuleOp, arguments: Sequence[Array], wanted: Array) ->
     np.testing.assert_allclose(build(module)["main"](*arguments), wanted, rtol=4 * 2.0**-23, atol=0)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize(("left", "right"), SIGNS)
 @pytest.mark.parametrize(
     ("zeros", "scales"),
