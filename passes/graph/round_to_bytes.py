@@ -134,8 +134,9 @@ class _Rounding:
         if isinstance(relu := numbers.owner, ReluOp) and numbers.has_one_use() and ends[0] >= 0:
             numbers = relu.operand
             unused.append(relu)
-        middle = add(ConstantOp(np.asarray(_MIDDLE, np.float32)))
-        value = add(BitcastOp(add(AddOp(add(ClipOp(numbers, *ends)), middle)), i32))
+        clipped = add(ClipOp(numbers, *ends))
+        rounded = add(AddOp(clipped, add(ConstantOp(np.asarray(_MIDDLE, np.float32)))))
+        value = add(BitcastOp(rounded, i32))
         if self.zero:
             value = add(AddOp(value, add(ConstantOp(np.asarray(self.zero, np.int32)))))
         op.operands[0] = value
