@@ -67,8 +67,10 @@ quick-xdsl: ## run the fast tests with another version of xDSL, XDSL=0.74
 	@$(MAKE) --no-print-directory VENV=$(VENV)/xdsl-$(or $(XDSL),$(OTHER_XDSL)) XDSL=$(or $(XDSL),$(OTHER_XDSL)) quick-tests
 
 PYTHONS := 3.11 3.12 3.13 3.14
+# The version that runs all tests anyway, if it is to be left out.
+OWN :=
 quick-pythons: ## run the fast tests with every Python from 3.11 to 3.14 that is found, also by pyenv
-	@failed=; for version in $(PYTHONS); do \
+	@failed=; for version in $(filter-out $(OWN),$(PYTHONS)); do \
 	  found=; \
 	  for python in "python$$version" "$${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version".*/bin/python; do \
 	    "$$python" -c 'import ensurepip, sys; sys.exit(sys.argv[1] != "%d.%d" % sys.version_info[:2])' "$$version" \

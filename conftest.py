@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 # Tests compare what tools print; tests of colors set the variables themselves.
 os.environ.pop("FORCE_COLOR", None)
 
-# Every level of whatever is compiled is verified.
+# Every level of whatever is compiled is verified, but for what importers make: see `verify_what_is_imported_alone`.
 os.environ["RELEX_VERIFY"] = "1"
 
 # Nothing that was compiled before a test run is found by it; its processes find what the others have compiled.
@@ -38,6 +38,9 @@ FEW = 4
 
 SLOW = Path(__file__).with_name("tests") / "slow.txt"
 """The tests that `--few` leaves out."""
+
+IMPORTERS = ("extras/onnx/", "extras/torch/")
+"""The tests of importers."""
 
 Ids = tuple[str, ...]
 """What the parameters of a case are, one for each parametrization."""
@@ -80,6 +83,19 @@ def numbers_of_a_test(request: pytest.FixtureRequest) -> None:
     module: object = getattr(request, "module", None)
     if isinstance(rng := getattr(module, "RNG", None), np.random.Generator):
         rng.bit_generator.state = np.random.default_rng(crc32(request.node.name.encode())).bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def verify_what_is_imported_alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What importers make is verified before it is compiled; what becomes of it is not, which takes a fifth of the time
+    and tests of the core do, of each operator, pass and level. Kernels are not looked for in a cache, either."""
+    if not request.node.nodeid.startswith(IMPORTERS):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RELEX_VERIFY", raising=False)
+        patch.setenv("RELEX_CACHE", "off")
+        yield
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ def fingerprint(ops: Iterable[Operation], names: Mapping[str, str] | None = None
     return sha256("\n".join(writer.lines).encode()).hexdigest()
 
 
-def fingerprint_of_attributes(title: str, attributes: Iterable[Attribute]) -> str:
-    """Return a digest of a text and attributes."""
-    writer = _Writer({})
-    return sha256("\n".join([title, *map(writer.text, attributes)]).encode()).hexdigest()
-
-
 @cache
 def _parameters_of(kind: type[Attribute]) -> tuple[str, ...] | None:
     """Return the names of the parameters of a class of attributes; None if it has none, but data."""

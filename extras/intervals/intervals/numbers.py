@@ -8,12 +8,12 @@ from functools import cache, reduce
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import FLOATS, is_emulated, is_float_dtype, numpy_dtype
+from relex.dialects.dtypes import FLOATS, is_float_dtype, numpy_dtype
 from relex.reference.equivalence.bounded import Format, where
 
 
@@ -21,12 +21,6 @@ from relex.reference.equivalence.bounded import Format, where
 def format_of(t: Attribute) -> Format:
     """Return the format of floats."""
     return Format.of(numpy_dtype(t))
-
-
-@cache
-def computed_in(t: Attribute) -> Format:
-    """Return the format that an operator on floats computes in, before it rounds its result."""
-    return format_of(f32 if is_emulated(t) else t)
 
 
 @cache

@@ -26,6 +26,7 @@ def of(*numbers: Any) -> Any:
 MASKS: list[Any] = [None, of(3, 5), of(3, 5, 1, 0), of([1, 1, 1, 0, 0], [1, 1, 0, 1, 1]), integers(2, B, S, S)]
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("mask", MASKS, ids=["none", "lengths", "ends-and-starts", "keys", "pairs"])
 @pytest.mark.parametrize("given", [{}, {"unidirectional": 1}, {"scale": 0.3, "mask_filter_value": -2.0}])
 def test_attention_of_a_text_to_itself(mask: Any, given: dict[str, Any]) -> None:
@@ -55,6 +56,7 @@ def test_attention_by_integers(scale: Any) -> None:
     expect_same("QAttention", inputs, num_heads=N, constants=(1, 2, 3, 4, 6, 7))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mask", [None, of(3, 7), integers(2, B, 7)], ids=["none", "lengths", "keys"])
 @pytest.mark.parametrize("more", [None, normal(1, N, S, 7)], ids=["plain", "biased"])
 def test_attention_of_several_heads(mask: Any, more: Any) -> None:
@@ -80,6 +82,7 @@ def test_what_attention_lacks() -> None:
         from_onnx(model)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("interleaved", [0, 1])
 @pytest.mark.parametrize(
     ("shape", "given"),
@@ -102,6 +105,7 @@ def grouped(places: int, past: int | None, last: Any, total: int, tables: bool =
     return [*new, *cache, last, np.array(total, np.int32), *(TABLES if tables else [])]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("given", [{}, {"scale": 0.3}, {"local_window_size": 2}, {"softcap": 5.0}])
 @pytest.mark.parametrize("last", [of(4, 4), of(2, 4)], ids=["equal", "padded"])
 def test_groups_of_heads(given: dict[str, Any], last: Any) -> None:
@@ -109,6 +113,7 @@ def test_groups_of_heads(given: dict[str, Any], last: Any) -> None:
     expect_same("GroupQueryAttention", inputs, "y", "keys", "values", constants=(6,), **HEADS, **given)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("interleaved", [0, 1])
 @pytest.mark.parametrize(
     ("places", "past", "last", "total"),

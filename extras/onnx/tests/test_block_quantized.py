@@ -22,6 +22,7 @@ def positive(*shape: int) -> Any:
     return np.abs(normal(*shape))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("bits", [2, 4, 8])
 @pytest.mark.parametrize(("width", "block"), [(64, 32), (80, 32), (32, 16)])
 @pytest.mark.parametrize("complete", [False, True])
@@ -48,6 +49,7 @@ def test_layers_stay_packed() -> None:
     np.testing.assert_allclose(narrow, built["main"](**feed), rtol=3e-2, atol=3e-1)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("kind", ["int4", "uint4", "int8", "uint8"])
 @pytest.mark.parametrize("has_zeros", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
@@ -79,6 +81,7 @@ def test_zeros_that_are_floats() -> None:
     expect_same("MatMulNBits", inputs, constants=(1, 2, 3), K=64, N=6, bits=4, block_size=32)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize(("bits", "columns"), [(4, 4), (8, 2)])
 @pytest.mark.parametrize("places", [np.array([[0, 8], [3, -1]]), np.array([1, 2], np.int32)])
 @pytest.mark.parametrize("zeros", [False, True])

@@ -124,6 +124,7 @@ def test_deformable_convolution_with_an_open_batch() -> None:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("beta", [0.75, 0.5, 1.0])
 @pytest.mark.parametrize("channels", [1, 5, 17])
 def test_local_response_norm(channels: int, beta: float) -> None:

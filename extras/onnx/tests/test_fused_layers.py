@@ -57,6 +57,7 @@ def test_an_activation_that_convolutions_lack() -> None:
         from_onnx(model)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("operator", "biased"), [("BiasGelu", True), ("FastGelu", True), ("FastGelu", False)])
 @pytest.mark.parametrize("shape", [(2, 3, 8), (5, 8), (1, 8)])
 def test_gelu(operator: str, biased: bool, shape: tuple[int, ...]) -> None:
@@ -72,6 +73,7 @@ def test_quick_gelu(given: dict[str, float]) -> None:
     expect_same("QuickGelu", [x], **given)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("operator", ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"])
 @pytest.mark.parametrize("skip", [(2, 3, 8), (3, 8), (1, 3, 8)])
 @pytest.mark.parametrize("given", [{}, {"epsilon": 1e-2}])
@@ -97,6 +99,7 @@ def words() -> list[Any]:
     return [ids, RNG.integers(0, 2, (2, 5)).astype(np.int32), normal(9, 8), normal(7, 8), normal(2, 8)]
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("mask", [None, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]])
 @pytest.mark.parametrize("order", [None, [[3, 1, 0, 2, 6], [0, 0, 1, 1, 2]]])
 @pytest.mark.parametrize("segments", [True, False])

@@ -48,6 +48,7 @@ def check(m: ModelProto, wanted: Any, *operands: Any) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 1.0), (2.0, 0.25), (3.0, 2.0), (0.1, 0.5)])
 def test_factors_of_products(dtype: str, alpha: float, beta: float) -> None:
@@ -58,6 +59,7 @@ def test_factors_of_products(dtype: str, alpha: float, beta: float) -> None:
     check(m, reference(m, *operands[:2]), *operands[:2])
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", *TYPES])
 @pytest.mark.parametrize(("limit", "bias"), [(1.5, 0.7), (2.5, 1.5), (0.0, 0.0), (2.0, -0.5)])
 def test_shrink(dtype: str, limit: float, bias: float) -> None:
@@ -81,6 +83,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("operator", REDUCTIONS)
 def test_reductions_are_rounded_towards_zero(operator: str, dtype: str) -> None:

@@ -40,7 +40,7 @@ def test_first_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr("relex.tools.run.benchmark.SECONDS", 0.0)
     monkeypatch.setattr("relex.runtime.profile.MIN_SECONDS", 0.0)
     # As for its reader, kernels that one command has compiled are known to the next.
-    monkeypatch.delenv("RELEX_VERIFY")
+    monkeypatch.delenv("RELEX_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     page = PAGE.with_name("first-steps.md").read_text()
     model, program = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

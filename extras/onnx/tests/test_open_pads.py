@@ -62,6 +62,7 @@ def test_elements_around() -> None:
         put(np.zeros((0, 3), np.float32), np.zeros((2, 3), np.float32))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
 @pytest.mark.parametrize("widths", [(0, 2, 0, 1), (1, 0, 2, 0), (0, -1, 0, 2), (3, 3, 3, 3)])
 def test_elements_along_open_dimensions(mode: str, widths: tuple[int, ...]) -> None:

@@ -97,6 +97,7 @@ def test_integers_are_rounded(settings: dict[str, Any]) -> None:
         check_rounding(by_scales(x, factors, **settings), x)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_types_of_integers(dtype: str, mode: str) -> None:
@@ -117,6 +118,7 @@ def test_halves_become_even() -> None:
     check(m, x, np.array([0, 0, 1, 2, 2, 2, 3, 4, 4, 130, 255, 255], np.uint8))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("outside", [-3.0, 2.5, 1000.0])
 @pytest.mark.parametrize("dtype", ["uint8", "int16"])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,7 +22,8 @@ from relex.passes.driver.base import apply_pass
 from relex.passes.driver.extension import AnyExtension
 from relex.runtime.sources import AnyProgram, read_program, showing_source
 from relex.tools.options.pipelines import explaining
-from relex.tools.reports.memory import MemoryPlan
+from relex.tools.reports.comparison import make_comparison, read_page
+from relex.tools.reports.memory import Arena, MemoryPlan
 from relex.tools.reports.page import make_page
 from relex.tools.reports.recorder import PassStep, Recorder
 from relex.tools.shell.diagnostics import compile_warnings, write_bytes
@@ -47,15 +49,25 @@ class CompilationReport:
     """The texts of files that locations name."""
     target: str = ""
     profile: Profile | None = None
+    llvm_seconds: float = 0.0
+    """The time that LLVM took to make the assembly."""
+
+    @property
+    def arenas(self) -> Sequence[Arena]:
+        """The memory of functions, for the sizes of the measured call, if there was one."""
+        sizes = {} if self.profile is None else {self.profile.function: self.profile.sizes}
+        return [plan.at(sizes.get(plan.function, {})) for plan in self.plans]
 
     @property
     def html(self) -> str:
         """The page."""
         return make_page(self)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file. Raises `RelexError` if that is not possible."""
-        write_bytes(str(Path(path)), self.html.encode())
+    def save(self, path: str | PathLike[str], *, beside: str | PathLike[str] | None = None) -> None:
+        """Write the page to a file; beside another report that was saved, with what differs. Raises `RelexError` if
+        that is not possible."""
+        page = self.html if beside is None else make_comparison(read_page(Path(beside)), self.html)
+        write_bytes(str(Path(path)), page.encode())
 
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 45em; border: 1px solid #8888; border-radius: 6px"
@@ -112,9 +124,17 @@ def report_of(
 def finished(recorder: Recorder, module: ModuleOp, name: str, sources: Mapping[str, str]) -> CompilationReport:
     """Return the report of what was recorded, with the module as it became. `sources` are the texts of files."""
     is_machine_code = all(op.name.startswith("llvm.") for op in module.ops) and not recorder.steps[-1].error
+    start = perf_counter()
     assembly = split_assembly(compile_to_assembly(module, embed_constants=False)) if is_machine_code else {}
+    seconds = perf_counter() - start
     target = get_target(module)
     processor = target.cpu if target is not None else ""
     return CompilationReport(
-        name or "a program", list(recorder.steps), list(recorder.plans), assembly, sources, processor
+        name or "a program",
+        list(recorder.steps),
+        list(recorder.plans),
+        assembly,
+        sources,
+        processor,
+        llvm_seconds=seconds if assembly else 0.0,
     )

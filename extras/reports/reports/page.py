@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from relex.tools.reports.changes import Change, changes
 from relex.tools.reports.drawing import Drawing
 from relex.tools.reports.listings import Listing
+from relex.tools.reports.overview import overview_of
 from relex.tools.shell.highlighting import WORDS
 from relex.version import __version__
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SCRIPTS = ("report.js", "program.js", "pictures.js", "findings.js")
+SCRIPTS = ("report.js", "overview.js", "program.js", "pictures.js", "findings.js")
 """The scripts that show the page: its frame, and the tabs."""
 
 
@@ -63,9 +64,11 @@ def data_of(report: CompilationReport) -> dict[str, Any]:
         "drawings": [json.loads(text) for text in drawings.values],
         "places": places.values,
         "sources": dict(report.sources),
-        "plans": [asdict(plan) for plan in report.plans],
+        "plans": [asdict(arena) for arena in report.arenas],
         "assembly": dict(report.assembly),
         "profile": None if report.profile is None else _profile(report.profile),
+        "overview": asdict(overview_of(report)),
+        "llvm": report.llvm_seconds,
     }
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
@@ -19,10 +20,12 @@ import relex
 from relex.dialects.errors import RelexError
 from relex.lowering import LegalizeOpsPass
 from relex.passes import ApplySchedulePass
+from relex.runtime.profile import KernelCalls, Profile
 from relex.tools.opt.relex_opt import main as relex_opt
 from relex.tools.reports import CompilationReport, report
 from relex.tools.reports.drawing import draw_graphs
 from relex.tools.reports.listings import Listings
+from relex.tools.reports.overview import overview_of
 from relex.tools.reports.recorder import CheckResult
 from relex.tools.run.relex_run import main as relex_run
 
@@ -91,6 +94,44 @@ def test_schedules_memory_assembly_and_times_are_there(reported: CompilationRepo
     assert all(row["least"] > 0 for row in data["profile"]["rows"])
 
 
+def test_an_overview_counts_and_explains(reported: CompilationReport):
+    overview = _data(reported.html)["overview"]
+    assert reported.steps[overview["graph"]].name == "fuse-tir"
+    operators, buffers = overview["counts"]
+    assert operators == {"before": "5 operators", "after": "4 kernels"}
+    assert re.fullmatch(r"\d buffers between kernels, \d+ B", buffers["before"])
+    assert re.fullmatch(r"1 arena, \d+ B", buffers["after"])
+    assert 0 < overview["least"] < reported.profile.seconds  # pyright: ignore[reportOptionalMemberAccess]
+    seconds = [loss["seconds"] for loss in overview["losses"]]
+    assert seconds == sorted(seconds, reverse=True)
+    assert all(loss["reason"] and loss["advice"] for loss in overview["losses"])
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "seconds", "flops", "size", "reason"),
+    [
+        ("library", ("100x100xf32",), 1.0, None, 40_000, "a library function"),
+        ("softmax", ("100x100xf32",), 1e-7, 100, 40, "a call takes less than 2 us"),
+        ("softmax", ("5000x3xf32",), 1.0, 60_000, 120_000, "rows of 3 fill no vector of "),
+        ("softmax", ("5000x300xf32",), 1.0, 10_000_000, 12_000_000, "a call of exp takes many instructions"),
+        ("relu", ("5000x300xf32",), 1.0, 1_500_000, 12_000_000, "limited by memory, and behind it: 11.4 MiB a call"),
+        ("matmul", ("1000x1000xf32",) * 2, 1.0, 2_000_000_000, 12_000_000, "2.0 Gflop/s of arithmetic"),
+    ],
+)
+def test_losses_in_words(
+    reported: CompilationReport,
+    function: str,
+    inputs: tuple[str, ...],
+    seconds: float,
+    flops: int | None,
+    size: int,
+    reason: str,
+):
+    row = KernelCalls(function, flops is None, 1, seconds, inputs, inputs[:1], size, flops)
+    [loss] = overview_of(replace(reported, profile=Profile("main", 3, seconds, (row,)))).losses
+    assert loss.reason.startswith(reason)
+
+
 def test_the_page_needs_nothing_else(reported: CompilationReport):
     assert not re.search(r'(?:src|href)="?(?:https?:)?//|@import|url\(', reported.html)
     assert len(reported.html) < 2_000_000
@@ -123,6 +164,34 @@ def test_functions_are_printed_again_where_they_have_changed():
     op = next(op for op in module.walk() if op.name == "relex.softmax")
     op.results[0].name_hint = "other"
     assert "%other = relex.softmax" in "\n".join(listings.of(module)["main"].lines)
+
+
+OPEN = """
+func.func @main(%x: tensor<?x64xf32> {relex.dims = ["batch", ""]}, %w: tensor<32x64xf32>) -> tensor<?x?xf32> {
+  %0 = relex.dense %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  %1 = relex.softmax %0 axis = 0 : (tensor<?x32xf32>) -> tensor<?x32xf32>
+  %2 = relex.dense %1, %0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x?xf32>
+  %3 = relex.concat %0, %1 axis = 0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x32xf32>
+  %4 = relex.dense %3, %0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x?xf32>
+  %5 = relex.concat %2, %4 axis = 0 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %5 : tensor<?x?xf32>
+}
+"""
+
+
+def test_sizes_have_names_and_memory_is_for_those_that_ran() -> None:
+    x, w = np.ones((17, 64), np.float32), np.ones((32, 64), np.float32)
+    executable = relex.build(OPEN)
+    for args, named, batch in (((), {}, 1024), ((x,), {"w": w}, 17), ((), {"x": x[:3], "w": w}, 3)):
+        found = executable.report(*args, **named)
+        assert isinstance(found, CompilationReport)
+        [arena] = found.arenas
+        assert arena.sizes == {"batch": batch}
+        assert arena.bytes == max(part.offset + part.bytes for part in arena.buffers)
+        assert batch * 32 * 4 in [part.bytes for part in arena.buffers]
+        labels = [arrow.label for arrow in found.steps[0].drawings["main"].arrows]
+        assert {"batch x 32", "batch x batch", "(2 * batch) x 32"} <= set(labels)
+        assert found.steps[0].drawings["main"].boxes[0].rows == ("batch x 64",)
 
 
 def test_boxes_of_a_picture_do_not_overlap():
@@ -166,6 +235,48 @@ def test_a_pass_that_fails_is_the_last_one_of_the_page(tmp_path: Path, capfd: py
     assert steps[2]["findings"][0]["kind"] == "wrong"
     assert relex_opt([str(program), "--split-input-file", "--html", str(page)]) == 1
     assert "--html" in capfd.readouterr().err
+
+
+BESIDE = """
+<script>
+const report = (found) => fetch("/", { method: "POST", body: JSON.stringify(found) });
+const until = async (condition) => { while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5)); };
+(async () => {
+  const [left, right] = frames.map((frame) => frame.contentWindow);
+  const isReady = (frame) => frame.contentDocument?.documentElement?.dataset.ready;
+  await until(() => frames.every(isReady));
+  left.go({ step: 2, tab: "changes" });
+  await until(() => right.shown().pass === left.shown().pass && right.shown().tab === "changes");
+  report({ pass: right.shown().pass, step: right.state().step, rows: document.querySelector("tbody").innerText });
+})();
+</script>
+"""
+
+
+def test_two_reports_on_one_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, old, page = tmp_path / "p.mlir", tmp_path / "old.html", tmp_path / "both.html"
+    program.write_text(PROGRAM)
+    assert relex_opt([str(program), "-p", "cse,legalize-ops", "--html", str(old)]) == 0
+    compare = ["--html", str(page), "--html-compare", str(old)]
+    assert relex_opt([str(program), "-p", "fuse-ops,cse,legalize-ops,fuse-tir", *compare]) == 0
+    text = page.read_text()
+    assert "<tr><td>operators</td><td>5 kernels</td><td>4 kernels</td></tr>" in text
+    assert "<tr><td>passes</td><td>no others</td><td>fuse-ops, fuse-tir</td></tr>" in text
+    assert "<td>program</td>" not in text
+    capfd.readouterr()
+    assert relex_opt([str(program), "--html", str(page), "--html-compare", str(program)]) == 1
+    assert "p.mlir: expected a report that --html or save() has written" in capfd.readouterr().err
+    assert relex_opt([str(program), "--html", str(page), "--html-compare", str(tmp_path / "no.html")]) == 1
+    assert "cannot read" in capfd.readouterr().err
+    for tool in (relex_opt, relex_run):
+        assert tool([str(program), "--html-compare", str(old)]) == 1
+        assert "expected --html FILE.html with --html-compare" in capfd.readouterr().err
+    if CHROMIUM is None:
+        return
+    found = _Browser(text.replace("</body>", BESIDE + "</body>")).visit(_chromium(tmp_path))
+    # The second pass of one report is the third one of the other.
+    assert (found["pass"], found["step"]) == ("legalize-ops", 3)
+    assert "fuse-ops, fuse-tir" in found["rows"]
 
 
 DROP_NAME = """
@@ -276,12 +387,15 @@ const until = async (condition) => { while (!condition()) await new Promise((res
 const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
 (async () => {
   await until(() => document.documentElement.dataset.ready);
-  const seen = new Set();
+  const seen = new Set(), opened = document.querySelector("#view").textContent;
+  const folds = document.querySelectorAll("#road button").length;
+  document.querySelector('#road [aria-label$="without changes"]').click();
+  await until(() => document.querySelectorAll("#road button").length === data.steps.length);
   for (let step = 0; step < data.steps.length; step++) {
     document.querySelectorAll("#road button")[step].click();
     await until(() => state().step === step);
     const names = tabs().map((button) => button.textContent);
-    for (const tab of step ? names.slice(0, 3) : names) {
+    for (const tab of step ? names.slice(1, 4) : names) {
       tabs().find((button) => button.textContent === tab).click();
       await until(() => tabs().find((button) => button.getAttribute("aria-current") === "true").textContent === tab);
       for (const closed of document.querySelectorAll("details:not([open])")) closed.open = true;
@@ -295,6 +409,7 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
   line.querySelector(".value").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
   line.click();
   const found = { seen: [...seen].sort(), tip: document.querySelector("#tip").textContent,
+           opened, folds, passes: data.steps.length,
            origin: document.querySelector("#origin").textContent, same: document.querySelectorAll(".same").length,
            code: {} };
   for (const tab of ["schedule", "assembly"]) {
@@ -304,6 +419,7 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
     await until(() => document.querySelector("#tabs [aria-current=true]").textContent === tab);
     found.code[tab] = document.querySelector("#view").textContent;
   }
+  found.hot = document.querySelector(".asm").textContent;
   location.hash = "tab=memory";
   await until(() => document.querySelector(".buffer"));
   found.buffers = [...document.querySelectorAll(".buffer")].map((buffer) => buffer.dataset.tip);
@@ -311,6 +427,14 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
 })();
 </script>
 """
+
+
+def _chromium(folder: Path) -> list[str]:
+    """A command that starts a browser without a window."""
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    # Browsers ignore more than 200 changes of the address in ten seconds.
+    return [*command, "--remote-debugging-port=0", "--disable-ipc-flooding-protection"]
 
 
 class _Browser:
@@ -350,13 +474,14 @@ class _Browser:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
 def test_clicking_through_the_page(reported: CompilationReport, tmp_path: Path):
-    assert CHROMIUM is not None
-    chromium = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    # Browsers ignore more than 200 changes of the address in ten seconds.
-    options = ["--remote-debugging-port=0", "--disable-ipc-flooding-protection"]
-    found = _Browser(reported.html.replace("</body>", VISITOR + "</body>")).visit([*chromium, *options])
+    chromium = _chromium(tmp_path)
+    found = _Browser(reported.html.replace("</body>", VISITOR + "</body>")).visit(chromium)
     assert "error" not in found, found
-    assert found["seen"] == ["assembly", "changes", "checks", "graph", "memory", "schedule", "times"]
+    assert found["seen"] == ["assembly", "changes", "checks", "graph", "memory", "overview", "schedule", "times"]
+    assert re.match(r"[\d.]+ .s a run of main, of which one core needs at least ", found["opened"]), found["opened"]
+    assert "5 operators → 4 kernels" in found["opened"]
+    assert "Click on a box" in found["opened"]
+    assert found["folds"] < found["passes"]
     assert re.search(r"^tensor<[\dx]+f32>: \d+ B$", found["tip"], re.MULTILINE), found["tip"]
     assert "convert-to-llvm: main" in found["origin"]
     assert found["same"] > 1
@@ -368,6 +493,6 @@ def test_clicking_through_the_page(reported: CompilationReport, tmp_path: Path):
     page, shot = tmp_path / "page.html", tmp_path / "page.png"
     page.write_text(reported.html)
     # The page unpacks its data after it was loaded: the browser's clock goes on until that is done.
-    picture = [*chromium, "--virtual-time-budget=10000", f"--screenshot={shot}", page.as_uri()]
+    picture = [*chromium[:-2], "--virtual-time-budget=10000", f"--screenshot={shot}", page.as_uri()]
     subprocess.run(picture, capture_output=True, timeout=120, check=True)
     assert shot.stat().st_size > 10_000

@@ -75,6 +75,7 @@ class Model(nn.Module):
         return self.function(x)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("of", ["export", "compile"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_transforms_and_arithmetic(function: Callable[[Any], Any], of: str) -> None:

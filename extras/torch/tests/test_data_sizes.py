@@ -100,6 +100,7 @@ def inputs_of(function: Callable[..., Any]) -> list[Any]:
     return MATRICES[: 3 if function in (repeated, different, counted) else 4]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_dynamic", [False, True])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_exported(function: Callable[..., Any], is_dynamic: bool) -> None:

@@ -61,6 +61,7 @@ def steps() -> list[tuple[Any, Any]]:
     return [(torch.rand(1, 2, 1, 4), torch.tensor([at])) for at in (3, 0, 7)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("of", [build, interpret])
 @pytest.mark.parametrize("put", PUTS)
 def test_exported_models_change_their_buffers(put: str, of: Callable[[Any], Any]) -> None:
@@ -107,6 +108,7 @@ def test_exported_functions_change_their_arguments() -> None:
 # torch.compile
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("freeze", [False, True])
 @pytest.mark.parametrize("put", PUTS)
 @pytest.mark.usefixtures("all_by_relex")

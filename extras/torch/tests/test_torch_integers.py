@@ -33,6 +33,7 @@ def check(function: Callable[[Any], Any], given: Any) -> None:
     assert torch.equal(found, wanted)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float32"])
 @pytest.mark.parametrize("ends", [(0, 4.5, 1.5), (0.5, 5, 1.5), (5, 0, -1.5), (0.9, 5, 1), (0, 10, 3)])
 def test_numbers_in_steps(dtype: str, ends: tuple[float, float, float]) -> None:
@@ -41,6 +42,7 @@ def test_numbers_in_steps(dtype: str, ends: tuple[float, float, float]) -> None:
     check(lambda x: torch.arange(*ends, dtype=kind) * x, torch.ones((), dtype=kind))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
 @pytest.mark.parametrize("factors", [(2, 3), (1.5, 2.0), (0.5, 1), (0, 2.5)])
 def test_factors_of_products(dtype: str, factors: tuple[float, float]) -> None:

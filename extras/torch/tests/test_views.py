@@ -78,6 +78,7 @@ def written(results: Any, arguments: Any) -> list[Any]:
     return [found, [t.shape for t in tensors]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.usefixtures("all_by_relex")
@@ -159,6 +160,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.usefixtures("all_by_relex")

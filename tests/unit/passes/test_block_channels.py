@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -166,17 +166,19 @@ COMPILED_FOR_ANY_NUMBER = (
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_results_agree_up_to_rounding(name: str) -> None:
+def test_results_agree_up_to_rounding(name: str, some: Callable[[Iterable[str], int], list[str]]) -> None:
     is_dynamic = name in COMPILED_FOR_ANY_NUMBER
     module = network(NETWORKS[name], images="n" if is_dynamic else 2)
     set_target(module, AVX2)
-    original, executable = interpreted(str(module), "graph")["main"], build(module)["main"]
+    original = interpreted(str(module), "graph")["main"]
+    # What the blocks are is seen without machine code; some show that this computes it.
+    functions = [build(module)["main"]] if name in some(NETWORKS, 3) else []
     blocked = BlockChannelsPass()(module)
     blocked.verify()
     assert any(isinstance(o, Conv2dBlockedOp) for o in blocked.walk())
     for images in (3, 1, 0) if is_dynamic else (2,):
         x = RNG.standard_normal((images, 3, 7, 6)).astype("float32")
-        for found in (interpreted(str(blocked), "graph")["main"](x), executable(x)):
+        for found in (interpreted(str(blocked), "graph")["main"](x), *(function(x) for function in functions)):
             for one, other in zip(as_list(found), as_list(original(x)), strict=True):
                 assert_close(one, other, 5e-5)
 

@@ -71,7 +71,7 @@ def has_views(module: ModuleOp) -> bool:
     return any(isinstance(found, tensor.ExpandShapeOp) for found in module.walk())
 
 
-@pytest.mark.sampled(diagonals=2)
+@pytest.mark.sampled
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize(("n", "channels", "outputs", "height", "width", "groups"), SIZES)
 def test_results_are_those_of_the_program(

@@ -151,7 +151,9 @@ def test_rows_of_any_number(text: str, shape: tuple[int, int], monkeypatch: pyte
 OPEN_SIZES = [(0, 3, 4), (1, 1, 1), (30, 0, 70), (4, 5, 64), (23, 17, 65), (24, 17, 64), (57, 9, 127), (128, 31, 95)]
 
 
-@pytest.mark.parametrize("target", [AVX512, AVX2, SSE], ids=lambda target: target.cpu)
+@pytest.mark.parametrize(
+    "target", [AVX512, pytest.param(AVX2, marks=pytest.mark.full), SSE], ids=lambda target: target.cpu
+)
 def test_products_of_open_sizes(target: Target) -> None:
     """Columns are packed panel by panel if there are many rows, and others stay where they are."""
     a = "tensor<?x?xi32>"

@@ -48,24 +48,29 @@ def windows(module: ModuleOp) -> list[tuple[int, ...]]:
     return [tensor_type(o.weight.type).get_shape()[2:] for o in after.walk() if isinstance(o, Convolution)]
 
 
-def expect_same_bits(x: Array, weight: Array, sizes: Sequence[int | str] | None = None, **options: Any) -> None:
-    module = network(sizes or x.shape, weight, **options)
-    wanted = cast(Array, build(network(x.shape, weight, constant=False, **options), strict=True)["main"](x, weight))
-    found = cast(Array, build(module, strict=True)["main"](x))
-    assert np.array_equal(found, wanted, equal_nan=True)
-    assert np.array_equal(np.signbit(found[found == 0]), np.signbit(wanted[wanted == 0]))
-    # NumPy and vectors add in another order.
-    for other in (interpret(SplitWindowsPass()(module))["main"](x), build(module)["main"](x)):
-        np.testing.assert_allclose(other, wanted, rtol=1e-3, atol=1e-1 if x.dtype == np.float16 else 1e-4)
+def expect_same_bits(sizes: Sequence[int | str], weight: Array, *arguments: Array, **options: Any) -> None:
+    module = network(sizes, weight, **options)
+    exact, *others = (
+        functions["main"]
+        for functions in (build(module, strict=True), interpret(SplitWindowsPass()(module)), build(module))
+    )
+    for x in arguments:
+        wanted = cast(Array, build(network(x.shape, weight, constant=False, **options), strict=True)["main"](x, weight))
+        found = cast(Array, exact(x))
+        assert np.array_equal(found, wanted, equal_nan=True)
+        assert np.array_equal(np.signbit(found[found == 0]), np.signbit(wanted[wanted == 0]))
+        # NumPy and vectors add in another order.
+        for other in others:
+            np.testing.assert_allclose(other(x), wanted, rtol=1e-3, atol=1e-1 if x.dtype == np.float16 else 1e-4)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "uint16"])
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint16"])
 def test_nine_parts(dtype: str) -> None:
     weight = numbers((8, 3, 3, 3)).round().astype(dtype)
     options: Any = {"padding": [6, 5], "dilation": [6, 5]}
     found = sorted(windows(network((2, 3, 8, 6), weight, **options)))
     assert found == [(1, 1), *[(1, 2)] * 2, *[(2, 1)] * 2, *[(2, 2)] * 4]
-    expect_same_bits(numbers((2, 3, 8, 6)).astype(dtype), weight, **options)
+    expect_same_bits((2, 3, 8, 6), weight, numbers((2, 3, 8, 6)).astype(dtype), **options)
 
 
 @pytest.mark.parametrize(
@@ -92,15 +97,14 @@ def test_parts(sizes: Sequence[int], shape: Sequence[int], options: Any, left: A
     weight = numbers(shape)
     found = windows(network(sizes, weight, **options))
     assert left is None or found == left
-    expect_same_bits(numbers(sizes), weight, **options)
+    expect_same_bits(sizes, weight, numbers(sizes), **options)
 
 
 def test_the_number_of_images_may_be_open() -> None:
     weight = numbers((32, 3, 3, 3))
     options: Any = {"padding": [4, 4], "dilation": [4, 4]}
     assert len(windows(network(("n", 3, 5, 5), weight, **options))) == 9
-    for images in (0, 3):
-        expect_same_bits(numbers((images, 3, 5, 5)), weight, ("n", 3, 5, 5), **options)
+    expect_same_bits(("n", 3, 5, 5), weight, *(numbers((images, 3, 5, 5)) for images in (0, 3)), **options)
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
@@ -109,7 +113,7 @@ def test_weights_that_are_not_finite_stay(value: float) -> None:
     weight[0, 1, 2, 1] = value
     options: Any = {"padding": [4, 4], "dilation": [4, 4]}
     assert windows(network((1, 3, 5, 5), weight, **options)) == [(3, 3)]
-    expect_same_bits(numbers((1, 3, 5, 5)), weight, **options)
+    expect_same_bits((1, 3, 5, 5), weight, numbers((1, 3, 5, 5)), **options)
 
 
 def test_zeros_nan_and_infinities_in_data() -> None:
@@ -117,12 +121,12 @@ def test_zeros_nan_and_infinities_in_data() -> None:
     for number in (0.0, -0.0, 1.0, -1.0, 1e-10):
         weight = np.full((2, 1, 3), number, "float32")
         assert len(windows(network(x.shape, weight, padding=[8], dilation=[8]))) == 3
-        expect_same_bits(x, weight, padding=[8], dilation=[8])
+        expect_same_bits(x.shape, weight, x, padding=[8], dilation=[8])
 
 
 def test_any_windows() -> None:
     split = 0
-    for seed in range(400):
+    for seed in range(200):
         random = np.random.default_rng(seed)
         size, extent, step, stride = (int(random.integers(low, 13)) for low in (0, 1, 1, 1))
         extent, stride = (extent + 2) // 3, (stride + 3) // 4

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "batch_dask.py"
 
-pytest.importorskip("distributed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="needs distributed")
 
 
 def run(*arguments: str) -> str:

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from programs import Array, MakeOperator, interpreted, operator_program, tensor_of
+from programs import Array, MakeOperator, compiled, interpreted, operator_program, tensor_of
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.test_value import create_ssa_value
 
-from relex.runtime import Executable, build
+from relex.runtime import Executable
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.5, 1e-45, 3e38]
 
@@ -25,7 +25,7 @@ def infer(make: MakeOperator, *types: TensorType) -> Attribute:
 @lru_cache(maxsize=4)
 def executable(text: str, strict: bool) -> Executable:
     """A program as native code. Tests call the same one for several operands, one after the other."""
-    return build(text, strict=strict)
+    return compiled(text, strict=strict)
 
 
 def native(make: MakeOperator, *operands: Array, strict: bool = False) -> Any:
@@ -76,7 +76,8 @@ def assert_close(found: Array, wanted: Array, ulps: int) -> None:
 
 def check(make: MakeOperator, *operands: Array, ulps: int = 0) -> None:
     """The operator agrees with its semantics on every level, interpreted as loops and at the core, and compiled."""
-    at_levels = [interpreted(operator_program(make, operands), level)["main"](*operands) for level in ("loops", "core")]
+    text = operator_program(make, operands)
+    at_levels = [interpreted(text, level, strict=False)["main"](*operands) for level in ("loops", "core")]
     for found in (*at_levels, native(make, *operands)):
         for one, wanted in zip(all_of(found), all_expected(make, *operands), strict=True):
             assert_close(one, wanted, ulps)

@@ -63,10 +63,25 @@ function assembly(step, now) {
   const all = Object.keys(data.assembly), names = [...new Set(all.map(baseOf))];
   const wanted = baseOf(now.fn), name = names.includes(wanted) ? wanted : names[0];
   const missing = now.fn && !names.includes(wanted) ? [element("p", { className: "note" }, `There is no code of ${now.fn} by itself: LLVM puts small functions into those that call them.`)] : [];
-  return [...choose(names, name), ...missing, ...compiled(name).map((part) => {
-    const lines = data.assembly[part].split("\n");
-    return element("section", { "data-fn": part }, element("h2", {}, `${part}: ${plural(lines.length, "line")}`), links(part), element("pre", { className: "asm", innerHTML: lines.map(instruction).join("\n") }));
+  const parts = compiled(name).map((part) => ({ part, lines: data.assembly[part].split("\n") })).map((p) => ({ ...p, loop: hotLoop(p.lines) }));
+  parts.sort((a, b) => (b.loop?.count ?? 0) - (a.loop?.count ?? 0));
+  return [...choose(names, name), ...missing, ...parts.map(({ part, lines, loop }) => {
+    const code = (from, to) => element("pre", { className: "asm", innerHTML: lines.slice(from, to).map((text, n) => (loop && n + from >= loop.from && n + from < loop.to ? `<span class="hot">${instruction(text)}</span>` : instruction(text))).join("\n") });
+    const first = loop ? [element("p", {}, element("a", { href: "#", onclick: (event) => { event.preventDefault(); whole.querySelector(".hot").scrollIntoView({ block: "center" }); } }, "The innermost loop with the most arithmetic"), `: ${plural(loop.to - loop.from, "line")}, of them ${loop.count} that compute`), code(loop.from, loop.to)] : [];
+    const whole = code(0, lines.length);
+    return element("section", { "data-fn": part }, element("h2", {}, `${part}: ${plural(lines.length, "line")}`), links(part), ...first, ...(first.length ? [element("h2", {}, "All of it")] : []), whole);
   })];
+}
+
+// The innermost loop, from a label to a jump back to it, that has the most arithmetic on vectors and floats.
+const ARITHMETIC = /^\s*(?:v?(?:fn?m(?:add|sub)|(?:add|sub|mul|div|max|min|sqrt)[sp][sdh]\b|pdp|pmadd|padd|psub|pmul)|fml[as]|f(?:add|sub|mul|div|max|min|sqrt)|[us]dot)/;
+function hotLoop(lines) {
+  const labels = new Map(lines.flatMap((text, n) => { const label = /^(\S+):/.exec(text); return label ? [[label[1], n]] : []; }));
+  const jump = (text) => /^\s+(?:j\w+|b(?:\.\w+)?|t?cbn?z|tbn?z|b\w+)\s+(?:.*,\s*)?(\S+)\s*(?:[#/].*)?$/.exec(text)?.[1];
+  const loops = lines.flatMap((text, n) => { const from = labels.get(jump(text)); return from !== undefined && from < n ? [{ from, to: n + 1 }] : []; });
+  const innermost = loops.filter((loop) => !loops.some((other) => other !== loop && other.from >= loop.from && other.to <= loop.to && other.to - other.from < loop.to - loop.from));
+  const counted = innermost.map((loop) => ({ ...loop, count: lines.slice(loop.from, loop.to).filter((text) => ARITHMETIC.test(text)).length }));
+  return counted.reduce((best, loop) => (loop.count > (best?.count ?? 0) ? loop : best), null);
 }
 
 const REGISTERS = /(%[a-z]+\d*[a-z]*(?:\{[^}]*\})*|\b(?:[xwvqdsz]\d+|sp)\b)|(#.*$|\/\/.*$)|(\$-?\d\w*|-?\b0x[\da-f]+)/g;
@@ -106,5 +121,5 @@ function times() {
   }
   const rows = data.steps.slice(1).map((s, n) => ({ name: s.name, seconds: s.seconds, about: "", link: `#step=${n + 1}&tab=changes` }));
   const total = rows.reduce((sum, r) => sum + r.seconds, 0);
-  return [...found, element("h2", {}, `Passes: ${time(total)}, without LLVM and the making of this report`), bars(rows)];
+  return [...found, element("h2", {}, `Passes: ${time(total)}${data.llvm ? `; LLVM: ${time(data.llvm)}` : ", without LLVM"}`), bars(rows)];
 }

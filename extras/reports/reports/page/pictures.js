@@ -22,6 +22,12 @@ function graph(step, now) {
   if (!names.length) return element("p", { className: "note" }, "After this pass there are no graphs any more, or not yet: choose another pass.");
   const name = names.includes(now.fn) ? now.fn : names[0];
   const drawing = data.drawings[step.drawings[name]];
+  const what = plural(drawing.boxes.filter((b) => b.kind !== "argument").length, "operator");
+  return [...choose(names, name), ...framed(drawing, name, `${what}${data.profile ? "; the bar in a box compares its time with the time of the slowest" : ""}`)];
+}
+
+// A picture with buttons for its size. With `limits`, times stand below boxes, with their shares of the limit.
+function framed(drawing, name, note, limits = false) {
   const picture = svg("svg", { viewBox: `0 0 ${drawing.width} ${drawing.height}`, role: "img", "aria-label": `graph of ${name}` });
   const labels = new Set(), slowest = Math.max(...drawing.boxes.map((box) => (box.callee && calls(box.callee)?.share) || 0));
   for (const arrow of drawing.arrows) {
@@ -43,6 +49,10 @@ function graph(step, now) {
       ...(measured ? [svg("rect", { class: "share", x: box.x - box.width / 2 + 1, y: box.y + box.height - 4, width: Math.max(1, ((box.width - 2) * measured.share) / slowest), height: 3 })] : []),
       svg("text", { x: box.x, y: box.y + 17, "text-anchor": "middle" }, box.title));
     box.rows.forEach((row, n) => group.append(svg("text", { class: "small", x: box.x, y: box.y + 33 + 16 * n, "text-anchor": "middle" }, row)));
+    if (measured && limits) {
+      const reached = measured.least ? ` · ${percent(measured.least / measured.seconds)}` : "";
+      group.append(svg("text", { class: `small label ${quality(measured)}`, x: box.x - 5, y: box.y + box.height + 13, "text-anchor": "end" }, `${time(measured.seconds)}${reached}`));
+    }
     picture.append(group);
   }
   const frame = element("div", { className: "scroll" });
@@ -61,10 +71,7 @@ function graph(step, now) {
   else if (zoom) scale(zoom);
   else whole();
   const controls = [["−", "smaller", () => scale((zoom || 1) / 1.25)], ["+", "larger", () => scale((zoom || 1) * 1.25)], ["1:1", "the size of the text", () => scale(1)], ["whole", "all of it in the window, in columns", whole]];
-  return [...choose(names, name),
-    element("p", { className: "controls" }, ...controls.map(([text, title, onclick]) => element("button", { title, onclick }, text)),
-      element("span", { className: "note" }, ` ${plural(drawing.boxes.filter((b) => b.kind !== "argument").length, "operator")}${data.profile ? "; the bar in a box compares its time with the time of the slowest" : ""}`)),
-    frame];
+  return [element("p", { className: "controls" }, ...controls.map(([text, title, onclick]) => element("button", { title, onclick }, text)), element("span", { className: "note" }, ` ${note}`)), frame];
 }
 
 function sized(picture, width, height) {

@@ -2,9 +2,9 @@
 // Shows the data of a report. The part of the address after "#" says what is shown: step, tab and function.
 
 const WORDS = new RegExp({{WORDS}}, "g");
-const TABS = ["changes", "graph", "schedule", "checks", "memory", "assembly", "times"];
+const TABS = ["overview", "changes", "graph", "schedule", "checks", "memory", "assembly", "times"];
 const AROUND = 3, LONGEST = 600;
-let data, selected = -1, selectedFunction = "", zoom = null;
+let data, selected = -1, selectedFunction = "", zoom = null, unfolded = false;
 
 const byId = (id) => document.getElementById(id);
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
@@ -56,15 +56,21 @@ function links(fn) {
 function calls(fn) {
   const rows = (data.profile?.rows ?? []).filter((r) => baseOf(r.function) === baseOf(fn));
   const count = rows.reduce((n, r) => n + r.calls, 0), seconds = rows.reduce((sum, r) => sum + r.seconds, 0);
-  return count ? { count, seconds: seconds / count, share: seconds / data.profile.seconds } : null;
+  const least = rows.reduce((sum, r) => sum + r.least, 0);
+  return count ? { count, seconds: seconds / count, least: least / count, share: seconds / data.profile.seconds } : null;
 }
+
+const percent = (share) => `${Math.min(100, 100 * share).toFixed(0)} %`;
+// How near measured calls are to the limit of one core.
+const quality = ({ least, seconds }) => (!least ? "" : least / seconds > 0.7 ? "good" : least / seconds > 0.3 ? "fair" : "bad");
 
 // What is shown
 
 function state() {
   const found = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   const step = Math.min(Math.max(Number(found.step ?? firstChange()) || 0, 0), data.steps.length - 1);
-  return { step, tab: TABS.includes(found.tab) ? found.tab : "changes", fn: found.fn ?? "" };
+  const start = data.steps.some((s) => s.error) || "step" in found ? "changes" : "overview";
+  return { step, tab: TABS.includes(found.tab) ? found.tab : start, fn: found.fn ?? "" };
 }
 
 function firstChange() {
@@ -82,25 +88,58 @@ function go(change) {
 function show() {
   const now = state(), step = data.steps[now.step];
   const most = Math.max(...data.steps.map((s) => s.seconds), 1e-9);
-  byId("road").replaceChildren(...data.steps.map((s, i) => {
-    const count = Object.keys(s.changes).length;
-    const titles = [s.name, time(s.seconds), `changes ${plural(count, "function")}`, s.verdict, s.error.split("\n")[0]];
-    return element("button",
-      { className: s.error ? "error" : i && !count && !s.remarks.length ? "quiet" : "", title: titles.filter(Boolean).join("\n"), "aria-current": String(i === now.step), onclick: () => go({ step: i }) },
-      s.name, count ? element("sup", {}, String(count)) : null,
-      sign(s),
-      element("span", { className: "bar", style: `width: ${(100 * s.seconds) / most}%` }));
-  }));
+  byId("road").replaceChildren(...road(now, most));
   byId("tabs").replaceChildren(
     ...TABS.filter(isThere).map((tab) => element("button", { role: "tab", "aria-current": String(tab === now.tab), onclick: () => go({ tab }) }, tab)),
     element("span", { className: "step" },
       element("button", { title: "the pass before", onclick: () => go({ step: Math.max(now.step - 1, 0) }) }, "◀"), " ",
       element("button", { title: "the next pass", onclick: () => go({ step: Math.min(now.step + 1, data.steps.length - 1) }) }, "▶")));
-  byId("road").querySelector('[aria-current="true"]').scrollIntoView({ block: "nearest", inline: "center" });
-  const views = { changes, graph, schedule, checks, memory, assembly, times };
+  byId("road").querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest", inline: "center" });
+  const views = { overview, changes, graph, schedule, checks, memory, assembly, times };
   byId("view").replaceChildren(...[views[now.tab](step, now)].flat());
   mark();
+  if (parent !== window) parent.postMessage({ shown: shown() }, "*");
   if (now.fn) document.querySelector(`details[data-fn="${CSS.escape(now.fn)}"]`)?.scrollIntoView({ block: "nearest" });
+}
+
+// What is shown, by names: another report may have other passes.
+function shown() {
+  const { step, tab, fn } = state(), pass = data.steps[step].name;
+  return { pass, number: data.steps.slice(0, step).filter((s) => s.name === pass).length, tab, fn };
+}
+
+// Returns whether anything else is shown now.
+function goTo({ pass, number, tab, fn }) {
+  const now = state(), found = data.steps.map((s, n) => n).filter((n) => data.steps[n].name === pass);
+  const to = { step: found[Math.min(number, found.length - 1)] ?? now.step, tab: isThere(tab) ? tab : "changes", fn };
+  if (to.step === now.step && to.tab === now.tab && to.fn === now.fn) return false;
+  go(to);
+  return true;
+}
+
+// The passes. Those that change nothing are folded, unless one of them is shown.
+function road(now, most) {
+  const isQuiet = (s, i) => i > 0 && !s.error && !Object.keys(s.changes).length && !s.remarks.length && !s.findings.length;
+  const found = [];
+  for (let i = 0, end; i < data.steps.length; i = end) {
+    end = i + 1;
+    while (!unfolded && isQuiet(data.steps[i], i) && end < data.steps.length && isQuiet(data.steps[end], end)) end++;
+    const names = data.steps.slice(i, end).map((s) => s.name);
+    if (end > i + 1 && (now.step < i || now.step >= end)) found.push(element("button", { className: "quiet", title: `without changes: ${names.join(", ")}`, "aria-label": `${names.length} passes without changes`, onclick: () => { unfolded = true; show(); } }, `⋯ ${names.length}`));
+    else found.push(...range(i, end).map((n) => passButton(data.steps[n], n, isQuiet(data.steps[n], n), now, most)));
+  }
+  return found;
+}
+
+function passButton(s, i, quiet, now, most) {
+  const count = Object.keys(s.changes).length;
+  const titles = [s.name, time(s.seconds), `changes ${plural(count, "function")}`, s.verdict, s.error.split("\n")[0]];
+  const current = i === now.step && now.tab !== "overview";
+  return element("button",
+    { className: s.error ? "error" : quiet ? "quiet" : "", title: titles.filter(Boolean).join("\n"), "aria-current": String(current), onclick: () => go({ step: i, tab: now.tab === "overview" ? "changes" : now.tab }) },
+    s.name, count ? element("sup", {}, String(count)) : null,
+    sign(s),
+    element("span", { className: "bar", style: `width: ${(100 * s.seconds) / most}%` }));
 }
 
 function sign(step) {
