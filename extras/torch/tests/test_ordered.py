@@ -208,3 +208,13 @@ def test_circular_padding() -> None:
 
     x = torch.arange(30.0).view(1, 2, 3, 5)
     expect_same(compiled_alone(function)(x), function(x))
+
+
+def test_diagonals_of_dynamic_sizes() -> None:
+    def function(x: Any) -> Any:
+        return x.diagonal(), x.diagonal(-1) + 1, x + torch.eye(*x.shape), torch.eye(x.shape[0])
+
+    x = torch.arange(20.0).view(4, 5)
+    main = relex.build(from_exported(exported(function, [x], [{0: torch.export.Dim("n", min=3)}])))["main"]
+    for given in (x, x[:3], x.repeat(2, 1)):
+        expect_same(main(given.contiguous()), function(given))

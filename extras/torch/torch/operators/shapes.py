@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relex.dialects.sizes import IndexExpr, Size, count, larger
+from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, numbers_below, part_at, pieces, stacked
 from relex.frontend.compositions.reshaping import is_number, without_minus_one
@@ -161,11 +161,12 @@ def diagonal(node: TorchNode, x: Tensor, offset: int = 0, first: int = 0, second
     """The diagonal of two dimensions, as the last one."""
     i, j = node.dimension(first, x), node.dimension(second, x)
     others = [axis for axis in range(node.rank(x)) if axis not in (i, j)]
-    *sizes, n, m = node.static_shape(op.permute_dims(x, [*others, i, j]))
+    *sizes, n, m = node.shape(op.permute_dims(x, [*others, i, j]))
     flat = node.reshape(op.permute_dims(x, [*others, i, j]), [*sizes, n * m])
-    length = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)
+    length = larger(smaller(n, m - offset) if offset >= 0 else smaller(n + offset, m), 0)
     start = offset if offset >= 0 else -offset * m
-    return op.take(flat, Known(start + np.arange(length) * (m + 1)), len(sizes))
+    places = op.add(op.multiply(numbers_below(length), Known(m + 1)), Known(start))
+    return op.take(flat, places, len(sizes))
 
 
 @imports("aten.unfold", "aten.unfold_copy")
