@@ -174,8 +174,9 @@ def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | Non
             value = bool(found[base]) if is_condition else found.get(base, base)
             return lambda arguments, tensors, sizes: value
         place = order.index(base)
-        if isinstance(computed[base], IndexExpr):
-            kind = bool if is_condition else int
+        is_float = isinstance(base, torch.fx.Node) and isinstance(base.meta.get("val"), torch.SymFloat)
+        if is_float or isinstance(computed[base], IndexExpr):
+            kind = float if is_float else bool if is_condition else int
             return lambda arguments, tensors, sizes: kind(tensors[place])
         dimensions, gapped = orders[base], strides_with_gaps(base)
         if gapped is not None and not steps:

@@ -23,6 +23,7 @@ from relex.frontend.torch.places import diagnostic_at
 from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.tensors import array_of, element_type_for
 from relex.frontend.torch.torch_importer import TorchImporter, Value
+from relex.frontend.torch.tracing import decompositions_in
 
 
 def import_program(program: Any, file: str, shapes: Mapping[str, int], weights_as_arguments: bool) -> ModuleOp:
@@ -89,8 +90,7 @@ def decomposed(program: Any) -> Any:
     for overload in [overload for overload in table if find_import(str(overload))]:
         del table[overload]
     program = _run(program, table)
-    called = {node.target for node in program.graph.nodes if node.op == "call_function"}
-    more = import_decompositions({target for target in called if find_import(str(target)) is None})
+    more = decompositions_in(program.graph)
     return _run(program, more) if more else program
 
 
@@ -99,12 +99,6 @@ def _run(program: Any, table: Any) -> Any:
         # About torch's own use of deprecated names.
         warnings.simplefilter("ignore")
         return program.run_decompositions(table)
-
-
-def import_decompositions(targets: set[Any]) -> dict[Any, Any]:
-    """Return torch's decompositions of operators that are part of core ATen."""
-    overloads = [target for target in targets if isinstance(target, torch._ops.OpOverload)]
-    return torch._decomp.get_decompositions(overloads) if overloads else {}
 
 
 def results_of(importer: TorchImporter, outputs: Sequence[Value]) -> list[Any]:

@@ -27,19 +27,30 @@ def trace(graph: Any) -> Any:
         return torch.fx.Interpreter(graph).run(*arguments)
 
     functional = torch.func.functionalize(run, remove="mutations")
+    make_fx = proxy_tensor.make_fx
     plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     with torch.no_grad(), torch.fx.traceback.preserve_node_meta(), plain_attention, _resampling_kept():
-        traced = proxy_tensor.make_fx(functional, table, tracing_mode="symbolic")(*fakes)
-        if any(map(_changes_in_place, traced.graph.nodes)):
-            # Some of torch's rules do so.
+        traced = make_fx(functional, table, tracing_mode="symbolic")(*fakes)
+        more = {overload: for_floats(overload, rule) for overload, rule in decompositions_in(traced.graph).items()}
+        if more or any(map(_changes_in_place, traced.graph.nodes)):
+            # Some of torch's rules change tensors in place.
             again = torch.func.functionalize(traced, remove="mutations")
-            traced = proxy_tensor.make_fx(again, tracing_mode="symbolic")(*fakes)
+            traced = make_fx(again, {**table, **more}, tracing_mode="symbolic")(*fakes)
     return traced
+
+
+def decompositions_in(graph: Any) -> dict[Any, Any]:
+    """Return torch's decompositions of operators of a graph that are part of core ATen and have no import."""
+    called = {node.target for node in graph.nodes if node.op == "call_function"}
+    missing = [t for t in called if isinstance(t, torch._ops.OpOverload) and find_import(str(t)) is None]
+    return torch._decomp.get_decompositions(missing) if missing else {}
 
 
 def _changes_in_place(node: Any) -> bool:
     schema = getattr(node.target, "_schema", None)
-    return schema is not None and schema.is_mutable and node.target is not torch.ops.aten.copy_.default
+    if schema is None or not schema.is_mutable:
+        return False
+    return node.target is not torch.ops.aten.copy_.default or node.args[0].op != "placeholder"
 
 
 def _fix_numbers(graph: Any) -> None:

@@ -21,11 +21,11 @@ from relex.frontend.torch.node import Value, in_common_type, in_result_type, in_
 from relex.frontend.torch.tensors import element_type_for
 
 IN_RESULT_TYPE: dict[str, Callable[[Operand, Operand], Operand]] = {
-    "bitwise_and": op.bitwise_and,
+    "bitwise_and __and__": op.bitwise_and,
     "bitwise_left_shift __lshift__": op.left_shift,
-    "bitwise_or": op.bitwise_or,
+    "bitwise_or __or__": op.bitwise_or,
     "bitwise_right_shift __rshift__": op.right_shift,
-    "bitwise_xor": op.bitwise_xor,
+    "bitwise_xor __xor__": op.bitwise_xor,
     "clamp_max minimum min.other": op.minimum,
     "clamp_min maximum max.other": op.maximum,
     "mul": op.multiply,
@@ -137,7 +137,7 @@ def power(node: TorchNode, x: Value, y: Value) -> Operand:
     return op.power(node.typed(x), node.typed(y))
 
 
-@imports("aten.where.self")
+@imports("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
 def where(node: TorchNode, condition: Tensor, x: Value, y: Value) -> Operand:
     """The elements of one tensor or of another."""
     return op.where(node.typed(condition, i1), node.typed(x), node.typed(y))

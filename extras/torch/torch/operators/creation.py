@@ -66,9 +66,11 @@ def arange(node: TorchNode, *arguments: Any) -> Operand:
 
 
 @imports("aten.eye")
-def identity(node: TorchNode, rows: int, *options: Any) -> Operand:
+def identity(node: TorchNode, rows: Size, *options: Any) -> Operand:
     """Ones on the diagonal of a matrix."""
-    columns = options[0] if "m" in node.fx.target._overloadname and isinstance(options[0], int) else rows
+    columns = options[0] if "m" in node.fx.target._overloadname and isinstance(options[0], int | IndexExpr) else rows
+    if isinstance(rows, IndexExpr) or isinstance(columns, IndexExpr):
+        return node.typed(diagonal_mask(rows, columns, Known(0), op.equal))
     return Known(np.eye(rows, columns, dtype=numpy_dtype(node.result_type)))
 
 

@@ -10,12 +10,9 @@ from xdsl.dialects.builtin import f64, i1, i64
 
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, expect_in_range, numbers_below
-from relex.frontend.compositions.truth import any_of
+from relex.frontend.compositions.indexing import expect_in_range, numbers_below
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.library import torch
-
-_NOTHING = np.zeros(0, np.int64)
 
 
 @imports("aten.nonzero")
@@ -96,58 +93,6 @@ def bincount(node: TorchNode, x: Tensor, weights: Tensor | None = None, least: i
     one = node.full(node.shape(x), 1, node.result_type) if weights is None else node.typed(weights)
     zeros = node.full([length], 0, node.result_type)
     return op.scatter_nd(zeros, op.expand_dims(numbers, 1), one, "add")
-
-
-@imports("aten._unique2")
-def unique(
-    node: TorchNode, x: Tensor, is_sorted: bool = True, with_places: bool = False, with_counts: bool = False
-) -> list[Operand]:
-    """The different elements in ascending order, the place of each element among them, and how many there are. Each NaN
-    is another element."""
-    flat = node.tensor(node.reshape(x, [count(node.shape(x))]))
-    order = node.tensor(op.argsort(flat, 0, False))
-    values, groups, numbers = _runs(node, node.tensor(op.take(flat, order, 0)), 0)
-    places = op.scatter_elements(node.full(node.shape(groups), 0, i64), order, groups, 0)
-    return _wanted(values, (with_places, node.reshape(places, node.shape(x))), (with_counts, numbers))
-
-
-@imports("aten.unique_consecutive")
-def unique_consecutive(
-    node: TorchNode, x: Tensor, with_places: bool = False, with_counts: bool = False, axis: int | None = None
-) -> list[Operand]:
-    """The first element, or part along a dimension, of each row of equal ones; for each, the number of its row; and
-    the lengths of the rows. Each NaN is another element."""
-    if axis is None:
-        values, groups, numbers = _runs(node, node.tensor(node.reshape(x, [count(node.shape(x))])), 0)
-        groups = node.reshape(groups, node.shape(x))
-    else:
-        values, groups, numbers = _runs(node, x, node.dimension(axis, x))
-    return _wanted(values, (with_places, groups), (with_counts, numbers))
-
-
-def _wanted(values: Operand, *others: tuple[bool, Operand]) -> list[Operand]:
-    """Return results, with an empty tensor in place of each that is not asked for."""
-    return [values, *(found if is_wanted else Known(_NOTHING) for is_wanted, found in others)]
-
-
-def _runs(node: TorchNode, x: Tensor, axis: int) -> tuple[Operand, Operand, Operand]:
-    """Return the first part of each run of equal parts along a dimension, the number of the run that each part is in,
-    and the lengths of runs."""
-    length = node.shape(x)[axis]
-    numbers = node.tensor(numbers_below(length))
-    before = op.maximum(op.subtract(numbers, 1), 0)
-    differs = op.not_equal(x, op.take(x, before, axis))
-    others = [d for d in range(node.rank(x)) if d != axis]
-    starts = op.logical_or(op.equal(numbers, 0), any_of(node, node.tensor(differs), others) if others else differs)
-    first = node.tensor(op.compress(numbers, starts, 0))
-    ends = op.concat(op.strided_slice(first, [0], [1], [LAST]), op.reshape(Known([length]), [1]), axis=0)
-    lengths = op.subtract(_first(node, ends, first), first)
-    return op.take(x, first, axis), op.subtract(op.cumsum(op.astype(starts, i64), 0), 1), lengths
-
-
-def _first(node: TorchNode, x: Operand, like: Tensor) -> Operand:
-    """Return as many elements as another row has."""
-    return op.strided_slice(x, [0], [0], [str(node.shape(like)[0])])
 
 
 @imports("aten._local_scalar_dense", "aten.item")

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
 
 from relex.dialects.relex.types import broadcast
-from relex.dialects.sizes import IndexExpr, Size, count, never_negative
+from relex.dialects.sizes import IndexExpr, Size, count, larger, never_negative
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, along, expect_in_range, from_front, part_at, position
+from relex.frontend.compositions.indexing import (
+    LAST,
+    along,
+    expect_in_range,
+    from_front,
+    numbers_below,
+    part_at,
+    position,
+)
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.node import Value
@@ -57,19 +66,34 @@ def slice_scatter(
     if isinstance(size, IndexExpr) or isinstance(start, IndexExpr) or isinstance(end, IndexExpr):
         if (start in (None, 0)) and (end is None or end == size or end == LAST) and step == 1:
             return node.broadcast_to(node.typed(y), node.shape(x))
-        refuse("a part of a dynamic dimension; fix the size with `shapes=`")
+        return _stored_from(node, x, _from_start(0 if start is None else start, size), step, node.typed(y), axis)
     places = np.arange(size)[slice(start, end, step)]
     shape = [*node.shape(x)]
     shape[axis] = len(places)
     return _stored(node, x, places, node.broadcast_to(node.typed(y), shape), axis)
 
 
+def _from_start(place: Size, size: Size) -> Size:
+    """Return a position along a dynamic dimension, counted from its start."""
+    if isinstance(place, int):
+        return larger(size + place, 0) if place < 0 else place
+    if not never_negative(place):
+        refuse(f"a position that may count from the end: {place}; fix its sizes with `shapes=`")
+    return place
+
+
+def _stored_from(node: TorchNode, x: Tensor, begin: Size, step: int, y: Tensor, axis: int) -> Operand:
+    """Return a tensor with parts at every few positions along a dimension, as many as another tensor has."""
+    places = op.add(op.multiply(numbers_below(node.shape(y)[axis]), step), Known(begin))
+    others = [d for d in range(node.rank(x)) if d != axis]
+    column = op.expand_dims(places, others) if others else places
+    return op.scatter_elements(x, node.broadcast_to(column, node.shape(y)), y, axis)
+
+
 def _stored(node: TorchNode, x: Tensor, places: np.ndarray[Any, Any], y: Operand, axis: int) -> Operand:
     """Return a tensor with other parts at known positions along a dimension."""
     size = node.shape(x)[axis]
-    if isinstance(size, IndexExpr):
-        refuse(f"a part at positions along a dynamic dimension: {size}; fix the size with `shapes=`")
-    if len(places) == size and (places == np.arange(size)).all():
+    if len(places) == size and (places == np.arange(len(places))).all():
         return y
     if len(places) and (np.diff(places) == 1).all():
         before = op.strided_slice(x, [axis], [0], [int(places[0])])
@@ -81,16 +105,16 @@ def _stored(node: TorchNode, x: Tensor, places: np.ndarray[Any, Any], y: Operand
 
 
 @imports("aten.select_scatter")
-def select_scatter(node: TorchNode, x: Tensor, y: Tensor, axis: int, place: int) -> Operand:
+def select_scatter(node: TorchNode, x: Tensor, y: Tensor, axis: int, place: Size) -> Operand:
     """A tensor in which the part at a position along a dimension is another one."""
     axis = node.dimension(axis, x)
     shape = [*node.shape(x)]
     size = shape[axis]
-    if place < 0 and isinstance(size, int):
-        place += size
     shape[axis] = 1
     new = node.broadcast_to(op.expand_dims(node.typed(y), axis), shape)
-    return _stored(node, x, np.array([place]), new, axis)
+    if isinstance(size, IndexExpr) or isinstance(place, IndexExpr):
+        return _stored_from(node, x, _from_start(place, size), 1, node.tensor(new), axis)
+    return _stored(node, x, np.array([place % size]), new, axis)
 
 
 def _expect_indices(node: TorchNode, x: Tensor, axis: int, indices: Tensor) -> None:
@@ -135,8 +159,6 @@ def embedding_bag(
     padding: int = -1,
 ) -> list[Operand]:
     """The sums or means of rows of a table, for bags of indices that begin at offsets."""
-    if mode == 2 or padding >= 0:
-        refuse("maxima of bags" if mode == 2 else "padding in bags")
     length = node.shape(indices)[0]
     if include_last_offset:
         offsets = node.tensor(op.strided_slice(offsets, [0], [0], [-1]))
@@ -148,12 +170,16 @@ def embedding_bag(
     rows = op.take(weight, indices, 0)
     if sample_weights is not None:
         rows = op.multiply(rows, op.expand_dims(sample_weights, 1))
-    zeros = node.full([bags, node.shape(weight)[1]], 0, weight.element_type)
-    y = op.scatter_nd(zeros, bag, rows, "add")
-    if mode == 1:
-        ones = node.full([length, 1], 1, weight.element_type)
+    first = -inf if mode == 2 else 0
+    ones: Operand = node.full([length, 1], 1, weight.element_type)
+    if padding >= 0:
+        counts = op.expand_dims(op.not_equal(indices, node.like(padding, indices)), 1)
+        rows, ones = op.where(counts, rows, node.like(first, weight)), op.astype(counts, weight.element_type)
+    start = node.full([bags, node.shape(weight)[1]], first, weight.element_type)
+    y = op.scatter_nd(start, bag, rows, "max" if mode == 2 else "add")
+    if mode > 0:
         sizes = op.scatter_nd(node.full([bags, 1], 0, weight.element_type), bag, ones, "add")
-        y = op.divide(y, op.maximum(sizes, 1.0))
+        y = op.divide(y, op.maximum(sizes, 1.0)) if mode == 1 else op.where(op.greater(sizes, 0.0), y, 0.0)
     nothing = node.full([bags], 0, i64)
     return [y, nothing, nothing, nothing]
 
@@ -273,8 +299,6 @@ def scatter(
 ) -> Operand:
     """A tensor with other elements at positions along one dimension."""
     reduction = "add" if node.name == "scatter_add" else REDUCTIONS.get(reduce, reduce)
-    if not include_self or reduction == "mean":
-        refuse("a reduction without the elements that are there" if not include_self else "a mean")
     new: Operand = node.typed(updates)
     if node.rank(new) != node.rank(indices):
         new = node.broadcast_to(new, node.shape(indices))
@@ -283,7 +307,30 @@ def scatter(
         new = op.strided_slice(new, list(range(len(sizes))), [0] * len(sizes), sizes)
     axis = node.dimension(axis, x)
     _expect_indices(node, x, axis, indices)
-    return op.scatter_elements(x, indices, new, axis, reduction)
+    if not include_self:
+        start = node.full(node.shape(new), _neutral(x, reduction), x.element_type)
+        x = node.tensor(op.scatter_elements(x, indices, start, axis, "update"))
+    if reduction != "mean":
+        return op.scatter_elements(x, indices, new, axis, reduction)
+    totals = node.tensor(op.scatter_elements(x, indices, new, axis, "add"))
+    ones, zeros = (node.full(node.shape(new), number, x.element_type) for number in (1, 0))
+    numbers: Operand = node.full(node.shape(x), 1, x.element_type)
+    if not include_self:
+        numbers = op.scatter_elements(numbers, indices, zeros, axis, "update")
+    numbers = op.scatter_elements(numbers, indices, ones, axis, "add")
+    return (op.divide if node.is_float(x) else op.floor_divide)(totals, numbers)
+
+
+def _neutral(x: Tensor, reduction: str) -> float:
+    """Return the number that changes none in a reduction."""
+    if reduction not in ("max", "min"):
+        return int(reduction == "mul")
+    if x.dtype.kind in "fV":
+        return -inf if reduction == "max" else inf
+    if x.dtype.kind == "b":
+        return int(reduction == "min")
+    limits = np.iinfo(x.dtype)
+    return int(limits.min if reduction == "max" else limits.max)
 
 
 @imports("aten.index_add")

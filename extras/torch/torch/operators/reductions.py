@@ -75,11 +75,16 @@ def variance(
 ) -> Operand | list[Operand]:
     """The variance, or its root, and the mean if that is asked for."""
     chosen = node.dimensions(axes, x)
-    number = node.closed(count([node.shape(x)[axis] for axis in chosen]), "a variance over a dynamic size: {}")
+    number = count([node.shape(x)[axis] for axis in chosen])
     mean = node.tensor(op.mean(x, chosen, True))
     centred = op.subtract(x, mean)
-    degrees = max(number - (1 if correction is None else correction), 0)
-    found = op.divide(op.sum(op.multiply(centred, centred), chosen, keepdim), float(degrees))
+    lost = 1 if correction is None else correction
+    degrees: Operand = (
+        float(max(number - lost, 0))
+        if isinstance(number, int)
+        else op.maximum(op.subtract(node.typed(number), float(lost)), 0.0)
+    )
+    found = op.divide(op.sum(op.multiply(centred, centred), chosen, keepdim), degrees)
     spread = op.sqrt(found) if node.name.startswith("std") else found
     return [spread, mean if keepdim else op.squeeze(mean, chosen)] if node.name.endswith("_mean") else spread
 

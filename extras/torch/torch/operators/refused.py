@@ -8,7 +8,6 @@ from relex.frontend.torch.import_table import row
 REFUSED = {
     "random numbers": "rand randn randint randperm rand_like randn_like randint_like bernoulli exponential multinomial "
     "native_dropout normal normal_functional uniform",
-    "different parts of a tensor": "unique_dim",
     "an in-place update of an argument": "copy_",
 }
 """Names of operators by the reason."""

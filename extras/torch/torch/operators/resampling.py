@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from relex.frontend.compositions.resampling import ResamplingSettings, resized, scale_between, scaled
@@ -16,8 +17,11 @@ KINDS = {
     "upsample_bilinear": (("2d",), "linear", "half_pixel", "floor"),
     "upsample_trilinear": (("3d",), "linear", "half_pixel", "floor"),
     "upsample_bicubic": (("2d",), "cubic", "half_pixel", "floor"),
+    "_upsample_bilinear": (("2d_aa",), "linear", "half_pixel", "floor"),
+    "_upsample_bicubic": (("2d_aa",), "cubic", "half_pixel", "floor"),
 }
-"""Operators: the ranks that they exist for, and their modes."""
+"""Operators: the ranks that they exist for, and their modes. At the end of a rank, `_aa` says that all elements under a
+pixel of the result count, without aliases of fine patterns."""
 
 
 def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callable[..., Operand]:
@@ -32,6 +36,10 @@ def _upsample(rank: int, mode: str, transformation: str, nearest: str) -> Callab
         if mode != "nearest" and not node.is_float(x):
             refuse(f"elements of type {x.element_type} resized by the mode {mode}; convert them to floats first")
         settings = ResamplingSettings(mode, "align_corners" if aligned else transformation, nearest, multiplies=True)
+        if node.name.endswith("_aa"):
+            if aligned:
+                refuse("corners that are aligned, without aliases; expected align_corners=False")
+            settings = replace(settings, cubic=-0.5, exclude=True, antialias=True)
         return resized(node, x, list(range(2, 2 + rank)), wanted, scales, settings)
 
     return imported

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relex.dialects.sizes import Size, count
+from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, part_at, pieces, stacked
+from relex.frontend.compositions.indexing import LAST, numbers_below, part_at, pieces, stacked
 from relex.frontend.compositions.reshaping import is_number, without_minus_one
 from relex.frontend.importing.values import sizes_of
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
@@ -146,8 +146,11 @@ def roll(node: TorchNode, x: Tensor, shifts: int | Sequence[int], axes: int | Se
         return node.reshape(roll(node, flat, moves, [0]), node.shape(x))
     y: Operand = x
     for shift, axis in zip(moves, node.dimensions(axes, x), strict=True):
-        size = _known_size(node, x, axis)
-        if size and shift % size:
+        size = node.shape(x)[axis]
+        if isinstance(size, IndexExpr) or isinstance(shift, IndexExpr):
+            moved = op.subtract(numbers_below(size), Known(shift))
+            y = op.take(y, op.floor_mod(moved, Known(larger(size, 1))), axis)
+        elif size and shift % size:
             cut = size - shift % size
             y = op.concat(*reversed(pieces(y, [cut, size - cut], axis)), axis=axis)
     return y
@@ -158,20 +161,21 @@ def diagonal(node: TorchNode, x: Tensor, offset: int = 0, first: int = 0, second
     """The diagonal of two dimensions, as the last one."""
     i, j = node.dimension(first, x), node.dimension(second, x)
     others = [axis for axis in range(node.rank(x)) if axis not in (i, j)]
-    *sizes, n, m = node.static_shape(op.permute_dims(x, [*others, i, j]))
+    *sizes, n, m = node.shape(op.permute_dims(x, [*others, i, j]))
     flat = node.reshape(op.permute_dims(x, [*others, i, j]), [*sizes, n * m])
-    length = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)
+    length = larger(smaller(n, m - offset) if offset >= 0 else smaller(n + offset, m), 0)
     start = offset if offset >= 0 else -offset * m
-    return op.take(flat, Known(start + np.arange(length) * (m + 1)), len(sizes))
+    places = op.add(op.multiply(numbers_below(length), Known(m + 1)), Known(start))
+    return op.take(flat, places, len(sizes))
 
 
 @imports("aten.unfold", "aten.unfold_copy")
 def windows_along(node: TorchNode, x: Tensor, axis: int, size: int, step: int) -> Operand:
     """Windows along a dimension, whose elements are the last dimension."""
     axis = node.dimension(axis, x)
-    whole = _known_size(node, x, axis)
-    places = np.add.outer(np.arange(0, whole - size + 1, step), np.arange(size))
-    taken = op.take(x, Known(places), axis)
+    number = (node.shape(x)[axis] - size) // step + 1
+    begins = op.multiply(numbers_below(number), Known(step))
+    taken = op.take(x, op.add(op.expand_dims(begins, 1), Known(np.arange(size))), axis)
     order = [d for d in range(node.rank(x) + 1) if d != axis + 1]
     return op.permute_dims(taken, [*order, axis + 1])
 

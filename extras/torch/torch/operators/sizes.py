@@ -12,9 +12,16 @@ from relex.dialects.sizes import IndexExpr, Size, count, larger, names_in, small
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.conditions import CONDITIONS
+from relex.frontend.importing.size_arithmetic import ceil, floor, truncated
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.library import torch
+
+
+def _itself(x: Operand) -> Operand:
+    """Return the number."""
+    return x
+
 
 _COMPARISONS: dict[str, Callable[..., Operand]] = {
     **{
@@ -51,8 +58,22 @@ def _compared(node: TorchNode, function: Callable[[Any, Any], Any], x: Any, y: A
     return function(x, y)
 
 
+_ARITHMETIC: dict[str, Callable[..., Operand]] = {
+    **{"add": op.add, "sub": op.subtract, "mul": op.multiply, "neg": op.negative},
+    **{"truediv": op.divide, "pow": op.power, "sym_float": _itself},
+}
+"""Arithmetic on numbers that are no sizes, by the names of Python's module `operator`."""
+
+
+def _computed(node: TorchNode, function: Callable[..., Any], *numbers: Any) -> Any:
+    """Compute with sizes, or with numbers that depend on sizes or data."""
+    if any(isinstance(x, Expr) for x in numbers):
+        return _ARITHMETIC[node.name](*_alike(node, *numbers))
+    return function(*numbers)
+
+
 for _function in (operator.add, operator.sub, operator.mul, operator.neg):
-    row(_function.__name__, _function, package="operator")
+    row(_function.__name__, _function, _computed, package="operator")
 for _name, _function in CONDITIONS.items():
     row(_name, _function, _compared, package="operator")
 row("sym_max", larger, package="torch")
@@ -84,10 +105,23 @@ def item(node: TorchNode, values: list[Any], place: int) -> Any:
 
 @imports("operator.truediv", "torch.sym_float", "operator.pow")
 def number_of_sizes(node: TorchNode, *sizes: Any) -> Any:
-    """Numbers that are no integers, of sizes that are known."""
-    if any(isinstance(size, IndexExpr) for size in sizes):
-        refuse("a float that depends on a dynamic size; fix the size with `shapes=`")
-    return node.fx.target(*sizes)
+    """Numbers that are no integers: of dynamic sizes they are tensors without dimensions."""
+    if not any(isinstance(size, IndexExpr | Expr) for size in sizes):
+        return node.fx.target(*sizes)
+    return _ARITHMETIC[node.name](*(node.typed(size, f64) for size in sizes))
+
+
+_ROUNDED: dict[str, Callable[[Any], Size]] = {"ceil": ceil, "floor": floor, "sym_int": truncated, "trunc": truncated}
+
+
+@imports("math.ceil", "math.floor", "math.trunc", "torch.sym_int")
+def rounded(node: TorchNode, x: Any) -> Size:
+    """A size of a number that is a size divided by an integer."""
+    tensor = node.tensor(x) if isinstance(x, Expr) else x
+    if not isinstance(tensor, Expr):
+        return _ROUNDED[node.name](tensor)
+    (number,) = node.known(tensor, "a quotient of a size by an integer").flat
+    return _ROUNDED[node.name](number)
 
 
 @imports("operator.floordiv", "operator.mod")

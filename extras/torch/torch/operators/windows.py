@@ -7,11 +7,13 @@ from dataclasses import replace
 from functools import partial
 from math import prod
 from operator import getitem
-from typing import Any, cast
+from typing import Any
+
+import numpy as np
 
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import expect_in_range
+from relex.frontend.compositions.indexing import expect_in_range, numbers_below
 from relex.frontend.compositions.padding import padded
 from relex.frontend.compositions.sliding_windows import (
     Windows,
@@ -20,7 +22,6 @@ from relex.frontend.compositions.sliding_windows import (
     maxima,
     maxima_and_places,
     means,
-    places,
     spread,
     unpooled,
 )
@@ -187,8 +188,11 @@ def image_to_columns(
     n, c, *pixels = node.shape(x)
     data = op.pad(x, [0, 0, 0, 0, padding[0], padding[0], padding[1], padding[1]])
     windows = _windows(size, 2, stride, padding, dilation)
-    counts = windows.counts([node.closed(pixel, "an image of dynamic size") for pixel in pixels])
-    rows, columns = (Known(places(windows, d, cast(int, number))) for d, number in enumerate(counts))
+    counts = windows.counts(pixels)
+    rows, columns = (
+        op.add(op.multiply(numbers_below(number), stride[d]), Known(np.arange(size[d])[:, None] * dilation[d]))
+        for d, number in enumerate(counts)
+    )
     taken = op.take(op.take(data, rows, 2), columns, 4)
     ordered = op.permute_dims(taken, [0, 1, 2, 4, 3, 5])
     return node.reshape(ordered, [n, c * prod(size), count(counts)])
