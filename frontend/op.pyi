@@ -263,11 +263,26 @@ def conv2d_blocked(
     The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
     `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
     need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
-    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
-    bottom, left and right) or four (top, left, bottom, right).
+    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`, and data of unsigned bytes becomes numbers of the
+    weight's type. `padding` is one number for all sides, two (top and bottom, left and right) or four (top, left,
+    bottom, right).
 
     Without groups, the weight may have smaller blocks of input channels, whose size divides `c`, and fewer channels
     than the blocks of the data hold: the others, at the end of the last one, are not read.
+    """
+
+def conv2d_blocked_packed(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    depthwise: bool = False,
+    groups: int = 1,
+) -> Call:
+    """
+    The convolution, as `relex.conv2d_blocked`, of unsigned bytes with signed ones, each packed along the input channels
+    of a block. If a block is one word, the data may be `[N, C, H, W]`. Channels are not convolved on their own.
     """
 
 def conv2d_packed(

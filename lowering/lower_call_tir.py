@@ -42,6 +42,7 @@ from relex.dialects.relex import (
     DataflowOp,
     MatchSizesOp,
     Operator,
+    PackBytesOp,
 )
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown
@@ -69,6 +70,7 @@ from relex.lowering.support.result_buffers import (
     result_buffer,
     returned_tensors,
     view_of_buffer,
+    view_of_words,
 )
 from relex.lowering.support.slice_rules import convert_insert_slice
 from relex.passes.rewriting.late_checks import check_late_sizes
@@ -234,6 +236,17 @@ def convert_reshape(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp, conversio
     if origin.type != kind or not kind.has_static_shape():
         origin = conversion.add(view_of_buffer(source, op.reassociation, kind, op.operands[1:])).result
     conversion.replace(origin)
+
+
+@GRAPH_TO_BUFFERS.rule(PackBytesOp)
+def convert_words(op: PackBytesOp, conversion: Conversion) -> None:
+    """Convert to a view of the buffer whose elements are words."""
+    if not op.is_view:
+        fail(op, "expected 'legalize-ops' before")
+    *before, view = view_of_words(conversion.value(op.data), buffer_type(op.result))
+    for new in before:
+        conversion.add(new)
+    conversion.replace(conversion.add(view).results[0])
 
 
 @GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)

@@ -36,6 +36,7 @@ from relex.passes import (
     BlockChannelsPass,
     BlockRowsPass,
     CancelTransposesPass,
+    CarryNumbersPass,
     CompactBuffersPass,
     DelayScalesPass,
     FoldBatchNormPass,
@@ -50,10 +51,12 @@ from relex.passes import (
     JoinRowsPass,
     LocalizeSizesPass,
     MergeLoopsPass,
+    MergeScalesPass,
     MultiplyBlocksPass,
     PackBytesPass,
     RemoveUnusedPass,
     RewriteLayoutPass,
+    RoundToBytesPass,
     ScheduleCpuPass,
     SetTargetPass,
     ShareLoopsPass,
@@ -77,14 +80,14 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,multiply-blocks,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,
-    // delay-scales,pack-bytes,fold-batch-norm,split-windows,block-channels,join-rows,infer-sizes,localize-sizes,
-    // remove-unused{keep_functions=true},fuse-attention,
+    // delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,
+    // infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
-    // annotate-signatures,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,
-    // expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,
-    // convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
+    // annotate-signatures,carry-numbers,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
+    // expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,
+    // convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations`, `watch-loops` and `split-kernels`, and has LLVM compile the
@@ -125,8 +128,15 @@ def pipeline(
     if strict and approximate:
         raise RelexError("expected a compilation to be strict or approximate, found both")
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), SimplifyRegionsPass(), CancelTransposesPass(strict)]
-    layers = [TrimWindowsPass(), DelayScalesPass(), PackBytesPass(), FoldBatchNormPass(), SplitWindowsPass()]
-    images: list[ModulePass] = [BlockChannelsPass(), JoinRowsPass()]
+    layers = [
+        TrimWindowsPass(),
+        DelayScalesPass(),
+        MergeScalesPass(),
+        RoundToBytesPass(),
+        FoldBatchNormPass(),
+        SplitWindowsPass(),
+    ]
+    images: list[ModulePass] = [BlockChannelsPass(), PackBytesPass(), JoinRowsPass()]
     if approximate:
         from relex.passes import WinogradConv2dPass  # Few programs need it.
 
@@ -135,7 +145,7 @@ def pipeline(
     flags, schedules = AnnotateFastMathPass(), ApplySchedulePass(existing=True)
     loops_by_hand = [FoldInitBlocksPass(), InterchangeLoopsPass(), AnnotateOpPatternPass()]
     by_hand = [flags, AnnotateNoaliasPass(), schedules, *loops_by_hand]
-    buffers = [LowerCallTirPass(), PlanMemoryPass()]
+    buffers = [CarryNumbersPass(), LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass(), ReturnFailuresPass()]
@@ -162,6 +172,7 @@ def pipeline(
         (
             MultiplyBlocksPass,
             DelayScalesPass,
+            MergeScalesPass,
             FoldBatchNormPass,
             BlockChannelsPass,
             AnnotateFastMathPass,

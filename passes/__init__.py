@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.bind_params import BindParamsPass as BindParamsPass
     from relex.passes.graph.block_channels import BlockChannelsPass as BlockChannelsPass
     from relex.passes.graph.cancel_transposes import CancelTransposesPass as CancelTransposesPass
+    from relex.passes.graph.carry_numbers import CarryNumbersPass as CarryNumbersPass
     from relex.passes.graph.delay_scales import DelayScalesPass as DelayScalesPass
     from relex.passes.graph.fold_batch_norm import FoldBatchNormPass as FoldBatchNormPass
     from relex.passes.graph.fold_constants import FoldConstantsPass as FoldConstantsPass
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from relex.passes.graph.infer_sizes import InferSizesPass as InferSizesPass
     from relex.passes.graph.join_rows import JoinRowsPass as JoinRowsPass
     from relex.passes.graph.localize_sizes import LocalizeSizesPass as LocalizeSizesPass
+    from relex.passes.graph.merge_scales import MergeScalesPass as MergeScalesPass
     from relex.passes.graph.multiply_blocks import MultiplyBlocksPass as MultiplyBlocksPass
     from relex.passes.graph.pack_bytes import PackBytesPass as PackBytesPass
     from relex.passes.graph.remove_index_checks import RemoveIndexChecksPass as RemoveIndexChecksPass
     from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
+    from relex.passes.graph.round_to_bytes import RoundToBytesPass as RoundToBytesPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.graph.simplify_ops import SimplifyOpsPass as SimplifyOpsPass
     from relex.passes.graph.simplify_regions import SimplifyRegionsPass as SimplifyRegionsPass

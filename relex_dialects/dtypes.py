@@ -68,6 +68,8 @@ ELEMENT_TYPES = tuple(_RECORDS)
 
 FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float and element.bits > 8)
 """The floats that operators on floats take; floats of 8 bits are for storage, and converted."""
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+
 INTEGERS = tuple(t for t, e in _RECORDS.items() if not (e.is_float or e.is_bool or e.is_sub_byte))
 NUMBERS = (*FLOATS, *INTEGERS)
 """All element types that operators on numbers take; i1 is none."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from relex.dialects.element_types import ELEMENTS
 from relex.dialects.exceptions import AssertionRecord, ShapeError, UnknownNameError
@@ -22,6 +20,9 @@ from relex.dialects.sizes import (
     substitute,
 )
 from relex.dialects.target.machine import PACKED_PREFIX
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class TensorSpec:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype of its arrays, or of the scalar."""
-        return np.dtype("int64") if self.element_type == "index" else ELEMENTS[self.element_type].numpy
+        return ELEMENTS["i64" if self.element_type == "index" else self.element_type].numpy
 
     @property
     def is_static(self) -> bool:

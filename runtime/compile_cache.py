@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from relex.dialects.exceptions import RelexError
 from relex.dialects.json_codec import Buffer
 from relex.runtime.container import MappedFile, as_path, write_file
-from relex.runtime.program import CompiledProgram
+
+if TYPE_CHECKING:
+    from relex.runtime.program import CompiledProgram
 
 T = TypeVar("T")
 
@@ -65,6 +67,8 @@ class CompileCache:
 
     def get(self, key: str) -> CompiledProgram | None:
         """Return the program of a key, if there is an intact one."""
+        from relex.runtime.program import CompiledProgram  # It needs NumPy, which compilers that use the cache do not.
+
         return self.read(key, PROGRAM, CompiledProgram.unpack)
 
     def put(self, key: str, program: CompiledProgram) -> None:

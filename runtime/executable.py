@@ -46,8 +46,9 @@ class Page(Protocol):
         """The text of the page."""
         ...
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file. Raises `RelexError` if that is not possible."""
+    def save(self, path: str | PathLike[str], *, beside: str | PathLike[str] | None = None) -> None:
+        """Write the page to a file; beside another page that was saved, with what differs. Raises `RelexError` if
+        that is not possible."""
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from statistics import median
 from threading import Lock
@@ -80,6 +80,8 @@ class Profile:
     runs: int
     seconds: float
     rows: tuple[KernelCalls, ...]
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The dynamic sizes of the arguments, by name."""
 
     def __str__(self) -> str:
         in_calls = sum(row.seconds for row in self.rows)
@@ -117,7 +119,13 @@ class Profiler:
             totals, recorded = self._measured(entry, args, named)
         keys = dict.fromkeys(key for run in recorded for key in run)
         rows = tuple(self._places.row(key, [run.get(key, []) for run in recorded]) for key in keys)
-        return Profile(entry, len(totals), median(totals), rows)
+        return Profile(entry, len(totals), median(totals), rows, self._sizes(entry, args, named))
+
+    def _sizes(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, int]:
+        """Return the dynamic sizes of the arguments of a call."""
+        signature = self._functions[entry].signature
+        given = dict(enumerate(args)) | {i: named[s.name] for i, s in enumerate(signature.inputs) if s.name in named}
+        return {name: int(given[i].shape[dim]) for name, (i, dim) in signature.names.items() if i in given}
 
     def _measured(
         self, entry: str, args: Sequence[Any], named: Mapping[str, Any]

@@ -1,5 +1,6 @@
 ; The end of loops that are to stop: after a signal whose Python handler raises, after an exception of a library
-; function, or after a deadline. Compiled loops call `@goes_on` at the end of each trip.
+; function, or after a deadline. At the end of each trip, compiled loops read `@reasons`, and call `@may_go_on` if there
+; are any.
 
 ; Why loops may have to stop, as two halves: whether a signal has come, and how many runs hold an exception or are late.
 @reasons = global [2 x i16] zeroinitializer, align 4
@@ -18,15 +19,7 @@ declare void @PyErr_Fetch(ptr, ptr, ptr)
 declare void @PyErr_NormalizeException(ptr, ptr, ptr)
 declare i64 @PyThread_get_thread_ident()
 
-define i1 @goes_on() {
-  %reasons = load atomic i32, ptr @reasons monotonic, align 4
-  %is_quiet = icmp eq i32 %reasons, 0
-  br i1 %is_quiet, label %yes, label %look
-
-yes:
-  ret i1 true
-
-look:
+define i1 @may_go_on() {
   %thread = call i64 @PyThread_get_thread_ident()
   %main = load i64, ptr @main_thread
   %is_main = icmp eq i64 %thread, %main
@@ -60,8 +53,25 @@ in_python:
   %is_yes = icmp ne i32 %answer, 0
   ret i1 %is_yes
 
+yes:
+  ret i1 true
+
 no:
   ret i1 false
+}
+
+; What loops of programs saved by relex 0.2 call at the end of each trip.
+define i1 @goes_on() {
+  %reasons = load atomic i32, ptr @reasons monotonic, align 4
+  %is_quiet = icmp eq i32 %reasons, 0
+  br i1 %is_quiet, label %yes, label %look
+
+look:
+  %answer = call i1 @may_go_on()
+  ret i1 %answer
+
+yes:
+  ret i1 true
 }
 
 define void @interrupted(i32 %signal) {

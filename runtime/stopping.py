@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from threading import Lock
 
-from relex.dialects.target.machine import GOES_ON, LOOPS_BEGIN, LOOPS_END
+from relex.dialects.target.machine import GOES_ON, LOOPS_BEGIN, LOOPS_END, MAY_GO_ON, REASONS
 from relex.runtime.descriptors import code_address
 from relex.runtime.linking import link_ir, read_ir
 
@@ -15,7 +15,7 @@ _CPYTHON = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException",
     "PyThread_get_thread_ident", "PyOS_getsig", "PyOS_setsig",
 )  # fmt: skip
-_SYMBOLS = ("goes_on", "begin", "end", "reasons", "main_thread", "asked", "type", "value", "trace")
+_SYMBOLS = ("goes_on", "may_go_on", "begin", "end", "reasons", "main_thread", "asked", "type", "value", "trace")
 
 
 class Stopping:
@@ -25,7 +25,8 @@ class Stopping:
         text = read_ir("relex.runtime", "stopping.ll")
         addresses = {name: code_address(getattr(ctypes.pythonapi, name)) for name in _CPYTHON}
         self._code = code = link_ir(text, _SYMBOLS, addresses)
-        names = {GOES_ON: "goes_on", LOOPS_BEGIN: "begin", LOOPS_END: "end"}
+        names = {GOES_ON: "goes_on", MAY_GO_ON: "may_go_on", REASONS: "reasons"}
+        names |= {LOOPS_BEGIN: "begin", LOOPS_END: "end"}
         self.symbols: Mapping[str, int] = {symbol: code.address(name) for symbol, name in names.items()}
         self._held = ctypes.c_int16.from_address(code.address("reasons") + 2)
         self._raised = [ctypes.c_void_p.from_address(code.address(name)) for name in ("type", "value", "trace")]

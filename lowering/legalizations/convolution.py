@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, i64
 
 from relex.dialects.relex import (
     AvgPool,
-    Conv2dBlockedOp,
+    BlockedConvolution,
     Convolution,
     MaxPool,
     MaxPoolWithIndices,
@@ -67,8 +67,8 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
     return _by_group(op, [x, w], groups, outputs, element, SPATIAL[-op.RANK :])
 
 
-@legalizes(Conv2dBlockedOp)
-def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
+@legalizes(BlockedConvolution)
+def conv2d_blocked(op: BlockedConvolution, x: Tensor, w: Tensor) -> Tensor:
     """Legalize to a sum over blocks of channels, the window, and the channels of a block, for each group of blocks."""
     windows = op.windows(w.shape)
     data = _padded(x, windows, 0)
@@ -88,7 +88,8 @@ def conv2d_blocked(op: Conv2dBlockedOp, x: Tensor, w: Tensor) -> Tensor:
             block = member(g, blocks, b)
             source, inside = (block, [c]) if parts == 1 else (block // parts, [block % parts * w.shape[4] + c])
         inside = [] if x.ndim == 4 else inside
-        return sum(data[n, source, *_inside(windows, place, inner), *inside] * w[output, b, *inner, c, i], axis=terms)
+        value = cast(data[n, source, *_inside(windows, place, inner), *inside], w.type)
+        return sum(times(op, value, w[output, b, *inner, c, i]), axis=terms)
 
     return _by_group(op, [x, w], groups, outputs, element, "yxi")
 

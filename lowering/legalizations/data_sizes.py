@@ -56,13 +56,10 @@ def nonzero(op: NonzeroOp, x: Tensor) -> CountAndFill:
 
         def emit(code: Code, out: Tensor) -> None:
             with filling(code, out, "nonzero") as row:
-                with (
-                    code.loops(*x.shape) as places,
-                    code.when(not_equal(x[*places], 0)),
-                    next_row(code, row, shape[0]) as at,
-                ):
-                    for d, place in enumerate(places):
-                        code.store(out, (at, d), cast(place, i64))
+                with code.loops(*x.shape) as places:
+                    with row_if(not_equal(x[*places], 0), code, row, shape[0]) as at:
+                        for d, place in enumerate(places):
+                            code.store(out, (at, d), cast(place, i64))
 
         return procedure(shape, i64, [x], emit, "nonzero")
 
@@ -71,7 +68,7 @@ def nonzero(op: NonzeroOp, x: Tensor) -> CountAndFill:
 
 @legalizes(CompressOp)
 def compress(op: CompressOp, data: Tensor, condition: Tensor) -> CountAndFill:
-    """Legalize to a sum of ones, and to a loop that copies each part."""
+    """Legalize to a sum of ones, and to a loop that copies each part; single elements as `row_if` does."""
     k = reduce_axis(condition.shape[0], "k")
     kept = compute((), lambda *_: sum(select(condition[k], one(), 0), [k]), name="kept")
     axis = op.normal_axis
@@ -80,15 +77,12 @@ def compress(op: CompressOp, data: Tensor, condition: Tensor) -> CountAndFill:
         shape = result_shape(op, data, condition)
 
         def emit(code: Code, out: Tensor) -> None:
-            with filling(code, out, "compress") as row:
-                with (
-                    code.loop(condition.shape[0]) as k,
-                    code.when(condition[k]),
-                    next_row(code, row, shape[axis or 0]) as at,
-                ):
-                    if axis is None:
+            with filling(code, out, "compress") as row, code.loop(condition.shape[0]) as k:
+                if axis is None or len(out.shape) == 1:
+                    with row_if(condition[k], code, row, shape[0]) as at:
                         code.store(out, (at,), data[*unflatten(k, data.shape)])
-                    else:
+                else:
+                    with code.when(condition[k]), next_row(code, row, shape[axis or 0]) as at:
                         with code.loops(*data.shape[:axis], *data.shape[axis + 1 :]) as others:
                             before, after = others[:axis], others[axis:]
                             code.store(out, (*before, at, *after), data[*before, k, *after])
@@ -115,6 +109,17 @@ def next_row(code: Code, row: Tensor, size: Size) -> Generator[PrimExpr]:
     with code.when((at >= 0) & (at < size)):
         yield at
     code.store(row, (), row[()] + 1)
+
+
+@contextmanager
+def row_if(condition: PrimExpr, code: Code, row: Tensor, size: Size) -> Generator[PrimExpr]:
+    """Fill the next row, and count it if a condition holds: otherwise the next one that is filled replaces it. A
+    processor would guess wrong whether elements are chosen, and lose more time than it takes to store them."""
+    before = code.let(row[()])
+    at = code.let(cast(before, IndexType()))
+    with code.when((at >= 0) & (at < size)):
+        yield at
+    code.store(row, (), before + select(condition, one(), 0))
 
 
 def one() -> PrimExpr:

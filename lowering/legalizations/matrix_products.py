@@ -7,8 +7,9 @@ from functools import partial, reduce
 
 from xdsl.dialects.builtin import i32
 
+from relex.dialects.dtypes import ui8
 from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, Operator, PackBytesOp
-from relex.dialects.relex.packed import BYTES, PackedProduct, ui8
+from relex.dialects.relex.packed import BYTES, PackedProduct
 from relex.dialects.relex.types import broadcast
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape

@@ -69,7 +69,7 @@ _MOST_DOUBLINGS = 62
 """As often can a width of 1 be doubled before it exceeds any size."""
 
 
-def _key(x: PrimExpr) -> PrimExpr:
+def sort_key(x: PrimExpr) -> PrimExpr:
     """Return what the order of an element is decided by: for a float an integer, whose comparison takes less time. NaN
     is the largest, and zeros are equal."""
     if not isinstance(x.type, AnyFloat):
@@ -105,7 +105,7 @@ def _merge_sort(x: Tensor, axis: int, name: str, *, descends: bool, gives_positi
             width = code.variable(i64, 1, "width")
             left, right = code.variable(i64, 0, "left"), code.variable(i64, 0, "right")
             with code.loop(size) as k:
-                first = _key(x[at(k)]), cast(k, i64) if gives_positions else x[at(k)]
+                first = sort_key(x[at(k)]), cast(k, i64) if gives_positions else x[at(k)]
                 for buffer, value in zip(runs, first, strict=False):
                     code.store(buffer, (k,), value)
             with code.loop(passes, "pass"), nullcontext() if isinstance(size, int) else code.when(width[()] < size):

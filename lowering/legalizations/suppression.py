@@ -1,4 +1,4 @@
-"""Non-maximum suppression: a sort of boxes, and a loop that selects those that no better one overlaps."""
+"""Non-maximum suppression: a loop over boxes, the best first, that selects those that no better one overlaps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from xdsl.dialects.builtin import IndexType, i64
 
 from relex.dialects.relex import NonMaxSuppressionOp
 from relex.lowering.legalizations.data_sizes import clipped, filling, inside, next_row, one
+from relex.lowering.legalizations.heap import Heap
 from relex.lowering.legalizations.legalization_table import CountAndFill, legalizes, result_shape
-from relex.lowering.legalizations.scans import in_order
+from relex.lowering.legalizations.scans import sort_key
 from relex.lowering.te import (
     Code,
     PrimExpr,
     Tensor,
+    as_expr,
     cast,
     compute,
     equal,
@@ -32,10 +34,9 @@ Corners = tuple[PrimExpr, ...]
 def non_max_suppression(
     op: NonMaxSuppressionOp, boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
 ) -> CountAndFill:
-    """Legalize to a sort of the boxes of each class, a loop that selects those that no better one overlaps, and to a
-    list of them."""
+    """Legalize to a loop that takes the boxes of each class from a heap, the best first, and selects those that no
+    better one overlaps, and to a list of them."""
     batches, classes, size = scores.shape
-    order = in_order(scores, 2, "order", descends=True)
 
     def corners(b: PrimExpr, box: PrimExpr) -> Corners:
         """The lower and the upper corner of a box."""
@@ -54,46 +55,49 @@ def non_max_suppression(
         areas = (to_y - y) * (to_x - x) + (to_v - v) * (to_u - u)
         return (shared > 0) & (shared / (areas - shared) > overlap[()])
 
-    def emit_chosen(code: Code, out: Tensor) -> None:
-        """Number the selected boxes of a class in their order from 1; 0 stands for others."""
-        with code.block("chosen", batches, classes) as (b, c):
-            selected, is_free = code.variable(i64, 0, "selected"), code.variable(i64, 1, "is_free")
+    def emit_selected(code: Code, out: Tensor) -> None:
+        """Note the selected boxes of a class; -1 stands for none."""
+        with code.block("selected", batches, classes) as (b, c):
+            number, is_free = code.variable(i64, 0, "number"), code.variable(i64, 1, "is_free")
             kept = [code.buffer((size,), boxes.type, f"kept{d}") for d in range(4)]
             with code.loop(size) as k:
-                code.store(out, (b, c, k), 0)
+                code.store(out, (b, c, k), -1)
                 for buffer in kept:  # No analysis can know that only those are read that were selected.
                     code.store(buffer, (k,), 0)
-            with code.loop(size, "candidate") as k:
-                number = code.let(selected[()])
-                box = code.let(clipped(order[b, c, k], size))
-                counts = (scores[b, c, box] > least[()]) | not_equal(least[()], least[()])
-                with code.when(counts & (number < most[()])):
+            heap = Heap(code, size, sort_key(scores[b, c, 0]).type)
+            with code.loop(size) as k:
+                score = scores[b, c, k]
+                heap.append_if((score > least[()]) | not_equal(least[()], least[()]), sort_key(score), cast(k, i64))
+            heap.build()
+            with code.loop_to(code.let(heap.count[()]), size, "candidate"):
+                found = code.let(number[()])
+                with code.when(found < most[()]):
+                    box = clipped(heap.pop(), size)
                     own = tuple(map(code.let, corners(b, box)))
                     code.store(is_free, (), 1)
-                    with code.loop_to(number, size, "before") as j, code.when(overlaps(own, tuple(k[j] for k in kept))):
-                        code.store(is_free, (), 0)
-                    with code.when(equal(is_free[()], 1)), inside(code, cast(number, IndexType()), size) as at:
+                    with code.loop_to(found, size, "before") as j:  # Without a branch, so that LLVM vectorizes it.
+                        is_hidden = overlaps(own, tuple(k[j] for k in kept))
+                        code.store(is_free, (), minimum(is_free[()], select(is_hidden, as_expr(0, i64), one())))
+                    with code.when(equal(is_free[()], 1)), inside(code, cast(found, IndexType()), size) as at:
                         for buffer, corner in zip(kept, own, strict=True):
                             code.store(buffer, (at,), corner)
-                        code.store(selected, (), number + 1)
-                        code.store(out, (b, c, k), number + 1)
+                        code.store(number, (), found + 1)
+                        code.store(out, (b, c, at), cast(box, i64))
 
-    chosen = procedure(scores.shape, i64, [order, boxes, scores, most, overlap, least], emit_chosen, "chosen")
+    selected = procedure(scores.shape, i64, [boxes, scores, most, overlap, least], emit_selected, "selected")
     axes = [reduce_axis(n, f"k{d}") for d, n in enumerate(scores.shape)]
-    count = compute((), lambda *_: sum(select(chosen[*axes] > 0, one(), 0), axes), name="selected")
+    count = compute((), lambda *_: sum(select(selected[*axes] >= 0, one(), 0), axes), name="number")
 
-    def fill(
-        boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor, order: Tensor, chosen: Tensor
-    ) -> Tensor:
+    def fill(boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor, selected: Tensor) -> Tensor:
         shape = result_shape(op, boxes, scores, most, overlap, least)
 
         def emit(code: Code, out: Tensor) -> None:
             with filling(code, out, "non_max_suppression") as row:
-                with code.loops(*scores.shape) as (b, c, k), code.when(chosen[b, c, k] > 0):
+                with code.loops(*scores.shape) as (b, c, k), code.when(selected[b, c, k] >= 0):
                     with next_row(code, row, shape[0]) as at:
-                        for d, number in enumerate((cast(b, i64), cast(c, i64), order[b, c, k])):
+                        for d, number in enumerate((cast(b, i64), cast(c, i64), selected[b, c, k])):
                             code.store(out, (at, d), number)
 
-        return procedure(shape, i64, [order, chosen], emit, "non_max_suppression")
+        return procedure(shape, i64, [selected], emit, "non_max_suppression")
 
-    return CountAndFill({"selected": count}, fill, [order, chosen])
+    return CountAndFill({"selected": count}, fill, [selected])

@@ -35,6 +35,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm.quick_ops import arithmetic, element_pointer
 from relex.lowering.llvm.types import constant, integer_constant, known_integer
 
 Number = SSAValue | int
@@ -69,7 +70,7 @@ def address_of(
         return pointer
     if isinstance(position, int) and not 0 < position <= MOST_IN_ADDRESS:
         position = constant(conversion, position)
-    return conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [position], element)).result
+    return conversion.add(element_pointer(pointer, position, element)).result
 
 
 def _terms(places: Sequence[tuple[Number, Number]]) -> tuple[dict[SSAValue, dict[Number, int]], int]:
@@ -124,7 +125,7 @@ def _early_distance(variable: SSAValue, steps: Mapping[Number, int], conversion:
 
 def _here(op: type[llvm.AddOp | llvm.MulOp], lhs: SSAValue, rhs: Number, conversion: Conversion) -> SSAValue:
     """Return the result of an op for the op that is being converted."""
-    return conversion.add(op(lhs, constant(conversion, rhs) if isinstance(rhs, int) else rhs)).res
+    return conversion.add(arithmetic(op, lhs, constant(conversion, rhs) if isinstance(rhs, int) else rhs)).res
 
 
 def _early(op: type[llvm.AddOp | llvm.MulOp], lhs: SSAValue, rhs: Number, conversion: Conversion) -> SSAValue:
@@ -133,9 +134,9 @@ def _early(op: type[llvm.AddOp | llvm.MulOp], lhs: SSAValue, rhs: Number, conver
     def make() -> SSAValue:
         if isinstance(rhs, int):
             number = conversion.add_after(lhs, integer_constant(rhs, i64)).result
-            return conversion.add_after(number, op(lhs, number)).res
+            return conversion.add_after(number, arithmetic(op, lhs, number)).res
         *_, later = conversion.in_order([lhs, rhs])
-        return conversion.add_after(later, op(lhs, rhs)).res
+        return conversion.add_after(later, arithmetic(op, lhs, rhs)).res
 
     return conversion.once((op, lhs, rhs), make)
 
@@ -145,6 +146,6 @@ def _advanced(pointer: SSAValue, distance: SSAValue, element: Attribute, convers
 
     def make() -> SSAValue:
         *_, later = conversion.in_order([pointer, distance])
-        return conversion.add_after(later, llvm.GEPOp.from_mixed_indices(pointer, [distance], element)).result
+        return conversion.add_after(later, element_pointer(pointer, distance, element)).result
 
     return conversion.once((llvm.GEPOp, pointer, distance, element), make)

@@ -14,8 +14,10 @@ from xdsl.utils.hints import isa
 from relex.dialects.errors import fail
 from relex.dialects.upstream.llvm import set_inbounds
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm import quick_ops
 from relex.lowering.llvm.addresses import MOST_IN_ADDRESS, Number, address_of
 from relex.lowering.llvm.descriptor import ALIGNED, OFFSET, Descriptor, size_at, stride_at
+from relex.lowering.llvm.quick_ops import Arithmetic, arithmetic, element_pointer
 from relex.lowering.llvm.quotients import without_divisions
 from relex.lowering.llvm.types import constant, convert_type, known_integer, vector_alignment
 
@@ -75,7 +77,7 @@ class MemRefOperand:
         if offset == 0:
             return pointer
         index = self.descriptor.field(OFFSET) if offset is None else offset
-        return self.conversion.add(llvm.GEPOp.from_mixed_indices(pointer, [index], self.element)).result
+        return self.conversion.add(element_pointer(pointer, index, self.element)).result
 
     def pointer(self, indices: Sequence[SSAValue], *, inside: bool = True) -> SSAValue:
         """Return the address of the element at `indices`, which is in bounds unless `inside` is false."""
@@ -92,7 +94,7 @@ class MemRefOperand:
             return pointer
         if isinstance(position, int) and not 0 < position <= MOST_IN_ADDRESS:
             position = constant(conversion, position)
-        address = llvm.GEPOp.from_mixed_indices(pointer, [position], element)
+        address = element_pointer(pointer, position, element)
         set_inbounds(address, inside)
         return conversion.add(address).result
 
@@ -116,14 +118,14 @@ def static_strides(op: Operation, kind: MemRefType) -> Sequence[int | None]:
 
 def load(conversion: Conversion, pointer: SSAValue, kind: Attribute) -> SSAValue:
     """Load a scalar, or a vector with the alignment of its elements."""
-    new = llvm.LoadOp(pointer, kind)
+    new = quick_ops.load(pointer, kind)
     new.alignment = vector_alignment(kind)
     return conversion.add(new).dereferenced_value
 
 
 def store(conversion: Conversion, value: SSAValue, pointer: SSAValue) -> None:
     """Store a scalar, or a vector with the alignment of its elements."""
-    new = llvm.StoreOp(value, pointer)
+    new = quick_ops.store(value, pointer)
     new.alignment = vector_alignment(value.type)
     conversion.add(new)
 
@@ -157,7 +159,7 @@ def total(conversion: Conversion, lhs: Number, rhs: Number, overflow: IntegerAtt
 def _folded(
     conversion: Conversion,
     compute: Callable[[int, int], int],
-    op: type[llvm.ArithmeticBinOpOverflow],
+    op: type[Arithmetic],
     neutral: int,
     lhs: Number,
     rhs: Number,
@@ -167,7 +169,7 @@ def _folded(
         return compute(lhs, rhs)
     if neutral in (lhs, rhs):
         return rhs if lhs == neutral else lhs
-    return conversion.add(op(as_value(conversion, lhs), as_value(conversion, rhs), overflow=overflow)).res
+    return conversion.add(arithmetic(op, as_value(conversion, lhs), as_value(conversion, rhs), overflow)).res
 
 
 def contiguous_strides(conversion: Conversion, sizes: Sequence[Number], innermost: Number = 1) -> list[Number]:

@@ -28,6 +28,7 @@ from relex.lowering.conversion import Conversion, ConversionPass, ConversionTabl
 from relex.lowering.llvm.c_interface import extract
 from relex.lowering.llvm.elementwise import Counterparts, add_counterparts, resize_integer, scalar_rule
 from relex.lowering.llvm.intrinsics import call_intrinsic, llvm_flags, mangled
+from relex.lowering.llvm.quick_ops import arithmetic, compare
 from relex.lowering.llvm.types import (
     EQ,
     LLVM_TYPES,
@@ -126,7 +127,7 @@ def convert_cmpi(op: arith.CmpiOp, conversion: Conversion) -> None:
     _require_scalars(op)
     # Both dialects use the same numbers for predicates.
     predicate = integer_attr(op.predicate.value.data, i64)
-    new = llvm.ICmpOp(conversion.value(op.lhs), conversion.value(op.rhs), predicate)
+    new = compare(conversion.value(op.lhs), conversion.value(op.rhs), predicate)
     conversion.replace(conversion.add(new).res)
 
 
@@ -175,13 +176,13 @@ def convert_rounded_division(op: Operation, conversion: Conversion, scalars: Seq
     add, (lhs, rhs) = conversion.add, scalars
     correction, off_by_one_if = (-1, NE) if isinstance(op, arith.FloorDivSIOp) else (1, EQ)
     zero = constant(conversion, 0, lhs.type)
-    quotient = add(llvm.SDivOp(lhs, rhs)).res
-    product = add(llvm.MulOp(quotient, rhs)).res
-    inexact = add(llvm.ICmpOp(lhs, product, NE)).res
-    lhs_negative, rhs_negative = (add(llvm.ICmpOp(value, zero, SLT)).res for value in (lhs, rhs))
-    off_by_one_sign = add(llvm.ICmpOp(lhs_negative, rhs_negative, off_by_one_if)).res
-    off_by_one = add(llvm.AndOp(inexact, off_by_one_sign)).res
-    corrected = add(llvm.AddOp(quotient, constant(conversion, correction, lhs.type))).res
+    quotient = add(arithmetic(llvm.SDivOp, lhs, rhs)).res
+    product = add(arithmetic(llvm.MulOp, quotient, rhs)).res
+    inexact = add(compare(lhs, product, NE)).res
+    lhs_negative, rhs_negative = (add(compare(value, zero, SLT)).res for value in (lhs, rhs))
+    off_by_one_sign = add(compare(lhs_negative, rhs_negative, off_by_one_if)).res
+    off_by_one = add(arithmetic(llvm.AndOp, inexact, off_by_one_sign)).res
+    corrected = add(arithmetic(llvm.AddOp, quotient, constant(conversion, correction, lhs.type))).res
     return [add(llvm.SelectOp(off_by_one, corrected, quotient)).res]
 
 

@@ -9,6 +9,7 @@ from xdsl.ir import Block
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, SwitchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import call, declaration
+from relex.lowering.llvm.quick_ops import branch_if
 from relex.lowering.llvm.types import LLVM_TYPES, PTR
 
 CF_TO_LLVM = ConversionTable("convert-cf-to-llvm")
@@ -57,7 +58,7 @@ def convert_conditional_branch(op: cf.ConditionalBranchOp, conversion: Conversio
     conversion.convert_arguments(op.else_block)
     then_arguments, else_arguments = conversion.values(op.then_arguments), conversion.values(op.else_arguments)
     condition = conversion.value(op.cond)
-    conversion.add(llvm.CondBrOp(condition, op.then_block, then_arguments, op.else_block, else_arguments))
+    conversion.add(branch_if(condition, op.then_block, then_arguments, op.else_block, else_arguments))
     conversion.replace()
 
 

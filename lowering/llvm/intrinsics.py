@@ -17,6 +17,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects.fast_math import fast_math_flags
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm.quick_ops import intrinsic
 from relex.lowering.te.scalars import build_constant
 
 
@@ -34,7 +35,7 @@ def call_intrinsic(
     flags: llvm.FastMathAttr | None = None,
 ) -> llvm.CallIntrinsicOp:
     """Build a call of the intrinsic with the full name `name`."""
-    call = llvm.CallIntrinsicOp(name, arguments, results)
+    call = intrinsic(name, arguments, results)
     if flags is not None:
         call.fastmathFlags = flags
     return call

@@ -22,9 +22,11 @@ from relex.dialects.function_arguments import PARALLEL_ATTR
 from relex.dialects.target.llvm_binding import ir
 from relex.dialects.target.machine import PARALLEL_ENTRY
 from relex.lowering.conversion import Conversion
+from relex.lowering.llvm import quick_ops
 from relex.lowering.llvm.buffers import Number, as_value
 from relex.lowering.llvm.c_interface import call, new_function
 from relex.lowering.llvm.helpers import call_library
+from relex.lowering.llvm.quick_ops import element_pointer
 from relex.lowering.llvm.types import PTR, integer_constant
 
 VOID = llvm.LLVMVoidType()
@@ -48,8 +50,8 @@ def share_call(op: func.CallOp, arguments: Sequence[Number | None], conversion: 
     passed = [value for value in others if isinstance(value, SSAValue)]
     frame = _frame(op, len(passed))
     for word, value in enumerate(passed):
-        place = conversion.add(llvm.GEPOp(frame, [word], i64)).result
-        conversion.add(llvm.StoreOp(value, place))
+        place = conversion.add(element_pointer(frame, word, i64)).result
+        conversion.add(quick_ops.store(value, place))
     function = conversion.add(llvm.AddressOfOp(chunk, PTR)).result
     function.name_hint = "chunk"
     call_library(conversion, PARALLEL_ENTRY, [function, frame, *(as_value(conversion, n) for n in (first, last))])
@@ -75,8 +77,8 @@ def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int | N
         if kind is None:
             others.append(builder.insert(llvm.ZeroOp(result_types=[PTR])).res)
             continue
-        place = builder.insert(llvm.GEPOp(frame, [next(words)], i64)).result
-        others.append(builder.insert(llvm.LoadOp(place, kind)).dereferenced_value)
+        place = builder.insert(element_pointer(frame, next(words), i64)).result
+        others.append(builder.insert(quick_ops.load(place, kind)).dereferenced_value)
     builder.insert(call(callee, [first, last, *others], VOID))
     builder.insert(llvm.ReturnOp())
     signature = llvm.LLVMFunctionType([PTR, i64, i64], VOID)

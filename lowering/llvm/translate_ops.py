@@ -141,13 +141,37 @@ def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: FunctionTr
     body.values[op.res].type = ir.PointerType()
 
 
+MONOTONIC = 2
+"""The number in `llvm.load` for this ordering of atomic accesses."""
+
+
 @TRANSLATIONS.rule(llvm.LoadOp, llvm.StoreOp)
 def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
-    if op.ordering is not None and op.ordering.value.data:
-        fail(op, "expected a non-atomic access")
+    if op.ordering is not None and (ordering := op.ordering.value.data):
+        if not isinstance(op, llvm.LoadOp) or op.alignment is None or ordering != MONOTONIC:
+            fail(op, "expected a non-atomic access, or a monotonic load that is aligned")
+        kind, align = xdsl_types.convert_type(op.dereferenced_value.type), op.alignment.value.data
+        body.values[op.dereferenced_value] = builder.load_atomic(body.values[op.ptr], "monotonic", align, typ=kind)
+        return
     if isinstance(op, llvm.StoreOp) and op.volatile_ is not None:
         fail(op, "expected a non-volatile access")
     xdsl_ops.convert_op(op, builder, body.values)
+
+
+@TRANSLATIONS.rule(llvm.CallOp)
+def _translate_call(op: llvm.CallOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
+    if op.callee is not None:
+        xdsl_ops.convert_op(op, builder, body.values)
+        return
+    if not op.args or op.op_bundle_operands or op.var_callee_type is not None:
+        fail(op, "expected a call of a function or of a pointer, with plain arguments")
+    function, *arguments = (body.values[value] for value in op.args)
+    result = ir.VoidType() if op.returned is None else xdsl_types.convert_type(op.returned.type)
+    # llvmlite takes the signature of a call from the pointer type.
+    function.type = ir.PointerType(ir.FunctionType(result, [value.type for value in arguments]))
+    called = builder.call(function, arguments)
+    if op.returned is not None:
+        body.values[op.returned] = called
 
 
 @TRANSLATIONS.rule(llvm.CallIntrinsicOp)

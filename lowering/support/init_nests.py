@@ -50,11 +50,15 @@ def init_nest(block: BlockOp) -> InitNest | None:
 
 
 def empty_loop(block: BlockOp) -> ForOp | None:
-    """Return the outermost loop that drives the reduction of a block with an init, if the reduction may be empty."""
+    """Return the outermost loop that drives the reduction of a block with an init, if the reduction may be empty, and
+    there are buffers then that the init writes."""
     extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
     if block.init is None or all(isinstance(extent, int) and extent > 0 for extent in extents):
         return None
-    return reduction_loop(block)
+    loop = reduction_loop(block)
+    if loop is None or all(loop.is_ancestor(buffer.owner) for buffer in _buffers_used(block.init, but=memref.LoadOp)):
+        return None
+    return loop
 
 
 def _may_run_before(init: InitOp, block: BlockOp, reduction: ForOp) -> bool:

@@ -33,7 +33,8 @@ def inline_late_calls(module: ModuleOp, sizes: SizesOfResults) -> bool:
         is_changed = True
         for call in calls:
             _inline(call, _callee(call))
-    erase_unused(module, private)
+    if private:
+        erase_unused(module, module.ops)  # With them goes what only they call.
     return is_changed
 
 

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-from xdsl.dialects import func, memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, TensorType, i64
+from xdsl.dialects import arith, func, memref, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    TensorType,
+    i8,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
@@ -13,6 +24,7 @@ from relex.dialects.dtypes import buffer_of
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp
+from relex.dialects.relex.packed import BYTES
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.lowering.conversion.driver import Conversion
 from relex.lowering.support.destinations import destination_of
@@ -97,6 +109,15 @@ def view_of_buffer(
         return memref.CollapseShapeOp(operands=[source], result_types=[kind], properties=properties)
     properties["static_output_shape"] = DenseArrayBase.from_list(i64, kind.get_shape())
     return memref.ExpandShapeOp(operands=[source, sizes], result_types=[kind], properties=properties)
+
+
+def view_of_words(source: SSAValue, kind: MemRefType) -> Sequence[Operation]:
+    """Return the ops that view a buffer of bytes as one of words; the last one has the result."""
+    sizes = sizes_in_type(source.type)
+    groups = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in range(len(sizes))])])
+    bytes_in_order = view_of_buffer(source, groups, MemRefType(i8, [prod(kind.get_shape()) * BYTES]))
+    start = arith.ConstantOp(IntegerAttr(0, IndexType()))
+    return [bytes_in_order, start, memref.ViewOp(bytes_in_order.result, start, [], kind)]
 
 
 def buffer_type(result: OpResult) -> MemRefType:

@@ -23,6 +23,8 @@ class Node:
     """The number of loop functions that it stands for."""
     copied: Collection[int] = ()
     """The operands that are copies it need not have: it reads what they copy just as well, or better."""
+    starts: bool = False
+    """Whether its result is so much wider than its operand that it is best computed where it is used."""
 
 
 def find_groups(nodes: Sequence[Node], max_size: int) -> list[list[int]]:
@@ -47,6 +49,7 @@ def _contract(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> list[No
             widest(nodes[node].pattern for node in group),
             sorted({place[operand] for node in group for operand in nodes[node].operands} - {i}),
             sum(nodes[node].size for node in group),
+            starts=any(nodes[node].starts for node in group),
         )
         for i, group in enumerate(groups)
     ]
@@ -80,7 +83,8 @@ class _Round:
 
     First, nodes join along post-dominators: the post-dominator of a node is the first one that all paths from it lead
     to. A node joins it together with everything in between, so that such a group has one result, and no path leads out
-    of it and back in. Then groups whose results have further users take in those.
+    of it and back in. What widens a result starts a group of what uses it. Then groups whose results have further users
+    take in those.
     """
 
     def __init__(self, nodes: Sequence[Node], max_size: int):
@@ -109,6 +113,8 @@ class _Round:
             return
         if node in self._nodes[dominator].copied and self._users[node] == [dominator]:
             self._join([node, dominator], is_copy=True)
+            return
+        if self._nodes[dominator].starts:
             return
         limit, end = _LIMITS[self._nodes[node].pattern]
         if not self._nodes[dominator].pattern.is_at_most(end):

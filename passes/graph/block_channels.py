@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp, i8
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
-from relex.dialects.relex import ConcatOp, Conv2dOp
+from relex.dialects.dtypes import ui8
+from relex.dialects.relex import AstypeOp, ConcatOp, ConstantOp, Conv2dOp, SubtractOp
 from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.types import shape_of, tensor_type
 from relex.dialects.target.processors import Processor
@@ -21,6 +22,7 @@ from relex.dialects.walks import walk
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
+from relex.passes.graph.pack_bytes import can_pack
 from relex.passes.rewriting.constants import erase_unused_constants
 from relex.passes.rewriting.numerics import reassociates
 
@@ -139,7 +141,9 @@ def _alike(op: Operation, entry: InBlocks, processor: Processor) -> Sequence[int
 
 def _is_worth_it(value: SSAValue, processor: Processor) -> bool:
     """Return whether windows slide over a value in blocks, the mean of its channels is taken, or it takes long to
-    compute it in the usual order."""
+    compute it in the usual order, or it sums up products of bytes, which are contiguous in blocks."""
+    if isinstance(value.owner, Conv2dOp) and can_pack(value.owner):
+        return True
     found = [(e, use.operation) for use in value.uses if not use.index and (e := IN_BLOCKS.find(use.operation))]
     follows = any((e.slides or e.leaves) and _alike(op, e, processor) is not None for e, op in found)
     return follows or _has_partial_vectors(value, processor)
@@ -251,7 +255,13 @@ class _ValuesInBlocks:
         self.replaced[op] = None
 
     def _unblocked(self, value: SSAValue) -> SSAValue:
-        """Return a value in the usual order, made once."""
+        """Return a value in the usual order, made once. Bytes are moved before they become wider."""
+        if value not in self.again and (owner := _widens_bytes(value)) is not None:
+            operands = [self._unblocked(v) if v in self.blocked else v for v in owner.operands]
+            new = type(owner).create(operands=operands, result_types=owner.result_types, properties=owner.properties)
+            new.location = owner.location
+            Rewriter.insert_op(new, InsertPoint.before(owner))
+            self.again[value] = new.results[0]
         if value not in self.again:
             source = self.blocked[value].owner
             assert isinstance(source, Operation)
@@ -261,3 +271,18 @@ class _ValuesInBlocks:
             Rewriter.insert_op(new, InsertPoint.after(source))
             self.again[value] = new[-1].results[0]
         return self.again[value]
+
+
+def _widens_bytes(value: SSAValue) -> AstypeOp | SubtractOp | None:
+    """Return the operator that makes wider numbers of bytes, or subtracts a constant from these; None for others."""
+    match value.owner:
+        case AstypeOp(operand=data) as op if _is_of_bytes(data):
+            return op
+        case SubtractOp(lhs=lhs, rhs=zero) as op if isinstance(zero.owner, ConstantOp) and _widens_bytes(lhs):
+            return op
+        case _:
+            return None
+
+
+def _is_of_bytes(value: SSAValue) -> bool:
+    return tensor_type(value.type).element_type in (i8, ui8)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
+from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp, TensorType, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import integer_limits
+from relex.dialects.dtypes import integer_limits, numpy_dtype, ui8
 from relex.dialects.relex import (
     AstypeOp,
     ConstantOp,
@@ -23,14 +23,16 @@ from relex.dialects.relex import (
     SubtractOp,
     array_of,
 )
-from relex.dialects.relex.packed import ui8
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.pack_bytes import erase_unused, multiplies_bytes, pack
+from relex.passes.graph.layout.byte_factors import erase_unused
+from relex.passes.graph.pack_bytes import can_pack, multiplies_bytes
 from relex.passes.rewriting.numerics import reassociates
 
 _LARGEST_SUM = 2**31 - 1
+_LARGEST_EXACT = 2**24
+"""Floats have all integers up to this one."""
 
 
 class DelayScalesPass(RelexPass):
@@ -38,7 +40,8 @@ class DelayScalesPass(RelexPass):
     Multiplies quantized operands of matrix products and convolutions as integers of 8 bits, where a program makes
     floats of them first, by subtracting a constant zero point and multiplying with a constant scale. The sums are exact
     then, and are multiplied with the product of both scales; `pack-bytes` does the rest. A scale may be one number, or
-    one for each row of the left operand, column of the right one, or channel of a weight.
+    one for each row of the left operand, column of the right one, or channel of a weight. Convolutions that
+    `pack-bytes` does not take, as of each channel on its own, add up whole numbers in f32, if it holds all sums.
 
     This applies where `pack-bytes` applies, and to sums that cannot exceed 32 bits. Results change by rounding, as a
     sum in another order does; so `strict` compilation leaves out this pass.
@@ -59,9 +62,9 @@ class DelayScalesPass(RelexPass):
     // delay-scales
     builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
       func.func @main(%x: tensor<?x64xui8>, %w: tensor<64x16xi8>) -> tensor<?x16xf32> {
-        %0 = relex.pack_bytes %x axis = -1 : (tensor<?x64xui8>) -> tensor<?x16xi32>
-        %1 = relex.pack_bytes %w axis = -2 : (tensor<64x16xi8>) -> tensor<16x16xi32>
-        %2 = relex.matmul_packed %0, %1 : (tensor<?x16xi32>, tensor<16x16xi32>) -> tensor<?x16xi32>
+        %0 = relex.astype %x dtype = i32 : (tensor<?x64xui8>) -> tensor<?x64xi32>
+        %1 = relex.astype %w dtype = i32 : (tensor<64x16xi8>) -> tensor<64x16xi32>
+        %2 = relex.matmul %0, %1 : (tensor<?x64xi32>, tensor<64x16xi32>) -> tensor<?x16xi32>
         %3 = relex.astype %2 dtype = f32 : (tensor<?x16xi32>) -> tensor<?x16xf32>
         %4 = relex.constant dense<0.125> : tensor<f32>
         %5 = relex.multiply %3, %4 : (tensor<?x16xf32>, tensor<f32>) -> tensor<?x16xf32>
@@ -135,7 +138,10 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
     if isinstance(op, Convolution):
         left, right = range(rank), range(1, rank)
     a, b = (_Quantized.of(value, axes) for value, axes in zip(op.operands, (left, right), strict=True))
-    if a is None or b is None or not 0 <= op.terms * a.largest * b.largest <= _LARGEST_SUM:
+    if a is None or b is None:
+        return
+    largest = op.terms * a.largest * b.largest
+    if not 0 <= largest <= _LARGEST_SUM:
         return
     scales = _merged(a.scale, _of_result(op, b.scale))
     tiny = np.finfo(np.float32).tiny
@@ -149,20 +155,45 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
         added.append(new)
         return new.results[0]
 
-    wide = [x if tensor_type(x.type).element_type == i32 else add(AstypeOp(x, i32)) for x in (a.integers, b.integers)]
-    sums = type(op).create(operands=wide, properties=op.properties, result_types=[TensorType(i32, shape_of(op.result))])
+    def widened(x: SSAValue, to: IntegerType | Float32Type) -> SSAValue:
+        known = _numbers(x)
+        if known is None and tensor_type(x.type).element_type == to:
+            return x
+        return add(AstypeOp(x, to) if known is None else ConstantOp(known.astype(numpy_dtype(to))))
+
+    def product(to: IntegerType | Float32Type) -> Operation:
+        wide = [widened(x, to) for x in (a.integers, b.integers)]
+        kind = TensorType(to, shape_of(op.result))
+        return type(op).create(operands=wide, properties=op.properties, result_types=[kind])
+
+    sums = product(i32)
+    if not can_pack(sums):
+        sums.erase()
+        for new in reversed(added):
+            Rewriter.erase_op(new)
+        if largest > _LARGEST_EXACT or not isinstance(op, Convolution):
+            return
+        sums = AstypeOp(add(product(f32)), i32)
     value = add(AstypeOp(add(sums), f32))
     for scale in scales:
         value = add(MultiplyOp(value, add(ConstantOp(scale))))
-    pack(sums)
-    if sums.parent is not None:
-        for new in reversed(added):
-            Rewriter.erase_op(new)
-        return
     value.name_hint = op.result.name_hint
     operands = tuple(op.operands)
     Rewriter.replace_op(op, [], [value])
     erase_unused(operands)
+
+
+def _numbers(value: SSAValue) -> Array | None:
+    """Return constant bytes, and what is left of them without a zero point; None for other values."""
+    match value.owner:
+        case AstypeOp(operand=x) if tensor_type(value.type).element_type == i32:
+            known = _numbers(x)
+            return None if known is None else known.astype(np.int32)
+        case SubtractOp(lhs=lhs, rhs=rhs):
+            left, right = _numbers(lhs), array_of(rhs)
+            return None if left is None or right is None else left - right
+        case _:
+            return array_of(value)
 
 
 def _of_result(op: Operator, scale: Array) -> Array:

@@ -114,12 +114,15 @@ class FoldBatchNormPass(RelexPass):
     numerics = reassociates
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with np.errstate(all="ignore"):
-            for first in list(walk(op)):
-                # A normalization that has been folded into the layer before it is gone.
-                if first.parent is not None and (channels := CHANNELS.find(first)) is not None:
+        for first in list(walk(op)):
+            channels = CHANNELS.find(first)
+            # A normalization that has been folded into the layer before it is gone.
+            if first.parent is None or (channels is None and not isinstance(first, BatchNormOp)):
+                continue
+            with np.errstate(all="ignore"):
+                if channels is not None:
                     _fold_into_layer(first, channels)
-                elif first.parent is not None and isinstance(first, BatchNormOp):
+                elif isinstance(first, BatchNormOp):
                     _fold_into_normalization(first)
 
 

@@ -7,19 +7,33 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, i8
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from relex.dialects.dtypes import has_dtype, size_in_bytes
-from relex.dialects.relex import ConstantOp, Exactness, Operator
+from relex.dialects.dtypes import has_dtype, size_in_bytes, ui8
+from relex.dialects.relex import (
+    AstypeOp,
+    ConstantOp,
+    Convolution,
+    DenseOp,
+    Exactness,
+    MatmulOp,
+    MultiplyOp,
+    Operator,
+    PermuteDimsOp,
+    ReshapeOp,
+    SubtractOp,
+)
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.relex.types import rank_of
 from relex.dialects.walks import walk
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
+from relex.passes.graph.pack_bytes import multiplies_bytes
 from relex.passes.rewriting.constants import erase_constant, erase_unused_constants
 from relex.passes.rewriting.evaluation import evaluated
 
@@ -35,7 +49,8 @@ class FoldConstantsPass(RelexPass):
     have `limit` bytes, or as many as the constants that it is computed from, so that repeating a small constant does
     not make it large. All constants of the module together may grow to `growth` times their bytes, or by 1 MiB if that
     is more: a constant is removed with its last user, and one with other users stays. And all folded operators together
-    may read and write `work` elements; a matrix product counts each of its multiplications.
+    may read and write `work` elements; a matrix product counts each of its multiplications. Where the target multiplies
+    bytes, those that `delay-scales` takes from a product stay bytes.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -78,6 +93,7 @@ class _Folding:
         self._limits = limits
         self._room = max((limits.growth - 1) * before, cost.FOLDED_BYTES_ALLOWED)
         self._work = limits.work
+        self._multiplies_bytes = not limits.strict and multiplies_bytes(module)
 
     def fold(self, op: Operator) -> None:
         """Replace an operator by a constant if possible."""
@@ -113,7 +129,23 @@ class _Folding:
             return False
         if self._limits.strict and op.EXACTNESS is Exactness.ROUNDED:
             return False
+        if self._multiplies_bytes and isinstance(op, AstypeOp) and _is_factor_of_bytes(op):
+            return False
         return op.COUNTS or sum(map(_bytes, op.results)) <= self._most(op)
+
+
+def _is_factor_of_bytes(op: AstypeOp) -> bool:
+    """Return whether a constant of bytes becomes an operand of a product, after a zero point and a scale."""
+    if tensor_type(op.operand.type).element_type not in (i8, ui8) or rank_of(op.result) < 2:
+        return False
+    users = [use.operation for use in op.result.uses]
+    while users:
+        user = users.pop()
+        if isinstance(user, Convolution | DenseOp | MatmulOp):
+            return True
+        if isinstance(user, AstypeOp | MultiplyOp | PermuteDimsOp | ReshapeOp | SubtractOp):
+            users += [use.operation for use in user.result.uses]
+    return False
 
 
 def _fits_array(value: SSAValue) -> bool:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from relex.dialects.dtypes import record_of, ui8
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator, PackBytesOp
+from relex.dialects.relex.types import tensor_type
 from relex.dialects.reserved import RESERVED
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
@@ -123,6 +125,8 @@ class _Fusion:
         """Return whether a group is an op that has a function already, or cannot have one: a result whose size is
         counted in a function is not allocated outside of it."""
         op, *others = group
+        if isinstance(op, PackBytesOp) and op.is_view:
+            return True
         if others or not isinstance(op, Operator) or op.COUNTS:
             return not others
         return not any(value.uses for value in op.results) or not self._operators.are_lowered(op)
@@ -141,7 +145,13 @@ class _Fusion:
                 needed[i].update(() if effect is None else (effect,))
                 effect = i
         return [
-            Node(self._pattern(op), sorted(needed[i]), len(self._steps(op)) or 1, {place[o] for o in self._copies(op)})
+            Node(
+                self._pattern(op),
+                sorted(needed[i]),
+                len(self._steps(op)) or 1,
+                {place[o] for o in self._copies(op)},
+                _widens_bytes(op),
+            )
             for op, i in place.items()
         ]
 
@@ -174,6 +184,8 @@ class _Fusion:
         steps = self._steps(op)
         if not any(result.uses for result in op.results):
             return OpPattern.OPAQUE  # Dead ops are left to `remove-unused`.
+        if isinstance(op, PackBytesOp) and op.is_view:
+            return OpPattern.OPAQUE
         sizes = (size for step in steps if isinstance(step, CallTirOp) for size in step.sizes)
         if not steps or not all(map(can_move, sizes)):
             return OpPattern.OPAQUE
@@ -236,3 +248,11 @@ def _name(step: _Step) -> str:
     if isinstance(step, Operator):
         return step.name.rpartition(".")[2]
     return step.callee.root_reference.data.removeprefix("fused_")
+
+
+def _widens_bytes(op: Operation) -> bool:
+    """Return whether an operator makes wider numbers of bytes that another op computes."""
+    if not isinstance(op, AstypeOp) or not isinstance(op.operand.owner, Operation):
+        return False
+    narrow, wide = (tensor_type(value.type).element_type for value in (op.operand, op.result))
+    return narrow in (i8, ui8) and record_of(wide).bits > record_of(narrow).bits

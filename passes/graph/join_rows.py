@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import size_in_bytes
-from relex.dialects.relex import PRIMITIVE_ATTR, ConstantOp, Conv2dBlockedOp, Conv2dOp, Elementwise
+from relex.dialects.relex import PRIMITIVE_ATTR, BlockedConvolution, ConstantOp, Conv2dOp, Elementwise
 from relex.dialects.relex.types import Shape, shape_of, tensor_type
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
@@ -85,7 +85,7 @@ class _Images:
 
     def _sizes(self, op: Operation) -> Shape | None:
         """Return the height and width of the images that an operator is computed on, if rows are joined."""
-        if isinstance(op, Conv2dOp | Conv2dBlockedOp):
+        if isinstance(op, Conv2dOp | BlockedConvolution):
             return _joined_sizes(op, self.processor)
         if not isinstance(op, Elementwise) or not _is_by_place(op):
             return None
@@ -116,7 +116,7 @@ class _Images:
         return self.views[value, sizes]
 
 
-def _joined_sizes(op: Conv2dOp | Conv2dBlockedOp, processor: Processor) -> Shape | None:
+def _joined_sizes(op: Conv2dOp | BlockedConvolution, processor: Processor) -> Shape | None:
     """Return the height and width of the images that a convolution is computed on; None if rows are not joined."""
     data, weight = tensor_type(op.data.type), shape_of(op.weight)
     shape = data.get_shape()
@@ -148,7 +148,7 @@ def _fits(value: SSAValue, shape: Shape) -> bool:
 
 def _is_image_of(op: Operation, value: SSAValue) -> bool:
     """Return whether the rows of an operand are the rows of the result."""
-    if isinstance(op, Conv2dOp | Conv2dBlockedOp):
+    if isinstance(op, Conv2dOp | BlockedConvolution):
         return value is op.data
     return _has_places(value, shape_of(op.results[0]))
 

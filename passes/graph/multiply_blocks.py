@@ -13,7 +13,7 @@ from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.pack_bytes import erase_unused
+from relex.passes.graph.layout.byte_factors import erase_unused
 from relex.passes.rewriting.numerics import reassociates
 
 

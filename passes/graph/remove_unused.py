@@ -22,7 +22,7 @@ class RemoveUnusedPass(RelexPass):
     Removes ops whose results are unused, unused results of dataflow blocks and blocks that are left without any, and
     private functions that no public one needs. Ops with effects stay: allocations, `func.call`, library calls with
     `side_effects`. Conditions on dynamic sizes that only removed ops have are stated at the public functions, as
-    `infer-sizes` states them.
+    `infer-sizes` states them. What depends on late sizes, or on the branch that is taken, is checked as it does.
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -68,6 +68,7 @@ class RemoveUnusedPass(RelexPass):
         return function
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        LostSizes(op).check_late()
         _remove_unused_ops(op)
         if not self.keep_functions:
             erase_unused(op, op.ops)

@@ -61,6 +61,7 @@ class SimplifyRegionsPass(RelexPass):
         functions = [f for f in op.ops if isinstance(f, FuncOp) and has_regions(f) and is_on_tensors(f)]
         lost = LostSizes(op)
         if not all(map(is_static, functions)):
+            lost.check_late()
             lost.note_any()
         for function in functions:
             applier = GreedyRewritePatternApplier([*_PATTERNS], dce_enabled=False)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, diagnose, fail
 from relex.dialects.function_arguments import SCHEDULED_ATTR
@@ -16,6 +15,7 @@ from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import named
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.common_subexpressions import share_equal_values
 from relex.passes.rewriting.equal_sizes import name_sizes
 from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule import apply_primitive
@@ -109,10 +109,10 @@ def _apply(sequence: SequenceOp, func: PrimFuncOp) -> int:
     """Apply the steps of a sequence, and return their number."""
     has_unknown_sizes = any(map(has_unknown, func.function_type.inputs))
     if has_unknown_sizes:
-        cse(func)  # Steps compare sizes by value, as steps of schedule-cpu do.
+        share_equal_values(func)  # Steps compare sizes by value, as steps of schedule-cpu do.
     steps = [step for step in sequence.body.block.ops if isinstance(step, PrimitiveOp)]
     for step in steps:
         apply_primitive(step, func)
     if has_unknown_sizes:
-        cse(func)
+        share_equal_values(func)
     return len(steps)

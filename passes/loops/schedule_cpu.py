@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.common_subexpression_elimination import cse
 
 from relex.dialects.errors import CompileRemark, Diagnostic, PassError, diagnose
 from relex.dialects.function_arguments import FINITE_ATTR, SCHEDULED_ATTR, remove_argument_attr
@@ -25,6 +24,7 @@ from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rule_table import RULES
 from relex.passes.driver.activity import parts
 from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.common_subexpressions import share_equal_values
 from relex.passes.rewriting.constant_marks import mark_constants, unmark_constants
 from relex.passes.rewriting.equal_sizes import name_sizes
 from relex.passes.rewriting.memoize import rewrite_once
@@ -83,7 +83,7 @@ class ScheduleCpuPass(RelexPass):
             if func.attributes.pop(SCHEDULED_ATTR, None) is not None:
                 continue
             if any(map(has_unknown, func.function_type.inputs)):
-                cse(func)  # Fused functions ask for the same sizes again: equal ones are compared by value.
+                share_equal_values(func)  # Fused functions ask for the same sizes again.
             if self.explain:
                 found = scheduled(func, processor)
                 for diagnostic in found.diagnostics:
@@ -176,7 +176,7 @@ def scheduled(func: PrimFuncOp, processor: Processor, *, without: Container[str]
         return Scheduled(func, (), decisions)
     new = schedule.function(name)
     if any(map(has_unknown, new.function_type.inputs)):
-        cse(new)  # The steps recompute sizes wherever they need them.
+        share_equal_values(new)  # The steps recompute sizes wherever they need them.
     new.detach()
     return Scheduled(new, [*steps, *schedule.steps_of(name)], decisions)
 

@@ -11,6 +11,7 @@ from relex.dialects.failures import FOUND_SIZE, size_declaration
 from relex.dialects.index.expr import constant_of
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.relex import DataflowOp, MatchSizesOp
+from relex.dialects.sizes import MAX_SIZE
 from relex.dialects.sizes.late import LateCheck, LateSizes
 from relex.dialects.sizes.limits import fits_index
 from relex.dialects.sizes.modules import ModuleSizes
@@ -27,15 +28,20 @@ def check_late_sizes(module: ModuleOp, sizes: ModuleSizes) -> None:
     for function in [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]:
         late = sizes.late(function)
         if late.sources or late.checks:
-            for block in [op for op in walk(function) if isinstance(op, DataflowOp)]:
-                block.dissolve()  # Assertions stay outside of dataflow blocks.
-        checks = _Checks(function, late)
-        for check in late.checks:
-            checks.insert(check)
-        if checks.has_any and all(symbol_of(op) != FOUND_SIZE for op in module.ops):
-            module.body.block.add_op(size_declaration())
+            insert_checks(module, function, late)
         for op in [op for op in walk(function) if isinstance(op, MatchSizesOp)]:
             forward(op)
+
+
+def insert_checks(module: ModuleOp, function: func.FuncOp, late: LateSizes) -> None:
+    """Insert the assertions of one function."""
+    for block in [op for op in walk(function) if isinstance(op, DataflowOp)]:
+        block.dissolve()  # Assertions stay outside of dataflow blocks.
+    checks = _Checks(function, late)
+    for check in late.checks:
+        checks.insert(check)
+    if late.checks and all(symbol_of(op) != FOUND_SIZE for op in module.ops):
+        module.body.block.add_op(size_declaration())
 
 
 def forward(op: MatchSizesOp) -> None:
@@ -55,7 +61,6 @@ class _Checks:
         self._late = late
         self._values = SizeValues(function.body.blocks[0], late.known)
         self._branches: dict[Block, SizeValues] = {}
-        self.has_any = False
 
     def insert(self, check: LateCheck) -> None:
         """Insert a check after the last size that it is about."""
@@ -67,12 +72,13 @@ class _Checks:
             assert last is not None
             at = self._values.after(last, self._late)
         if requirement.relation == "<=" and not fits_index(requirement):
-            self._assert(check, requirement, SaturatingSizes(at))
+            # What is computed as the largest index may be larger.
+            most = min(requirement.rhs, MAX_SIZE - 1) if isinstance(requirement.rhs, int) else requirement.rhs
+            self._assert(check, Requirement(requirement.lhs, "<=", most), SaturatingSizes(at))
             # No difference wraps around now, as a sum could. Later analyses read what has been checked.
             limit = constant_of(requirement.rhs)
             requirement = Requirement(requirement.lhs - (requirement.rhs - limit), "<=", limit)
         self._assert(check, requirement, at)
-        self.has_any = True
 
     def _assert(self, check: LateCheck, requirement: Requirement, at: IndexBuilder) -> None:
         lhs, rhs, found = at.emit(requirement.lhs), at.emit(requirement.rhs), at.emit(check.found)

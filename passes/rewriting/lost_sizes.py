@@ -13,9 +13,10 @@ from relex.dialects.errors import PassError
 from relex.dialects.relex import DataflowOp
 from relex.dialects.sizes.analysis import SIZES
 from relex.dialects.sizes.attributes import FunctionSizes, annotate, has_unknown
-from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.sizes.modules import ModuleSizes, is_static, may_have_late_sizes
 from relex.dialects.symbols import is_private
 from relex.dialects.tir import PrimFuncOp
+from relex.passes.rewriting.late_checks import insert_checks
 
 
 @dataclass
@@ -27,6 +28,20 @@ class LostSizes:
 
     module: ModuleOp
     _before: dict[Operation, FunctionSizes] | None = field(default=None, init=False)
+
+    def check_late(self) -> None:
+        """Let graph functions check what ops require of late sizes, or in a branch, before any op is removed: they
+        cannot state it."""
+        sizes = ModuleSizes()
+        for function in [op for op in self.module.ops if isinstance(op, FuncOp) and op.body.blocks]:
+            if not may_have_late_sizes(function) or is_static(function):
+                continue
+            try:
+                late = sizes.late(function)
+            except PassError:
+                continue
+            if late.checks:
+                insert_checks(self.module, function, late)
 
     def note_removal(self, op: Operation) -> None:
         """Note that an op is about to be removed. The sizes are inferred once, if it has a dynamic size."""

@@ -149,6 +149,7 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     if any(around.kind.data is not LoopKind.SERIAL for around in (loop, *loops_around(loop))):
         elementwise_store(block)
     check_runs_anywhere(block)
+    _check_still_runs(block, loop, other)
     passed = list(accesses_from(other, branch))
     inside = [access for access in passed if loop.is_ancestor(access.block) and access.is_write]
     produced = [buffer for buffer in buffers_read(block) if any(access.buffer is buffer for access in inside)]
@@ -165,6 +166,15 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     labels = placement.labels(names)
     move_before(late, other)
     placement.move(InsertPoint.at_end(loop.body.block), labels)
+
+
+def _check_still_runs(block: BlockOp, loop: ForOp, other: Operation) -> None:
+    """Fail if a block that may run would go into a loop without iterations, as a sum of no terms has."""
+    if any(around.extent == 0 for around in loops_of(block)):
+        return
+    for around in (loop, *loops_around(loop)):
+        if other.is_ancestor(around) and around.extent == 0:
+            fail(block, f"expected {label_of(around)} to have iterations, found none")
 
 
 def _check_any_order(block: BlockOp, branch: Operation) -> None:

@@ -123,7 +123,9 @@ class InterpretedFunction:
         with self._located(), watching(), np.errstate(all="ignore"), collecting_results() as late:
             results = self._run(inputs, values, shapes)
         if outputs is None:
-            return self._results.returned(results, late)
+            # Below the level of loops, the type of memory does not say whether integers are signed.
+            found = {i: array.view(self.signature.outputs[i].dtype) for i, array in late.items()}
+            return self._results.returned(results, found)
         for output, result in zip(outputs, results, strict=True):
             output[...] = result
         return self._results.returned(outputs)

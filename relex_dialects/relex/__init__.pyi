@@ -15,6 +15,7 @@ from relex.dialects.relex.bits import LogicalXorOp as LogicalXorOp
 from relex.dialects.relex.bits import RightShiftOp as RightShiftOp
 from relex.dialects.relex.block_quantized import DenseBlocksOp as DenseBlocksOp
 from relex.dialects.relex.block_quantized import DequantizeBlocksOp as DequantizeBlocksOp
+from relex.dialects.relex.blocked_convolution import BlockedConvolution as BlockedConvolution
 from relex.dialects.relex.blocked_convolution import Conv2dBlockedOp as Conv2dBlockedOp
 from relex.dialects.relex.calls import PRIMITIVE_ATTR as PRIMITIVE_ATTR
 from relex.dialects.relex.calls import CallDpsPackedOp as CallDpsPackedOp
@@ -74,6 +75,7 @@ from relex.dialects.relex.normalization import SoftmaxOp as SoftmaxOp
 from relex.dialects.relex.operator import Exactness as Exactness
 from relex.dialects.relex.operator import Operator as Operator
 from relex.dialects.relex.operator import SeveralResults as SeveralResults
+from relex.dialects.relex.packed import Conv2dBlockedPackedOp as Conv2dBlockedPackedOp
 from relex.dialects.relex.packed import MatmulPackedOp as MatmulPackedOp
 from relex.dialects.relex.packed import PackBytesOp as PackBytesOp
 from relex.dialects.relex.packed import PackedConvolution as PackedConvolution

@@ -10,13 +10,12 @@ from xdsl.ir import Attribute
 from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.dtypes import tensor_operand_def, ui8
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS, BlockLayout
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operand, Operator
-from relex.dialects.relex.packed import ui8
 from relex.dialects.relex.properties import StringConstr
 from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, shape_of, shape_str
 from relex.dialects.sizes import Size, equal

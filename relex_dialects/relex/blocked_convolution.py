@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -10,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import opt_prop_def, prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import NUMBERS, tensor_operand_def
+from relex.dialects.dtypes import NUMBERS, tensor_operand_def, ui8
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand
@@ -28,27 +29,8 @@ from relex.dialects.sizes import Size, equal
 from relex.dialects.tir.op_pattern import OpPattern
 
 
-@declared
-class Conv2dBlockedOp(SlidingWindows, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
-    """
-    The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
-    `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
-    need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
-    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`. `padding` is one number for all sides, two (top and
-    bottom, left and right) or four (top, left, bottom, right).
-
-    Without groups, the weight may have smaller blocks of input channels, whose size divides `c`, and fewer channels
-    than the blocks of the data hold: the others, at the end of the last one, are not read.
-
-    ```mlir
-    %y = relex.conv2d_blocked %x, %w padding = [1, 1]
-        : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
-    %z = relex.conv2d_blocked %x, %v strides = [2, 2] depthwise
-        : (tensor<1x2x8x8x16xf32>, tensor<2x1x3x3x1x16xf32>) -> tensor<1x2x3x3x16xf32>
-    %a = relex.conv2d_blocked %x, %u groups = 2
-        : (tensor<1x2x8x8x16xf32>, tensor<4x1x3x3x16x32xf32>) -> tensor<1x4x6x6x32xf32>
-    ```
-    """
+class BlockedConvolution(SlidingWindows, ABC, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
+    """A convolution of data whose channels are in blocks."""
 
     data = tensor_operand_def()
     weight = tensor_operand_def()
@@ -73,8 +55,10 @@ class Conv2dBlockedOp(SlidingWindows, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        element_type = same_element_type(*operands)
-        expect_element_type(operands[0], NUMBERS, "operands")
+        element_type = operands[1].element_type
+        if operands[0].element_type != ui8 or "depthwise" not in properties:
+            element_type = same_element_type(*operands)
+        expect_element_type(operands[1], NUMBERS, "operands")
         data, weight = operands[0].get_shape(), expect_rank(operands[1], 6, "a weight")
         if len(data) not in (4, 5):
             raise InferenceError(f"expected data of rank 5, or 4 for blocks of 1 channel, found {shape_str(data)}")
@@ -103,7 +87,7 @@ class Conv2dBlockedOp(SlidingWindows, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_
         return Windows.read(weight[2:4], self.properties)
 
     def evaluate(self, x: Array, weight: Array) -> Array:
-        data = np.moveaxis(x.reshape((*x.shape, 1)[:5]), 4, 2)
+        data = np.moveaxis(x.reshape((*x.shape, 1)[:5]), 4, 2).astype(weight.dtype)
         groups = as_integer(self.groups)
         if (count := parts_of_block(x.shape, weight.shape, self.properties)) > 1:
             data = data.reshape(x.shape[0], x.shape[1] * count, weight.shape[4], *x.shape[2:4])[:, : weight.shape[1]]
@@ -114,6 +98,30 @@ class Conv2dBlockedOp(SlidingWindows, rank=2, pattern=OpPattern.OUT_ELEMENTWISE_
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         result = contract("ngbcxyrs,gobrsci->ngoxyi", parts, kernels)
         return result.reshape(x.shape[0], weight.shape[0], *result.shape[3:])
+
+
+@declared
+class Conv2dBlockedOp(BlockedConvolution):
+    """
+    The convolution `relex.conv2d` of data `[N, C / c, H, W, c]`, whose channels are in blocks of `c`, with a weight
+    `[O / o, C / groups / c, h, w, c, o]`: `[N, O / o, H', W', o]`. The numbers of a block are contiguous, as vectors
+    need them, and in one group. If `c` is 1, the data may be `[N, C, H, W]`. With `depthwise`, each channel is
+    convolved on its own, with a weight `[C / c, 1, h, w, 1, c]`, and data of unsigned bytes becomes numbers of the
+    weight's type. `padding` is one number for all sides, two (top and bottom, left and right) or four (top, left,
+    bottom, right).
+
+    Without groups, the weight may have smaller blocks of input channels, whose size divides `c`, and fewer channels
+    than the blocks of the data hold: the others, at the end of the last one, are not read.
+
+    ```mlir
+    %y = relex.conv2d_blocked %x, %w padding = [1, 1]
+        : (tensor<1x2x8x8x16xf32>, tensor<4x2x3x3x16x32xf32>) -> tensor<1x4x8x8x32xf32>
+    %z = relex.conv2d_blocked %x, %v strides = [2, 2] depthwise
+        : (tensor<1x2x8x8x16xf32>, tensor<2x1x3x3x1x16xf32>) -> tensor<1x2x3x3x16xf32>
+    %a = relex.conv2d_blocked %x, %u groups = 2
+        : (tensor<1x2x8x8x16xf32>, tensor<4x1x3x3x16x32xf32>) -> tensor<1x4x6x6x32xf32>
+    ```
+    """
 
 
 def parts_of_block(data: Sequence[Size], weight: Sequence[Size], properties: Mapping[str, Attribute]) -> int:

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i8, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import tensor_operand_def
+from relex.dialects.dtypes import tensor_operand_def, ui8
+from relex.dialects.errors import InferenceError
+from relex.dialects.relex.blocked_convolution import BlockedConvolution
+from relex.dialects.relex.calls import CallOp, CallTirOp
 from relex.dialects.relex.convolution import Convolution
 from relex.dialects.relex.declared import declared, for_ranks
 from relex.dialects.relex.linear import MatrixProduct
@@ -23,8 +27,6 @@ from relex.dialects.tir.op_pattern import OpPattern
 
 BYTES = 4
 """The number of bytes in a word."""
-
-ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 @declared
@@ -50,6 +52,18 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
         axis = axis_of(properties, shape)
         shape[axis] = (shape[axis] + BYTES - 1) // BYTES
         return SizedType(i32, shape)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the bytes of each word are neighbours in memory, at an address for words: of a tensor that another op
+        computes. Arguments may be anywhere."""
+        value = self.data
+        shape = value.type.get_shape()
+        if DYNAMIC_INDEX in shape or self.normal_axis != len(shape) - 1 or shape[-1] % BYTES:
+            return False
+        while isinstance(value.owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
+            value = value.owner.operands[0]
+        return isinstance(value.owner, Operator | CallOp | CallTirOp)
 
     def evaluate(self, data: Array) -> Array:
         axis, size = self.normal_axis, data.shape[self.normal_axis]
@@ -114,3 +128,27 @@ class PackedConvolution(PackedProduct, Convolution, ABC):
 
 
 Conv1dPackedOp, Conv2dPackedOp, Conv3dPackedOp = for_ranks(PackedConvolution, "Conv{}dPackedOp")
+
+
+@declared
+class Conv2dBlockedPackedOp(PackedProduct, BlockedConvolution):
+    """
+    The convolution, as `relex.conv2d_blocked`, of unsigned bytes with signed ones, each packed along the input channels
+    of a block. If a block is one word, the data may be `[N, C, H, W]`. Channels are not convolved on their own.
+
+    ```mlir
+    %y = relex.conv2d_blocked_packed %x, %w padding = [1, 1]
+        : (tensor<1x2x8x8x8xi32>, tensor<4x2x3x3x8x32xi32>) -> tensor<1x4x8x8x32xi32>
+    ```
+    """
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i32,), "operands")
+        if "depthwise" in properties:
+            raise InferenceError("expected channels that are added up, found channels on their own")
+        return super().infer(operands, properties)
+
+    def evaluate(self, x: Array, weight: Array) -> Array:
+        data = x.reshape((*x.shape, 1)[:5])
+        return super().evaluate(unpacked(data, 4, np.uint8), unpacked(weight, 4, np.int8))

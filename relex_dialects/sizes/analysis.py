@@ -62,7 +62,7 @@ class SizeAnalysis:
         self._places: dict[Operation, int] = {}
         self._late: dict[str, LateSize] = {}
         self._checks: dict[object, LateCheck] = {}
-        self._facts: set[object] = set()
+        self._facts: dict[object, Requirement] = {}
         self._at_end: set[tuple[Block, object]] = set()
         """What holds at the end of branches."""
         self._aliases: dict[str, Size] = {}
@@ -133,7 +133,15 @@ class SizeAnalysis:
         now = Requirement(*self._solved(requirement)).reduced()
         last = LateSizes(self._late).last_in(now.lhs, now.rhs)
         if last is not None and last.block is self._op.parent:
-            self._facts.add(now.meaning)
+            self._facts[now.meaning] = now
+
+    def _is_assumed(self, requirement: Requirement) -> bool:
+        """Return whether a requirement follows from one that the program makes sure of."""
+        lhs, rhs = requirement.lhs, requirement.rhs
+        if requirement.meaning in self._facts or Requirement(lhs, "==", rhs).meaning in self._facts:
+            return True
+        limits = [f for f in self._facts.values() if f.relation == "<=" and f.lhs == lhs]
+        return requirement.relation == "<=" and any(Requirement(f.rhs, "<=", rhs).holds for f in limits)
 
     def _solved(self, requirement: Requirement) -> tuple[Size, Literal["==", "<="], Size]:
         lhs, rhs = self._solver.solved([requirement.lhs, requirement.rhs])
@@ -143,8 +151,7 @@ class SizeAnalysis:
         """Let a requirement be checked if it depends on late sizes."""
         last = LateSizes(self._late).last_in(requirement.lhs, requirement.rhs)
         lhs, relation, rhs = requirement.lhs, requirement.relation, requirement.rhs
-        is_known = {requirement.meaning, Requirement(lhs, "==", rhs).meaning} & self._facts
-        if last is None or requirement.holds is not None or is_known:
+        if last is None or requirement.holds is not None or self._is_assumed(requirement):
             return
         if relation == "==" and not self.is_late(lhs):
             requirement = Requirement(lhs := rhs, relation, requirement.lhs)
@@ -161,7 +168,7 @@ class SizeAnalysis:
         if not self._allows_late:
             yield
             return
-        around, outside, before, facts = self._branch, self._solver, set(self._values), set(self._facts)
+        around, outside, before, facts = self._branch, self._solver, set(self._values), dict(self._facts)
         self._branch, self._solver = block, outside.copy()
         yield
         inside = self._solver
@@ -176,7 +183,8 @@ class SizeAnalysis:
 
     def _check_in_branch(self, requirement: Requirement, branch: Block) -> None:
         """Let a requirement be checked where a branch begins, or as soon as late sizes in it are known."""
-        if requirement.holds is not None or requirement.meaning in self._facts or _is_limit(requirement):
+        is_planned = _is_limit(requirement) and not self.is_late(requirement.lhs, requirement.rhs)
+        if requirement.holds is not None or is_planned or self._is_assumed(requirement):
             return
         self._note_in(branch, requirement)
         last = LateSizes(self._late).last_in(requirement.lhs, requirement.rhs)
@@ -186,7 +194,7 @@ class SizeAnalysis:
 
     def _note_in(self, branch: Block, requirement: Requirement) -> None:
         """Note that a requirement holds from here to the end of a branch."""
-        self._facts.add(requirement.meaning)
+        self._facts[requirement.meaning] = requirement
         self._at_end.add((branch, requirement.meaning))
 
     def equal_in(self, branch: Block, lhs: Size, rhs: Size) -> bool:
@@ -273,6 +281,11 @@ class SizeAnalysis:
     def is_late(self, *sizes: Size) -> bool:
         """Return whether expressions depend on late sizes."""
         return bool(self._late) and LateSizes(self._late).last_in(*sizes) is not None
+
+    def is_found_with(self, end: Operation, *sizes: Size) -> bool:
+        """Return whether expressions depend on late sizes of the block that an op ends."""
+        late = LateSizes(self._late).last_in(*sizes)
+        return late is not None and end.parent is not None and _is_in(late.block, end.parent)
 
     @property
     def required(self) -> tuple[Requirement, ...]:

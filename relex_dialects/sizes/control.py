@@ -30,6 +30,8 @@ def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) ->
         if not isinstance(result.type, TensorType):
             continue
         found = [analysis.sizes(end.operands[i]) for end in ends]
+        if len(ends) == 1:
+            _expect_known(ends[0], [ends[0].operands[i]], analysis)
         shared = [_shared(regions, sizes, analysis) for sizes in zip(*found, strict=True)]
         if None in shared:
             k = next(k for k, sizes in enumerate(found) if sizes != found[0])
@@ -55,7 +57,9 @@ def _infer_for(op: scf.ForOp, analysis: SizeAnalysis) -> None:
 @SIZES.rule(scf.WhileOp)
 def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
     _enter(op.before_region.block.args, op.arguments, analysis)
-    _, *forwarded = _visit(op.before_region, analysis).operands
+    condition = _visit(op.before_region, analysis)
+    _, *forwarded = condition.operands
+    _expect_known(condition, forwarded, analysis)
     _enter(op.after_region.block.args, forwarded, analysis)
     end = _visit(op.after_region, analysis)
     _expect_same(end, end.operands, op.arguments, analysis)
@@ -85,9 +89,19 @@ def _expect_same(end: Operation, values: Sequence[SSAValue], first: Sequence[SSA
                 _refuse(end, value, "each trip", sizes, found)
 
 
+def _expect_known(end: Operation, values: Iterable[SSAValue], analysis: SizeAnalysis) -> None:
+    """Fail if a tensor that leaves a region has a size that only a run of the region finds out."""
+    for value in values:
+        if isinstance(value.type, TensorType) and analysis.is_found_with(end, *(sizes := analysis.sizes(value))):
+            fail(end, f"expected {name_of(value)} to have sizes that are known before, found {_text(sizes)}; {_ADVICE}")
+
+
+_ADVICE = "pad it to the largest size, and carry how much is used"
+
+
 def _refuse(end: Operation, value: SSAValue, where: str, sizes: Sizes, found: Sizes) -> NoReturn:
     expected = f"expected {name_of(value)} to have the same sizes in {where}, {_text(sizes)}"
-    fail(end, f"{expected}, found {_text(found)}; pad it to the largest size, and carry how much is used")
+    fail(end, f"{expected}, found {_text(found)}; {_ADVICE}")
 
 
 def _text(sizes: Sizes) -> str:

@@ -35,6 +35,10 @@ GOES_ON = "relex_goes_on"
 """The function that asks, at the end of each trip of a loop, whether the loop goes on. In the text, the answer is yes;
 for programs that this process runs, the runtime answers."""
 
+REASONS, MAY_GO_ON = "relex_reasons_to_stop", "relex_may_go_on"
+"""A number of 32 bits in the runtime, which is not 0 if loops may have to stop, and the function that such loops ask:
+see `relex.lowering.llvm.watch_loops`."""
+
 LOOPS_BEGIN, LOOPS_END = "relex_loops_begin", "relex_loops_end"
 """The functions of the runtime that a program with loops calls when a call begins and when it ends."""
 

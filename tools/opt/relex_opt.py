@@ -166,10 +166,12 @@ class RelexOptMain(xDSLOptMain):
 
     def _make_report(self) -> ReportOfPasses | None:
         if self.args.html is None:
+            if self.args.html_compare is not None:
+                raise ToolError("expected --html FILE.html with --html-compare: there both reports go")
             return None
         if self.args.split_input_file:
             raise ToolError("expected one program for --html; it cannot be used with --split-input-file")
-        return find_part("report-file")(self.args.html)
+        return find_part("report-file")(self.args.html, self.args.html_compare)
 
     def _read_metadata(self) -> Mapping[str, Any]:
         if self.args.metadata is None:

@@ -163,6 +163,7 @@ _WATCHING: Options = {
     "--print-ir-after-failure": flag("print after a pass that fails only"),
     "--dump-dir": value("DIR", "write the program after each pass to a file in DIR"),
     "--html": value("FILE.html", "write a page that shows the program before and after each pass, and more"),
+    "--html-compare": value("OLD.html", "with --html: show this report of another run beside the one of this run"),
     "--explain-schedule": flag("print how each block is scheduled, and why"),
 }
 

@@ -59,7 +59,7 @@ def call(
     if args.profile:
         print(cast("Executable", functions).profile(*first(), entry=args.entry), file=sys.stderr)
     if args.html:
-        cast("Executable", functions).report(*first(), entry=args.entry).save(args.html)
+        cast("Executable", functions).report(*first(), entry=args.entry).save(args.html, beside=args.html_compare)
     return found
 
 

@@ -58,6 +58,8 @@ def run(args: argparse.Namespace, started: float | None = None) -> None:
         raise ToolError("expected --emit alone or with --output: it prints the program, and runs nothing")
     if args.checked and args.level == "native":
         raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
+    if args.html_compare and not args.html:
+        raise ToolError("expected --html FILE.html with --html-compare: there both reports go")
     for option in ("profile", "html", "benchmark"):
         if getattr(args, option) and args.level != "native":
             raise ToolError(f"expected --level native with --{option}: what is interpreted takes other times")

@@ -130,6 +130,7 @@ _WATCHING: Options = {
     "--html": value(
         "FILE.html", "write a page that shows what each pass did, how loops were scheduled, and what --profile shows"
     ),
+    "--html-compare": value("OLD.html", "with --html: show this report of another run beside the one of this run"),
     **OBSERVING,
 }
 

@@ -9,11 +9,12 @@ from relex.dialects.exceptions import RelexError
 from relex.dialects.signature import Signature
 from relex.dialects.symbols import symbol_of
 from relex.dialects.target.features import as_target
-from relex.dialects.target.machine import NEW_RESULT, Target
+from relex.dialects.target.machine import Target
 from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
 from relex.passes.driver.extension import AnyExtension
 from relex.runtime.c.header import c_header
+from relex.runtime.c.late_results import ask_caller
 from relex.runtime.c.names import CNames
 from relex.runtime.compilation import lower_program
 from relex.runtime.container import as_path, write_file
@@ -53,14 +54,9 @@ def build_object(
     with showing_source(text):
         lowered = lower_program(program, strict=strict, target=target, passes=passes, approximate=approximate)
         # Functions on buffers are exported only if they ask for a C interface.
-        if NEW_RESULT in (symbols := {symbol_of(op) for op in lowered.module.ops}):
-            late = next(s for s in lowered.signatures.values() if s.late)
-            name = late.outputs[late.late[0]].name
-            raise RelexError(
-                f"{late.name}() cannot be exported to C: only a call finds out the size of {name}; fill one of the "
-                "largest size instead, and return how much of it is used"
-            )
+        symbols = {symbol_of(op) for op in lowered.module.ops}
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols or _is_on_numbers(s)]
+        ask_caller(lowered.module)
         libraries = tuple(lowered.libraries)
         names = CNames(path.stem, signatures, libraries)
         compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)

@@ -21,7 +21,8 @@ from relex.runtime.c.names import KEYWORDS, CNames, identifier
 from relex.runtime.callbacks import BufferKind, LibraryUse
 
 _USED_NAMES = (
-    *("arrays", "frame", "memory", "none", "status", "wrong", "NULL", "memcpy", "uintptr_t"),
+    *("allocate", "arrays", "caller", "code", "asked", "context", "frame", "late", "memory", "none", "status", "wrong"),
+    *("NULL", "memcpy", "relex_allocate", "relex_caller", "relex_late", "uintptr_t"),
     *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 )
 """The names of variables, functions and types that the functions in the header use: arguments have other names."""
@@ -51,6 +52,10 @@ _INTRODUCTION = """\
  * pointer too. What depends on the call are sizes; each has a name and is a separate argument, before all others.
  * Threads may call the functions at the same time. Parallel loops run in the calling thread, unless the program is
  * linked with relex_threads.o.
+ *
+ * Where only a call finds out the size of a result, it writes the address of the result and its shape through pointers.
+ * The memory comes from `allocate`, which is called with `context`, at most once for each result, and is the caller's,
+ * whatever the call returns. If `allocate` is NULL, it comes from malloc, for the caller to free if the call succeeds.
  *
  * Functions return RELEX_OK, or what is wrong; then nothing has been written, unless it is an assertion of the program
  * that has failed: then the results are unspecified.
@@ -162,6 +167,11 @@ def _c_type(spec: TensorSpec) -> str:
     return "bool" if spec.is_scalar and element.is_bool else element.c_type
 
 
+def _shape(passed: _Passed, name: str) -> str:
+    """Return the declaration of the place for the shape of a result."""
+    return f"int64_t {name}[{len(passed.spec.shape)}]"
+
+
 class _Function:
     """One function in the header: the shapes of its arrays, their check, and the call."""
 
@@ -174,8 +184,12 @@ class _Function:
             size: self._names.fresh(identifier(spec.name if spec.is_scalar else size)) for size, spec in sources.items()
         }
         inputs = [self._passed(spec, is_output=spec.is_inout or signature.writes_inputs) for spec in signature.inputs]
-        self.passed = [*inputs, *(self._passed(spec, is_output=True) for spec in signature.outputs)]
-        self.outputs = [p.name for p in self.passed if p.is_output]
+        outputs = [self._passed(spec, is_output=True) for spec in signature.outputs]
+        self.late = [(i, outputs[i], self._names.fresh(f"{outputs[i].name}_shape")) for i in signature.late]
+        """Results whose sizes the call finds out: their numbers, and the name for the shape of each."""
+        self.outputs = [p.name for p in (*inputs, *outputs) if p.is_output]
+        late = [p for _, p, _ in self.late]
+        self.passed = [p for p in (*inputs, *outputs) if p not in late]
         self.fields = [p for p in self.passed if p.is_computed or not p.spec.is_scalar]
 
     def _passed(self, spec: TensorSpec, *, is_output: bool) -> _Passed:
@@ -261,6 +275,10 @@ static inline const char *{self.name}_message(int status) {{
     def _call(self) -> str:
         name, sizes = self.name, set(self.sizes.values())
         parameters = [p.parameter for p in self.passed if not p.is_computed and p.name not in sizes]
+        parameters += [
+            text for _, p, shape in self.late for text in (f"{_c_type(p.spec)} **{p.name}", _shape(p, shape))
+        ]
+        parameters += ["relex_allocate allocate", "void *context"] if self.late else []
         order = [self.passed[i] for i in self.signature.frame_order]
         *words, count = accumulate((p.words for p in order), initial=0)
         places = list(zip(order, words, strict=True))
@@ -270,9 +288,13 @@ static inline const char *{self.name}_message(int status) {{
             for p, word in places
             if p.is_output and p.spec.is_scalar
         ]
-        failed = [f"if (frame[{count}] != 0) return RELEX_FAILED - 1 + (int)frame[{count}];"]
         may_fail = bool(self.signature.failures)
-        body = "".join(f"    {line}\n" for line in (*put, f"{name}_code(frame);", *failed * may_fail, *got))
+        words = count + 2 * may_fail
+        release = ["  relex_free_results(&caller);"] if self.late else []
+        failed = [f"if (frame[{count}] != 0) {{", *release, f"  return RELEX_FAILED - 1 + (int)frame[{count}];", "}"]
+        lines = [*put, *self._ask(words), f"{name}_code(frame);", *failed * may_fail, *got]
+        lines += [f"*{p.name} = ({_c_type(p.spec)} *)late[{i}].data;" for i, (_, p, _) in enumerate(self.late)]
+        body = "".join(f"    {line}\n" for line in lines)
         return f"""\
 void {name}_code(int64_t *frame);
 
@@ -282,12 +304,31 @@ static inline int {name}({", ".join([*self._size_parameters(), *parameters]) or 
   int status = {name}_check({", ".join([*self.sizes.values(), "&arrays"])});
   if (status != RELEX_OK) return status;
   {{
-    int64_t frame[{max(count + 2 * may_fail, 1)}];
+{self._declared()}\
+    int64_t frame[{max(words + 2 * bool(self.late), 1)}];
 {body}\
   }}
   return RELEX_OK;
 }}
 """
+
+    def _declared(self) -> str:
+        """Return the variables through which code asks for the memory of results."""
+        if not self.late:
+            return ""
+        lines = [
+            f"{{{i}, {len(p.spec.shape)}, {ELEMENTS[p.spec.element_type].size}, {shape}, NULL}}"
+            for i, p, shape in self.late
+        ]
+        return f"""\
+    relex_late late[] = {{{", ".join(lines)}}};
+    relex_caller caller = {{allocate, context, {len(lines)}, late}}, *asked = &caller;
+    void *(*code)(void *, int64_t, const int64_t *) = relex_new_result;
+"""
+
+    def _ask(self, word: int) -> list[str]:
+        pointers = ("code", "asked") if self.late else ()
+        return [f"relex_put(frame + {word + i}, &{name}, sizeof {name});" for i, name in enumerate(pointers)]
 
     def _size_parameters(self) -> list[str]:
         return [f"int64_t {name}" for name in self.sizes.values()]

@@ -83,6 +83,58 @@ static inline int relex_has_memory(int64_t bytes) {
   return space != NULL || bytes == 0;
 }
 
+/* A function that gives memory for a result whose size only the call finds out: `bytes` of it, aligned as malloc does,
+ * for the result of this number, of this shape. Returns NULL if there is none, which ends the call. */
+typedef void *(*relex_allocate)(void *context, int result, const int64_t *shape, int64_t bytes);
+
+/* A result whose size only the call finds out. */
+typedef struct {
+  int number, rank;
+  int64_t item, *shape;
+  void *data;
+} relex_late;
+
+/* What a call needs to ask for the memory of such results. */
+typedef struct {
+  relex_allocate allocate;
+  void *context;
+  int count;
+  relex_late *results;
+} relex_caller;
+
+static inline void *relex_new_result(void *context, int64_t number, const int64_t *sizes) {
+  relex_caller *caller = (relex_caller *)context;
+  int i, wrong = RELEX_OK;
+  for (i = 0; i < caller->count; ++i) {
+    relex_late *late = caller->results + i;
+    int64_t bytes;
+    if (late->number != number) {
+      continue;
+    }
+    bytes = relex_bytes(&wrong, late->item, late->rank, sizes);
+    if (wrong || (int64_t)(size_t)bytes != bytes) {
+      return NULL;
+    }
+    memcpy(late->shape, sizes, (size_t)late->rank * sizeof *sizes);
+    if (caller->allocate) {
+      late->data = caller->allocate(caller->context, (int)number, sizes, bytes);
+    } else {
+      late->data = malloc(bytes ? (size_t)bytes : 1);
+    }
+    /* An array without elements may be anywhere. */
+    return late->data || bytes ? late->data : caller;
+  }
+  return NULL;
+}
+
+/* Frees results of a call that has failed, unless the caller has given their memory. */
+static inline void relex_free_results(relex_caller *caller) {
+  int i;
+  for (i = 0; i < caller->count && !caller->allocate; ++i) {
+    free(caller->results[i].data);
+  }
+}
+
 /* The arguments of a call, and then its results that are numbers, are in a frame of 64-bit words. */
 static inline void relex_put(int64_t *word, const void *value, size_t bytes) {
   *word = 0;

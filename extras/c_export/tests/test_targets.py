@@ -70,6 +70,9 @@ class Known(NamedTuple):
     is_exact: bool = False
     """Whether no results depend on the C library."""
 
+    late: Sequence[int] = ()
+    """The numbers of results whose sizes the call finds out."""
+
 
 ROOT = Path(__file__).parents[3]
 
@@ -116,6 +119,8 @@ DRIVER = """\
 #include <stdio.h>
 
 static uint64_t space[8][{words}];
+static void *late[8];
+static int64_t shape[8];
 
 static void take(int place, size_t bytes) {{
   if (fread(space[place], 1, bytes, stdin) != bytes) exit(1);
@@ -139,12 +144,17 @@ def driver(cases: Sequence[Known]) -> str:
     for i, known in enumerate(cases):
         operands = known.case.operands
         calls += "".join(f"  take({place}, {array.nbytes});\n" for place, array in enumerate(operands))
-        places = [f"(void *)space[{place}]" for place in range(len(operands) + len(known.results))]
+        results = [place for place in range(len(known.results)) if place not in known.late]
+        passed = [*range(len(operands)), *(len(operands) + place for place in results)]
+        places = [f"(void *)space[{place}]" for place in passed]
+        places += [text for place in known.late for text in (f"(void *)&late[{place}]", "shape")]
+        places += ["NULL", "NULL"] if known.late else []
         calls += (
             f"  if (cases_case_{i}({', '.join([*map(str, known.sizes), *places])}) != RELEX_OK) return failed({i});\n"
         )
-        for place, array in enumerate(known.results, len(operands)):
-            calls += f"  fwrite(space[{place}], 1, {array.nbytes}, stdout);\n"
+        for place, array in enumerate(known.results):
+            where = f"late[{place}]" if place in known.late else f"space[{len(operands) + place}]"
+            calls += f"  fwrite({where}, 1, {array.nbytes}, stdout);\n"
     words = max(array.nbytes for known in cases for array in (*known.case.operands, *known.results)) // 8 + 1
     return DRIVER.format(words=words, calls=calls)
 
@@ -213,11 +223,9 @@ def computed_here(full: bool, strict: bool) -> list[Known]:
     found: list[Known] = []
     for i, case in enumerate(cases):
         function = executable[f"case_{i}"]
-        if function.signature.late:
-            continue  # C gives the memory of results, and has to know their sizes.
         results = [array.copy() for array in all_of(function(*case.operands))]
         sizes = [case.operands[k].shape[dimension] for k, dimension in function.signature.names.values()]
-        found.append(Known(case, results, sizes, i not in depending))
+        found.append(Known(case, results, sizes, i not in depending, function.signature.late))
     return found
 
 

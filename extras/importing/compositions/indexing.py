@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
@@ -49,10 +49,10 @@ def part_at(x: Operand, axis: int, place: int) -> Operand:
     return op.squeeze(op.strided_slice(x, [axis], [place], [LAST if place == -1 else place + 1]), axis)
 
 
-def pieces(x: Operand, lengths: Sequence[int], axis: int) -> list[Operand]:
+def pieces(x: Operand, lengths: Sequence[Size], axis: int) -> list[Operand]:
     """Return the parts of a tensor that have given lengths along a dimension, one after another."""
-    ends = np.cumsum(lengths).tolist()
-    return [op.strided_slice(x, [axis], [end - length], [end]) for end, length in zip(ends, lengths, strict=True)]
+    places = [size if isinstance(size, int) else str(size) for size in accumulate(lengths, initial=0)]
+    return [op.strided_slice(x, [axis], [begin], [end]) for begin, end in pairwise(places)]
 
 
 def sorted_along(x: Operand, axis: int, descending: bool, count: Size | None = None) -> list[Operand]:

@@ -31,6 +31,8 @@ def padded(site: ImportedNode, x: Operand, widths: Sequence[Size], mode: str, va
             site.builder.require(at_least(width, 0), "")
     for axis, (before, after) in enumerate(pairs):
         cut = [-width if isinstance(width, int) and width < 0 else 0 for width in (before, after)]
+        size = site.shape(x)[axis]
+        site.expect_at_least(size, sum(cut), f"expected {size} elements at most to be cut off, found {before}, {after}")
         if any(cut) and (mode != "reflect" or not _any_positive(before, after)):
             x = op.strided_slice(x, [axis], [cut[0]], [-cut[1] if cut[1] else LAST])
             pairs[axis] = larger(before, 0), larger(after, 0)

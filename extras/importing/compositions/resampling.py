@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from math import ceil, floor
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
@@ -22,6 +23,10 @@ from relex.frontend.importing.values import Known, refuse
 
 Taps = list[tuple[list[int], list[float]]]
 """For each position of the result, positions in the data and their weights."""
+
+Scale: TypeAlias = Operand | None
+"""The factor from the size of a dimension to its new size, which may be a number that the program computes; None if it
+is the quotient of the sizes."""
 
 PERIODIC = ("asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 """Transformations by which a whole factor moves all elements alike."""
@@ -130,7 +135,7 @@ def resized(
     x: Operand,
     axes: Sequence[int],
     sizes: Sequence[Size],
-    scales: Sequence[float | None],
+    scales: Sequence[Scale],
     settings: ResamplingSettings,
 ) -> Operand:
     """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor. Integers are
@@ -157,7 +162,7 @@ def _resized(
     x: Operand,
     axes: Sequence[int],
     sizes: Sequence[Size],
-    scales: Sequence[float | None],
+    scales: Sequence[Scale],
     settings: ResamplingSettings,
 ) -> Operand:
     """Resize, by the element type's own arithmetic."""
@@ -169,9 +174,10 @@ def _resized(
     # Where elements are repeated, the last dimension comes first: the others then copy whole rows.
     for i, (axis, new, scale) in reversed(order) if settings.mode == "nearest" else order:
         old = shape[axis]
-        if axis in repeats or (new == old and scale == 1 and not region):
+        is_number = isinstance(scale, int | float)
+        if axis in repeats or (is_number and new == old and scale == 1 and not region):
             continue
-        if scale is None or isinstance(old, IndexExpr) or isinstance(new, IndexExpr):
+        if not is_number or isinstance(old, IndexExpr) or isinstance(new, IndexExpr):
             x = _multiplied(site, x, axis, new, scale, settings)
             continue
         edges = (region[i], region[i + len(axes)]) if region else (0.0, 1.0)
@@ -204,17 +210,27 @@ def scale_between(old: Size, new: Size) -> float | None:
     return next((factor for factor in range(1, MOST_FACTOR + 1) if old * factor == new), None)
 
 
-def _is_whole(old: Size, new: Size, scale: float | None, settings: ResamplingSettings) -> bool:
+def _is_whole(old: Size, new: Size, scale: Scale, settings: ResamplingSettings) -> bool:
     """Return whether a whole factor moves all elements alike."""
-    if scale is None or scale != int(scale) or settings.transformation not in PERIODIC or settings.exclude:
+    if (
+        not isinstance(scale, int | float)
+        or scale != int(scale)
+        or settings.transformation not in PERIODIC
+        or settings.exclude
+    ):
         return False
     return old * int(scale) == new
 
 
-def _repeats(old: Size, new: Size, scale: float | None, settings: ResamplingSettings) -> tuple[int, int] | None:
+def _repeats(old: Size, new: Size, scale: Scale, settings: ResamplingSettings) -> tuple[int, int] | None:
     """Return how often elements are repeated, and which ones, counted from the place of the result; None if they are
     not."""
-    if settings.mode != "nearest" or scale is None or scale <= 1 or not _is_whole(old, new, scale, settings):
+    if (
+        settings.mode != "nearest"
+        or not isinstance(scale, int | float)
+        or scale <= 1
+        or not _is_whole(old, new, scale, settings)
+    ):
         return None
     factor = int(scale)
     taps = [settings.taps(settings.position(i, scale, 1, factor, ()), scale) for i in range(factor)]
@@ -242,11 +258,11 @@ def _repeated(x: Operand, shape: Sequence[Size], repeats: Mapping[int, tuple[int
 
 
 def _multiplied(
-    site: ImportedNode, x: Operand, axis: int, new: Size, scale: float | None, settings: ResamplingSettings
+    site: ImportedNode, x: Operand, axis: int, new: Size, scale: Scale, settings: ResamplingSettings
 ) -> Operand:
     """Resize a dimension of dynamic size. By a whole factor, the same few neighbors count for each element."""
     shape = site.shape(x)
-    if scale is None or not _is_whole(shape[axis], new, scale, settings):
+    if not isinstance(scale, int | float) or not _is_whole(shape[axis], new, scale, settings):
         return _between_places(site, x, axis, new, scale, settings)
     factor = int(scale)
     taps = [settings.taps(settings.position(i, scale, 1, factor, ()), scale) for i in range(factor)]
@@ -267,14 +283,14 @@ def _multiplied(
 
 
 def _between_places(
-    site: ImportedNode, x: Operand, axis: int, new: Size, scale: float | None, settings: ResamplingSettings
+    site: ImportedNode, x: Operand, axis: int, new: Size, scale: Scale, settings: ResamplingSettings
 ) -> Operand:
     """Resize a dimension by a factor that depends on the run: positions are computed there, with floats of 32 bits as
     frameworks do."""
     if settings.mode == "cubic" or settings.exclude or settings.antialias:
         refuse(
-            f"the dynamic size {site.shape(x)[axis]} resized to {new} by the mode {settings.mode}, with weights that "
-            "follow from the size; fix the size with `shapes=`"
+            f"{_change(site.shape(x)[axis], new)} by the mode {settings.mode}, with weights that "
+            "follow from the size; fix the size with `shapes=`, or what it is computed from with `values=`"
         )
     position = site.tensor(_position(site, site.shape(x)[axis], new, scale, settings))
     if settings.mode == "nearest":
@@ -287,7 +303,11 @@ def _between_places(
     return op.add(op.multiply(low, op.subtract(1.0, share)), op.multiply(high, share))
 
 
-def _position(site: ImportedNode, old: Size, new: Size, scale: float | None, settings: ResamplingSettings) -> Operand:
+def _change(old: Size, new: Size) -> str:
+    return f"the {'dynamic ' if isinstance(old, IndexExpr) else ''}size {old} resized to {new}"
+
+
+def _position(site: ImportedNode, old: Size, new: Size, scale: Scale, settings: ResamplingSettings) -> Operand:
     """Return the positions in the data of all positions of the result."""
     i, before, after = (op.astype(x, f32) for x in (numbers_below(new), Known(old), Known(new)))
 
@@ -305,10 +325,15 @@ def _position(site: ImportedNode, old: Size, new: Size, scale: float | None, set
         case "pytorch_half_pixel":
             return op.where(op.greater(after, 1.0), centre, 0.0)
         case "align_corners":
-            way = op.maximum(op.subtract(after, 1.0), 1.0)
+            # The size before it is rounded says how far apart positions are.
+            exact = after if scale is None or settings.multiplies else op.multiply(before, scale)
+            way = op.where(op.equal(exact, 1.0), 1.0, op.subtract(exact, 1.0))
             return op.multiply(i, op.divide(op.subtract(before, 1.0), way))
         case other:
-            refuse(f"the dynamic size {old} resized to {new} by {other}; fix the size with `shapes=`")
+            refuse(
+                f"{_change(old, new)} by {other}; fix the size with `shapes=`, or what it is computed from with "
+                "`values=`"
+            )
 
 
 def _shifted(x: Operand, axis: int, places: int) -> Operand:

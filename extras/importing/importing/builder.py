@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     i1,
+    i8,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -25,14 +26,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import FLOATS, numpy_dtype
+from relex.dialects.dtypes import FLOATS, numpy_dtype, ui8
 from relex.dialects.function_arguments import INOUT_ATTR, keep_argument_names, set_argument_attr, state_dims
 from relex.dialects.index.atoms import Symbol
 from relex.dialects.index.expr import terms_of
 from relex.dialects.names import Names
-from relex.dialects.relex import AssertOp, CompressOp, ConstantOp, NonzeroOp, Operator, UniqueOp
+from relex.dialects.relex import AssertOp, AstypeOp, CompressOp, ConstantOp, NonzeroOp, Operator, UniqueOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.types import SizedType, without_names
+from relex.dialects.relex.types import SizedType, shape_of, without_names
 from relex.dialects.sizes import (
     IndexExpr,
     Requirement,
@@ -240,7 +241,7 @@ class Builder(OpenSizes):
             made = call.build(cast(Any, _NoSizes()), list(Block(arg_types=types).args))
         except _OpenSize:
             return []
-        if not isinstance(made, Operator) or not _is_small(made):
+        if not isinstance(made, Operator) or not _is_small(made) or _widens_bytes(made):
             return []
         arrays = [operand.array for operand in known]
         if any(operand.is_symbolic for operand in known):
@@ -329,6 +330,13 @@ def _from_size(size: Size) -> Expr:
     if not never_negative(size):
         return op.subtract(_from_size(larger(size, 0)), _from_size(larger(-size, 0)))
     return op.strided_slice(op.iota(shape=[str(size + 1)], dtype=i64), [0], [str(size)], [str(size + 1)])
+
+
+def _widens_bytes(op: Operator) -> bool:
+    """Return whether an operator makes wider numbers of matrices of bytes, which products multiply as they are."""
+    if not isinstance(op, AstypeOp) or len(shape_of(op.operand)) < 2:
+        return False
+    return tensor_type(op.operand.type).element_type in (i8, ui8)
 
 
 def _is_small(op: Operator) -> bool:

@@ -13,10 +13,11 @@ from xdsl.ir import Attribute
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.relex.types import normalize_axes
-from relex.dialects.sizes import IndexExpr, Size, Sizes, count
+from relex.dialects.sizes import IndexExpr, Size, Sizes, count, names_in
 from relex.frontend import op
 from relex.frontend.graph_expressions import Call, Operand
 from relex.frontend.importing.builder import Builder
+from relex.frontend.importing.conditions import at_least
 from relex.frontend.importing.values import Computed, Known, Tensor, refuse, sizes_of
 
 
@@ -40,6 +41,17 @@ class ImportedNode(ABC):
         elif not holds.array:
             found = None if index is None else self.tensor(index)
             refuse(f"{message}, found {found.array}" if isinstance(found, Known) else message)
+
+    def expect_at_least(self, size: Size, least: Size, message: str, found: Operand | None = None) -> None:
+        """Let the program take only sizes of which one is at least another one. Where one of them depends on elements,
+        it stops with an error that names what was `found` instead."""
+        condition = at_least(size, least)
+        if self.builder.always_holds(condition):
+            return
+        if any(self.builder.is_late(name) for name in names_in(condition)):
+            self.expect(op.reshape(op.less_equal(Known(least), Known(size)), []), message, found)
+        else:
+            self.builder.require(condition, message)
 
     def tensor(self, x: Operand) -> Tensor:
         """Emit an expression."""

@@ -19,6 +19,9 @@ HEADING = re.compile(r"^## (\d+\.\d+) (.*)\n", re.MULTILINE)
 HINT = re.compile(r"^\d+\. (.*(?:\n   .*)*)", re.MULTILINE)
 
 
+LESSONS = ("1", "2", "3")
+
+
 @dataclass(frozen=True)
 class Exercise:
     """An exercise of a lesson. `start` is the file to begin with, `suffix` the suffix of its name."""
@@ -46,7 +49,7 @@ def _sections(name: str) -> dict[str, tuple[str, str]]:
 def exercises() -> Mapping[str, Exercise]:
     """Return all exercises, by number."""
     found: dict[str, Exercise] = {}
-    for lesson in ("1", "2"):
+    for lesson in LESSONS:
         for number, (title, text) in _sections(f"{lesson}.md").items():
             task, hints = text.split("### Hints")
             block = BLOCK.search(task)

@@ -35,7 +35,7 @@ def graded(module: ModuleOp, start: ModuleOp, aim: Aim, *, speed: bool) -> Itera
     if aim.keeps and str(_without_schedule(module)) != str(_without_schedule(start)):
         raise ToolError("expected the program as it was, but for the steps of its schedule")
     if aim.keeps and str(module) == str(start):
-        raise ToolError("expected steps of a schedule, found those of the start")
+        raise ToolError("expected other steps than the schedule has at the start")
     scheduled = ApplySchedulePass()(module)
     CheckTirPass()(scheduled)
     yield "all accesses are inside of their buffers"

@@ -73,16 +73,21 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
     from relex.dialects.parser import parse_module
     from relex.tools.learn.exercises import find_exercise
     from relex.tools.learn.grading import graded
-    from relex.tools.learn.lessons import AIMS
+    from relex.tools.learn.lessons import AIMS, PASSES
+    from relex.tools.learn.passes import graded_pass
 
     exercise = find_exercise(number)
     if not file.exists():
         raise ToolError(f"{file} was not found; relex-learn start {number} writes it")
     source = read_source(str(file))
     try:
-        module = parse_source(source, {})
-        start = parse_module(exercise.start) if exercise.suffix == ".mlir" else module
-        for line in graded(module, start, AIMS[number], speed=speed):
+        if number in PASSES:
+            lines = graded_pass(file, PASSES[number])
+        else:
+            module = parse_source(source, {})
+            start = parse_module(exercise.start) if exercise.suffix == ".mlir" else module
+            lines = graded(module, start, AIMS[number], speed=speed)
+        for line in lines:
             print(f"{number}  {line}", flush=True)
     except CompileError as e:
         raise CompileError([source.show(d) for d in e.diagnostics]) from e

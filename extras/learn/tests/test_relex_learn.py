@@ -11,7 +11,7 @@ import pytest
 from relex.dialects.arrays import Array
 from relex.tools.learn import grading
 from relex.tools.learn.exercises import Exercise, answer_of, exercises
-from relex.tools.learn.lessons import AIMS
+from relex.tools.learn.lessons import AIMS, PASSES
 from relex.tools.learn.relex_learn import main
 from relex.tools.shell.diagnostics import ToolError
 
@@ -36,8 +36,8 @@ def solved(exercise: Exercise, text: str, capsys: Captured) -> tuple[int, str, s
 
 
 def test_lessons_have_five_exercises_each() -> None:
-    numbers = [f"{lesson}.{number}" for lesson in (1, 2) for number in range(1, 6)]
-    assert list(EXERCISES) == list(AIMS) == numbers
+    numbers = [f"{lesson}.{number}" for lesson in (1, 2, 3) for number in range(1, 6)]
+    assert list(EXERCISES) == [*AIMS, *PASSES] == numbers
     assert all(len(exercise.hints) >= 2 for exercise in EXERCISES.values())
     assert all(exercise.task for exercise in EXERCISES.values())
 
@@ -105,6 +105,11 @@ WRONG = {
     "2.1": (("relex.relu %1", "relex.tanh %1"), "elements are wrong"),
     "2.3": (("tensor<?x", "tensor<3x"), "expected shape (3, 8)"),
     "2.4": (("relex.call_tir @square(%x)", "relex.exp %x"), "expected 'relex.call_tir' in the solution"),
+    "3.1": (("return call.operand", "return call.operand.owner.operand"), "expected 1 'relex.relu' in @main, found 0:"),
+    "3.2": ((" if call.rhs.has_one_use()", ""), "p + p: expected no change, found"),
+    "3.3": (("axis % rank for axis", "0 for axis"), "[1, 2, 0], twice: expected no change, found"),
+    "3.4": (("op(AddOp, op(DenseOp", "op(AddOp, op(AddOp"), "a layer: expected 1 'relex.call' in @main, found 0:"),
+    "3.5": ((" and meaning(other) == meaning(call)", ""), "softmax along two axes: expected no change, found"),
 }
 
 
@@ -116,6 +121,26 @@ def test_what_is_wrong_is_said(number: str, capsys: Captured) -> None:
     status, _, error = solved(EXERCISES[number], text.replace(right, wrong), capsys)
     assert status == 1
     assert message in error
+
+
+def test_files_of_passes(capsys: Captured) -> None:
+    answer, other = (answer_of(EXERCISES[number]) for number in ("3.1", "3.2"))
+    for text, message in (
+        (answer + other, "expected one pass in 3.1.py, found 2: remove-second-relu, fuse-products"),
+        ("x = 1\n", "'3.1.py' brings nothing: expected a pass"),
+        ("def f(:\n", "3.1.py:1"),
+        ("1 / 0\n", "division by zero"),
+        (other.replace("ewise_fma(x, y, z)", "ewise_fma(x, y, x)"), "pass 'fuse-products' changes"),
+    ):
+        status, output, error = solved(EXERCISES["3.2" if "y, x)" in text else "3.1"], text, capsys)
+        assert (status, "solved" in output) == (1, False)
+        assert message in error
+
+
+def test_a_pass_that_fails_is_named_with_its_line(capsys: Captured) -> None:
+    Path("3.1.py").write_text(answer_of(EXERCISES["3.1"]).replace("return call.operand", "return 1 / 0"))
+    assert main(["check", "3.1"]) == 1
+    assert "note: 3.1.py:14: in 'rewrite' of pattern" in capsys.readouterr().err
 
 
 def test_steps_of_hints(capsys: Captured) -> None:

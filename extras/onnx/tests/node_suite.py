@@ -144,7 +144,12 @@ def _largest(array: Any) -> float:
     return float(np.abs(array[np.isfinite(array)]).max(initial=0))
 
 
-OPEN = ("known at import", "iterations whose number is known at run time", "branch of 'If' node to be taken")
+OPEN = (
+    "known at import",
+    "resized to",
+    "iterations whose number is known at run time",
+    "branch of 'If' node to be taken",
+)
 """What messages say of models that inputs may help."""
 
 

@@ -22,7 +22,8 @@ from relex.passes.driver.base import apply_pass
 from relex.passes.driver.extension import AnyExtension
 from relex.runtime.sources import AnyProgram, read_program, showing_source
 from relex.tools.options.pipelines import explaining
-from relex.tools.reports.memory import MemoryPlan
+from relex.tools.reports.comparison import make_comparison, read_page
+from relex.tools.reports.memory import Arena, MemoryPlan
 from relex.tools.reports.page import make_page
 from relex.tools.reports.recorder import PassStep, Recorder
 from relex.tools.shell.diagnostics import compile_warnings, write_bytes
@@ -52,13 +53,21 @@ class CompilationReport:
     """The time that LLVM took to make the assembly."""
 
     @property
+    def arenas(self) -> Sequence[Arena]:
+        """The memory of functions, for the sizes of the measured call, if there was one."""
+        sizes = {} if self.profile is None else {self.profile.function: self.profile.sizes}
+        return [plan.at(sizes.get(plan.function, {})) for plan in self.plans]
+
+    @property
     def html(self) -> str:
         """The page."""
         return make_page(self)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file. Raises `RelexError` if that is not possible."""
-        write_bytes(str(Path(path)), self.html.encode())
+    def save(self, path: str | PathLike[str], *, beside: str | PathLike[str] | None = None) -> None:
+        """Write the page to a file; beside another report that was saved, with what differs. Raises `RelexError` if
+        that is not possible."""
+        page = self.html if beside is None else make_comparison(read_page(Path(beside)), self.html)
+        write_bytes(str(Path(path)), page.encode())
 
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 45em; border: 1px solid #8888; border-radius: 6px"

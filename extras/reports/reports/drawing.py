@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import locate, size_str
+from relex.dialects.errors import CompileError, locate, size_str
 from relex.dialects.relex import CallOp, CallTirOp
+from relex.dialects.sizes import Sizes
+from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.tir import BlockOp
 from relex.tools.reports.layout import GAP, Arrow, LayoutItem, lay_out
 
@@ -59,7 +61,12 @@ class Drawing:
 def draw_graphs(module: ModuleOp) -> dict[str, Drawing]:
     """Return pictures of the graph functions of a module by name, without those that only pass their arguments on."""
     parts = {name: _parts(op) for op in module.ops if (name := symbol_name(op))}
-    drawn = {f.sym_name.data: _draw(f, parts) for f in module.ops if isinstance(f, func.FuncOp) and f.body.blocks}
+    sizes = ModuleSizes()
+    drawn = {
+        f.sym_name.data: _draw(f, parts, _known(f, sizes))
+        for f in module.ops
+        if isinstance(f, func.FuncOp) and f.body.blocks
+    }
     return {name: drawing for name, drawing in drawn.items() if any(box.kind != "argument" for box in drawing.boxes)}
 
 
@@ -87,7 +94,18 @@ def _is_shown(op: Operation) -> bool:
     return is_graph and not op.has_trait(IsTerminator) and not op.has_trait(ConstantLike)
 
 
-def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]]) -> Drawing:
+def _known(function: func.FuncOp, sizes: ModuleSizes) -> Mapping[SSAValue, Sizes]:
+    """Return the sizes of values by name, as far as they follow from the program."""
+    values = [value for op in function.walk() for value in op.results]
+    if not any(isa(v.type, TensorType) and DYNAMIC_INDEX in v.type.get_shape() for v in [*function.args, *values]):
+        return {}
+    try:
+        return sizes.inside(function)
+    except CompileError:
+        return {}
+
+
+def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]], known: Mapping[SSAValue, Sizes]) -> Drawing:
     drawing, numbers = Drawing(), dict[SSAValue, int]()
 
     def add(box: Box, values: Sequence[SSAValue]) -> None:
@@ -102,7 +120,7 @@ def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]]) -> Drawin
             is_argument = isinstance(value, BlockArgument) and value.block.parent_op() is function
             if is_argument and value not in numbers and isa(kind, TensorType):
                 name = f"%{value.name_hint or function.args.index(value)}"
-                add(Box(name, "argument", (_shape(kind),), str(kind)), [value])
+                add(Box(name, "argument", (_shape(value, known),), str(kind)), [value])
         title = _title(op)
         callee = title if isinstance(op, CallOp | CallTirOp) else ""
         place = locate(op.location)
@@ -110,7 +128,7 @@ def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]]) -> Drawin
         rows = parts.get(callee, ()) if callee else ()
         detail = f"({', '.join(map(str, op.operand_types))}) -> {', '.join(map(str, op.result_types))}"
         box = Box(title, "call" if callee else "op", rows if rows != (title,) else (), detail, where, callee)
-        sources = dict.fromkeys((n, _shape(v.type)) for v in op.operands if (n := _number(v, numbers)) is not None)
+        sources = dict.fromkeys((n, _shape(v, known)) for v in op.operands if (n := _number(v, numbers)) is not None)
         add(box, op.results)
         # Arguments show their shapes themselves.
         shapes = [(n, shape if drawing.boxes[n].kind != "argument" else "") for n, shape in sources]
@@ -128,5 +146,11 @@ def _number(value: SSAValue, numbers: Mapping[SSAValue, int]) -> int | None:
     return numbers.get(value)
 
 
-def _shape(t: Attribute) -> str:
-    return "x".join(map(size_str, t.get_shape())) if isa(t, TensorType) else ""
+def _shape(value: SSAValue, known: Mapping[SSAValue, Sizes]) -> str:
+    """Format the shape of a tensor, with names of sizes."""
+    kind: Attribute = value.type
+    if not isa(kind, TensorType):
+        return ""
+    sizes = known.get(value, kind.get_shape())
+    texts = [size_str(s) if isinstance(s, int) else f"({s})" if " " in str(s) else str(s) for s in sizes]
+    return ("x" if all(isinstance(size, int) for size in sizes) else " x ").join(texts)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.tools.options.instrumentation import ReportOfPasses
+from relex.tools.reports.comparison import read_page
 from relex.tools.reports.compilation import finished
 from relex.tools.reports.recorder import CheckResult, Recorder
 
@@ -16,17 +18,19 @@ if TYPE_CHECKING:
 
 
 class ReportFile(Recorder, ReportOfPasses):
-    """Records passes, and writes the report to a file, also if one of them fails."""
+    """Records passes, and writes the report to a file, also if one of them fails; beside another one, if there is."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, beside: str | None = None):
         super().__init__()
-        self._path = path
+        self._path, self._beside = path, beside
+        if beside is not None:
+            read_page(Path(beside))
 
     def checked(self, verdicts: Iterable[FunctionVerdict]) -> None:
         self.found(map(self._finding, verdicts))
 
     def write(self, module: ModuleOp, name: str, text: str) -> None:
-        finished(self, module, name, {name: text}).save(self._path)
+        finished(self, module, name, {name: text}).save(self._path, beside=self._beside)
 
     def _finding(self, found: FunctionVerdict) -> CheckResult:
         """Return a verdict as the page shows it. Those on the steps of a schedule are named after pass and step."""

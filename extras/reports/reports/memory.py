@@ -33,8 +33,8 @@ class ArenaPart:
 
 
 @dataclass(frozen=True)
-class MemoryPlan:
-    """The arena of a function."""
+class Arena:
+    """The arena of a function for some sizes."""
 
     function: str
     bytes: int
@@ -42,7 +42,42 @@ class MemoryPlan:
     """The calls and other ops that access its buffers, in order."""
     buffers: tuple[ArenaPart, ...]
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The dynamic sizes that all numbers refer to: those for which `plan-memory` packs the buffers."""
+    """The dynamic sizes that all numbers refer to."""
+
+
+@dataclass(frozen=True)
+class PlannedBuffer:
+    """A buffer of a plan: its offset and its bytes, and the first and the last step that access it."""
+
+    name: str
+    type: str
+    offset: Size
+    bytes: Size
+    first: int
+    last: int
+
+    def at(self, sizes: Mapping[str, int]) -> ArenaPart:
+        """Return the place of the buffer for some sizes."""
+        is_open = names_in(self.offset) or names_in(self.bytes)
+        text = f"{self.bytes} bytes at {self.offset}" if is_open else ""
+        numbers = evaluate(self.offset, sizes), evaluate(self.bytes, sizes)
+        return ArenaPart(self.name, self.type, *numbers, self.first, self.last, text)
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """The places of a function's buffers, and the steps that access them."""
+
+    function: str
+    steps: tuple[str, ...]
+    buffers: tuple[PlannedBuffer, ...]
+
+    def at(self, sizes: Mapping[str, int]) -> Arena:
+        """Return the arena for some sizes; for others, what `plan-memory` guesses."""
+        names = sorted({name for b in self.buffers for size in (b.offset, b.bytes) for name in names_in(size)})
+        known = {name: sizes.get(name, LIKELY_SIZE) for name in names}
+        parts = tuple(buffer.at(known) for buffer in self.buffers)
+        return Arena(self.function, max(part.offset + part.bytes for part in parts), self.steps, parts, known)
 
 
 def memory_plans(module: ModuleOp) -> list[MemoryPlan]:
@@ -60,17 +95,13 @@ def _plan(function: func.FuncOp) -> MemoryPlan | None:
     steps = [op for op in block.ops if op in touching]
     if not steps:
         return None
-    sizes = {name: LIKELY_SIZE for place in placed.values() for size in place for name in names_in(size)}
     position = {op: i for i, op in enumerate(steps)}
-    buffers: list[ArenaPart] = []
-    for op, (offset, size) in placed.items():
+    buffers: list[PlannedBuffer] = []
+    for op, place in placed.items():
         if at := [position[statement] for statement in accesses[op]]:
             name, kind = op.results[0].name_hint or "", str(op.results[0].type)
-            text = f"{size} bytes at {offset}" if names_in(offset) or names_in(size) else ""
-            numbers = evaluate(offset, sizes), evaluate(size, sizes)
-            buffers.append(ArenaPart(name, kind, *numbers, min(at), max(at), text))
-    end = max(buffer.offset + buffer.bytes for buffer in buffers)
-    return MemoryPlan(function.sym_name.data, end, tuple(map(_name, steps)), tuple(buffers), sizes)
+            buffers.append(PlannedBuffer(name, kind, *place, min(at), max(at)))
+    return MemoryPlan(function.sym_name.data, tuple(map(_name, steps)), tuple(buffers))
 
 
 def _place(view: memref.ViewOp, known: BufferSizes) -> tuple[Size, Size] | None:

@@ -83,8 +83,8 @@ def _counts(report: CompilationReport, graph: int) -> Iterator[Count]:
         called = f", called {len(calls)} times" if len(calls) > kernels else ""
         yield Count(_many(operators, "operator"), f"{_many(kernels, 'kernel')}{called}")
     if report.plans:
-        buffers = [buffer.bytes for plan in report.plans for buffer in plan.buffers]
-        arenas = [plan.bytes for plan in report.plans]
+        buffers = [buffer.bytes for arena in report.arenas for buffer in arena.buffers]
+        arenas = [arena.bytes for arena in report.arenas]
         before = f"{_many(len(buffers), 'buffer')} between kernels, {_bytes(sum(buffers))}"
         yield Count(before, f"{_many(len(arenas), 'arena')}, {_bytes(sum(arenas))}")
 

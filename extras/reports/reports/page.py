@@ -64,7 +64,7 @@ def data_of(report: CompilationReport) -> dict[str, Any]:
         "drawings": [json.loads(text) for text in drawings.values],
         "places": places.values,
         "sources": dict(report.sources),
-        "plans": [asdict(plan) for plan in report.plans],
+        "plans": [asdict(arena) for arena in report.arenas],
         "assembly": dict(report.assembly),
         "profile": None if report.profile is None else _profile(report.profile),
         "overview": asdict(overview_of(report)),

@@ -166,6 +166,34 @@ def test_functions_are_printed_again_where_they_have_changed():
     assert "%other = relex.softmax" in "\n".join(listings.of(module)["main"].lines)
 
 
+OPEN = """
+func.func @main(%x: tensor<?x64xf32> {relex.dims = ["batch", ""]}, %w: tensor<32x64xf32>) -> tensor<?x?xf32> {
+  %0 = relex.dense %x, %w : (tensor<?x64xf32>, tensor<32x64xf32>) -> tensor<?x32xf32>
+  %1 = relex.softmax %0 axis = 0 : (tensor<?x32xf32>) -> tensor<?x32xf32>
+  %2 = relex.dense %1, %0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x?xf32>
+  %3 = relex.concat %0, %1 axis = 0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x32xf32>
+  %4 = relex.dense %3, %0 : (tensor<?x32xf32>, tensor<?x32xf32>) -> tensor<?x?xf32>
+  %5 = relex.concat %2, %4 axis = 0 : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %5 : tensor<?x?xf32>
+}
+"""
+
+
+def test_sizes_have_names_and_memory_is_for_those_that_ran() -> None:
+    x, w = np.ones((17, 64), np.float32), np.ones((32, 64), np.float32)
+    executable = relex.build(OPEN)
+    for args, named, batch in (((), {}, 1024), ((x,), {"w": w}, 17), ((), {"x": x[:3], "w": w}, 3)):
+        found = executable.report(*args, **named)
+        assert isinstance(found, CompilationReport)
+        [arena] = found.arenas
+        assert arena.sizes == {"batch": batch}
+        assert arena.bytes == max(part.offset + part.bytes for part in arena.buffers)
+        assert batch * 32 * 4 in [part.bytes for part in arena.buffers]
+        labels = [arrow.label for arrow in found.steps[0].drawings["main"].arrows]
+        assert {"batch x 32", "batch x batch", "(2 * batch) x 32"} <= set(labels)
+        assert found.steps[0].drawings["main"].boxes[0].rows == ("batch x 64",)
+
+
 def test_boxes_of_a_picture_do_not_overlap():
     [drawing] = draw_graphs(relex.parse(PROGRAM)).values()
     assert [box.title for box in drawing.boxes if box.kind == "op"] == ["dense", "add", "softmax", "dense", "matmul"]
@@ -207,6 +235,48 @@ def test_a_pass_that_fails_is_the_last_one_of_the_page(tmp_path: Path, capfd: py
     assert steps[2]["findings"][0]["kind"] == "wrong"
     assert relex_opt([str(program), "--split-input-file", "--html", str(page)]) == 1
     assert "--html" in capfd.readouterr().err
+
+
+BESIDE = """
+<script>
+const report = (found) => fetch("/", { method: "POST", body: JSON.stringify(found) });
+const until = async (condition) => { while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5)); };
+(async () => {
+  const [left, right] = frames.map((frame) => frame.contentWindow);
+  const isReady = (frame) => frame.contentDocument?.documentElement?.dataset.ready;
+  await until(() => frames.every(isReady));
+  left.go({ step: 2, tab: "changes" });
+  await until(() => right.shown().pass === left.shown().pass && right.shown().tab === "changes");
+  report({ pass: right.shown().pass, step: right.state().step, rows: document.querySelector("tbody").innerText });
+})();
+</script>
+"""
+
+
+def test_two_reports_on_one_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    program, old, page = tmp_path / "p.mlir", tmp_path / "old.html", tmp_path / "both.html"
+    program.write_text(PROGRAM)
+    assert relex_opt([str(program), "-p", "cse,legalize-ops", "--html", str(old)]) == 0
+    compare = ["--html", str(page), "--html-compare", str(old)]
+    assert relex_opt([str(program), "-p", "fuse-ops,cse,legalize-ops,fuse-tir", *compare]) == 0
+    text = page.read_text()
+    assert "<tr><td>operators</td><td>5 kernels</td><td>4 kernels</td></tr>" in text
+    assert "<tr><td>passes</td><td>no others</td><td>fuse-ops, fuse-tir</td></tr>" in text
+    assert "<td>program</td>" not in text
+    capfd.readouterr()
+    assert relex_opt([str(program), "--html", str(page), "--html-compare", str(program)]) == 1
+    assert "p.mlir: expected a report that --html or save() has written" in capfd.readouterr().err
+    assert relex_opt([str(program), "--html", str(page), "--html-compare", str(tmp_path / "no.html")]) == 1
+    assert "cannot read" in capfd.readouterr().err
+    for tool in (relex_opt, relex_run):
+        assert tool([str(program), "--html-compare", str(old)]) == 1
+        assert "expected --html FILE.html with --html-compare" in capfd.readouterr().err
+    if CHROMIUM is None:
+        return
+    found = _Browser(text.replace("</body>", BESIDE + "</body>")).visit(_chromium(tmp_path))
+    # The second pass of one report is the third one of the other.
+    assert (found["pass"], found["step"]) == ("legalize-ops", 3)
+    assert "fuse-ops, fuse-tir" in found["rows"]
 
 
 DROP_NAME = """
@@ -359,6 +429,14 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
 """
 
 
+def _chromium(folder: Path) -> list[str]:
+    """A command that starts a browser without a window."""
+    assert CHROMIUM is not None
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    # Browsers ignore more than 200 changes of the address in ten seconds.
+    return [*command, "--remote-debugging-port=0", "--disable-ipc-flooding-protection"]
+
+
 class _Browser:
     """Serves a page to a browser, and takes what a script in it reports."""
 
@@ -396,11 +474,8 @@ class _Browser:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium was not found")
 def test_clicking_through_the_page(reported: CompilationReport, tmp_path: Path):
-    assert CHROMIUM is not None
-    chromium = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    # Browsers ignore more than 200 changes of the address in ten seconds.
-    options = ["--remote-debugging-port=0", "--disable-ipc-flooding-protection"]
-    found = _Browser(reported.html.replace("</body>", VISITOR + "</body>")).visit([*chromium, *options])
+    chromium = _chromium(tmp_path)
+    found = _Browser(reported.html.replace("</body>", VISITOR + "</body>")).visit(chromium)
     assert "error" not in found, found
     assert found["seen"] == ["assembly", "changes", "checks", "graph", "memory", "overview", "schedule", "times"]
     assert re.match(r"[\d.]+ .s a run of main, of which one core needs at least ", found["opened"]), found["opened"]
@@ -418,6 +493,6 @@ def test_clicking_through_the_page(reported: CompilationReport, tmp_path: Path):
     page, shot = tmp_path / "page.html", tmp_path / "page.png"
     page.write_text(reported.html)
     # The page unpacks its data after it was loaded: the browser's clock goes on until that is done.
-    picture = [*chromium, "--virtual-time-budget=10000", f"--screenshot={shot}", page.as_uri()]
+    picture = [*chromium[:-2], "--virtual-time-budget=10000", f"--screenshot={shot}", page.as_uri()]
     subprocess.run(picture, capture_output=True, timeout=120, check=True)
     assert shot.stat().st_size > 10_000

@@ -53,6 +53,8 @@ class Declaration:
             raise ScriptError(self.node, "expected a dtype for a tensor, found none")
         return TensorType(self.element_type, self.shape)
 
+    type = tensor
+
     @property
     def buffer(self) -> MemRefType:
         """The type of a buffer, which always has a shape and a dtype."""

@@ -86,14 +86,22 @@ def make_constant(graph: GraphExpressions, node: ast.expr, dtype: str | None) ->
 
 @CALLS.rule("R.call_tir")
 def _call_tir(graph: GraphExpressions, node: ast.Call) -> Value:
-    bound = _call_arguments(node, "R.call_tir")
+    bound = call_arguments(node, "R.call_tir")
     if isinstance(bound["func"], ast.Constant) or _is_extern(bound["func"], graph):
         return _call_library(graph, node, bound)
-    name = graph.callee(bound["func"])
-    if graph.functions.kind(name) != "T.prim_func":
-        raise ScriptError(bound["func"], f"expected a loop function, found graph function '{name}'; call it directly")
+    name = loop_callee(graph, bound["func"])
+    if name in graph.functions.in_place:
+        raise ScriptError(node, f"expected '{name}' to be called by R.call_tir_inplace, as elsewhere")
     inputs = flatten(graph.tensors(bound["args"]))
-    return results_of(graph.scope.emit(node, CallTirOp(name, inputs, *_outputs(graph, node, bound))))
+    return results_of(graph.scope.emit(node, CallTirOp(name, inputs, *outputs_of(graph, node, bound))))
+
+
+def loop_callee(graph: GraphExpressions, node: ast.expr) -> str:
+    """Return the name of the loop function that an expression refers to."""
+    name = graph.callee(node)
+    if graph.functions.kind(name) != "T.prim_func":
+        raise ScriptError(node, f"expected a loop function, found graph function '{name}'; call it directly")
+    return name
 
 
 @PRINTED.rule(CallTirOp)
@@ -103,7 +111,7 @@ def _print_call_tir(printer: GraphPrinter, op: CallTirOp) -> str:
 
 @CALLS.rule("R.call_dps_packed")
 def _call_dps_packed(graph: GraphExpressions, node: ast.Call) -> Value:
-    return _call_library(graph, node, _call_arguments(node, "R.call_dps_packed"))
+    return _call_library(graph, node, call_arguments(node, "R.call_dps_packed"))
 
 
 @PRINTED.rule(CallDpsPackedOp)
@@ -130,12 +138,12 @@ def _call_library(graph: GraphExpressions, node: ast.Call, bound: Mapping[str, a
         function = arguments(function, "R.ExternFunc", ("global_symbol",))["global_symbol"]
     library = graph.scope.unit.constants.string(function, "the name of a library function")
     inputs = flatten(graph.tensors(bound["args"]))
-    return results_of(graph.scope.emit(node, CallDpsPackedOp(library, inputs, *_outputs(graph, node, bound))))
+    return results_of(graph.scope.emit(node, CallDpsPackedOp(library, inputs, *outputs_of(graph, node, bound))))
 
 
-def _call_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
+def call_arguments(node: ast.Call, name: str, *required: str) -> dict[str, ast.expr]:
     """Return the arguments of a call; the types of its results have had several parameter names."""
-    bound = arguments(node, name, ("func", "args"), ("out_ty", "dtype"), more=("out_sinfo", "out_shape"))
+    bound = arguments(node, name, ("func", "args", *required), ("out_ty", "dtype"), more=("out_sinfo", "out_shape"))
     for old in ("out_sinfo", "out_shape"):
         if old in bound:
             bound["out_ty"] = bound.pop(old)
@@ -144,7 +152,7 @@ def _call_arguments(node: ast.Call, name: str) -> dict[str, ast.expr]:
     return bound
 
 
-def _outputs(
+def outputs_of(
     graph: GraphExpressions, node: ast.Call, bound: Mapping[str, ast.expr]
 ) -> tuple[Sequence[TensorType], Sequence[SSAValue]]:
     """Return the result types of a call, and a value for each `?` in them."""
@@ -296,6 +304,7 @@ def _print_match_sizes(printer: GraphPrinter, op: MatchSizesOp) -> str:
     texts = [text or str(size) for text, size in zip(op.texts, t.get_shape(), strict=True)]
     if str(DYNAMIC_INDEX) in texts:
         fail(op, f"{CANNOT}: expected a name for each size")
+    printer.sizes.update({(op.result, d): text for d, text in enumerate(texts) if text.isidentifier()})
     declared = printer.tensor([text if text.isdecimal() else f'"{text}"' for text in texts], t)
     return f"R.match_cast({printer.text(op.operand)}, {declared})"
 

@@ -18,6 +18,7 @@ from relex.dialects.relex.structure import impurity
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
+from relex.frontend.script.graph_numbers import number_as_tensor
 from relex.frontend.script.metadata import MetadataReference, dictionary_of, missing
 from relex.frontend.script.open_options import OpenOptions
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
@@ -37,7 +38,6 @@ _OPERATORS[ast.MatMult] = "R.matmul"
 _INSTEAD = {
     "R.call_packed": "library functions that fill their results are called by R.call_dps_packed",
     "R.call_pure_packed": "library functions that fill their results are called by R.call_dps_packed",
-    "R.call_tir_inplace": "R.call_tir works in place where the function copies an input to its output, then changes it",
     "R.dataflow": "write 'with R.dataflow():'",
     "R.output": "it ends a dataflow block",
 }
@@ -87,7 +87,7 @@ class GraphExpressions:
         value = self.tensors(node)
         if isinstance(value, tuple):
             raise ScriptError(node, f"expected one tensor, found a tuple of {len(value)}")
-        return value
+        return number_as_tensor(self.scope, node, value)
 
     def _named(self, node: ast.Name) -> Value:
         value = as_tensors(self.scope.lookup(node))

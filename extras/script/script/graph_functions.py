@@ -15,9 +15,10 @@ from relex.dialects.function_arguments import INOUT_ATTR, set_argument_attr
 from relex.dialects.names import name_value
 from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
 from relex.frontend.script.attributes import read_attributes
-from relex.frontend.script.declarations import Declaration, read_tensor, read_tensors
+from relex.frontend.script.declarations import Declaration
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
 from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
+from relex.frontend.script.graph_numbers import NumberDeclaration, name_number, read_value, read_values
 from relex.frontend.script.graph_regions import read_if, read_while
 from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
@@ -45,11 +46,16 @@ class GraphFunctionReader:
 
     def read(self, *, private: bool) -> FuncOp:
         """Return the function. Raises `ScriptError`."""
+        numbers: list[tuple[ast.arg, str]] = []
         for arg in plain_parameters(self._node):
             if arg.annotation is None:
                 raise ScriptError(arg, f"expected a type for parameter '{arg.arg}': R.Tensor(shape, dtype)")
-            declared = read_tensor(self._unit, arg.annotation)
-            self._parameters.add(arg, arg.arg, declared.tensor, declared.dims)
+            declared = read_value(self._unit, arg.annotation)
+            self._parameters.add(arg, arg.arg, declared.type, declared.dims)
+            if isinstance(declared, NumberDeclaration) and declared.size:
+                numbers.append((arg, declared.size))
+        for arg, size in numbers:
+            name_number(self._scope, self._parameters, arg, size)
         self._scope.read(self._node.body, self._statement)
         if self._returned is None and self._unit.complete:
             raise ScriptError(self._node, f"expected 'return' at the end of '{self._node.name}'")
@@ -77,7 +83,7 @@ class GraphFunctionReader:
             case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=ast.expr() as value):
                 self._assign(target, value)
                 value = as_tensors(self._scope.names[target.id])
-                self._expect(target, read_tensors(self._unit, annotation), flatten(value) if value is not None else [])
+                self._expect(target, read_values(self._unit, annotation), flatten(value) if value is not None else [])
             case ast.Expr(value=value):
                 self._effect(value)
             case ast.Return() if self._scope.block is not self._scope.entry and not self._graph.in_dataflow:
@@ -165,9 +171,11 @@ class GraphFunctionReader:
         if isinstance(value, SSAValue):
             name_value(value, name)
 
-    def _expect(self, node: ast.AST, declared: Sequence[Declaration], found: Sequence[SSAValue]) -> None:
+    def _expect(
+        self, node: ast.AST, declared: Sequence[Declaration | NumberDeclaration], found: Sequence[SSAValue]
+    ) -> None:
         if len(declared) != len(found):
-            raise ScriptError(node, f"expected {len(declared)} tensors, as declared, found {len(found)}")
+            raise ScriptError(node, f"expected {len(declared)} values, as declared, found {len(found)}")
         for tensor, value in zip(declared, found, strict=True):
             if not tensor.fits(value.type):
                 raise ScriptError(node, f"expected {tensor}, as declared, found {value.type}")
@@ -198,7 +206,7 @@ class GraphFunctionReader:
     def _return(self, node: ast.Return, value: ast.expr) -> None:
         returned = flatten(self._graph.tensors(value))
         if self._node.returns is not None:
-            self._expect(node, read_tensors(self._unit, self._node.returns), returned)
+            self._expect(node, read_values(self._unit, self._node.returns), returned)
         self._scope.emit(node, ReturnOp(*returned))
         self._returned = returned
 
@@ -210,6 +218,6 @@ def _like(value: Value, results: Iterator[SSAValue]) -> Value:
 
 def declared_function(unit: Unit, node: ast.FunctionDef) -> FuncOp:
     """Return the type of a function, as its parameters and its result state it."""
-    inputs = [read_tensor(unit, arg.annotation).tensor for arg in node.args.args if arg.annotation is not None]
-    outputs = [] if node.returns is None else [declared.tensor for declared in read_tensors(unit, node.returns)]
+    inputs = [read_value(unit, arg.annotation).type for arg in node.args.args if arg.annotation is not None]
+    outputs = [] if node.returns is None else [declared.type for declared in read_values(unit, node.returns)]
     return FuncOp(node.name, FunctionType.from_lists(inputs, outputs), Region(), "private")

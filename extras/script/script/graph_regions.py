@@ -68,6 +68,8 @@ def read_while(node: ast.While, scope: Scope, graph: GraphExpressions, statement
 
 def _condition(node: ast.expr, scope: Scope, graph: GraphExpressions) -> SSAValue:
     value = graph.tensors(node)
+    if isinstance(value, SSAValue) and value.type == i1:
+        return value
     if not isinstance(value, SSAValue) or value.type != TensorType(i1, []):
         found = value.type if isinstance(value, SSAValue) else f"{len(value)} tensors"
         raise ScriptError(node, f"expected a condition that is a boolean tensor without dimensions, found {found}")

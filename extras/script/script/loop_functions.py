@@ -17,6 +17,7 @@ from relex.dialects.tir.prim_func import NOALIAS_ATTR, STRICT_ATTR
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration, declare, read_buffer
 from relex.frontend.script.expressions import Expressions
+from relex.frontend.script.in_place_calls import Parameter, with_copies
 from relex.frontend.script.loop_statements import Statements
 from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.parameters import LAYOUT_FREE_ATTR, Parameters, function_attributes, plain_parameters
@@ -33,14 +34,16 @@ _UNITS = {NOALIAS_ATTR: (NOALIAS_ATTR, "tirx.noalias"), STRICT_ATTR: (STRICT_ATT
 class LoopFunctionReader:
     """
     Reads a function decorated with `T.prim_func`. Its outputs are the parameters that it writes, which must be last:
-    relex, unlike TVM, requires outputs to be known.
+    relex, unlike TVM, requires outputs to be known. `in_place` says for each result of calls by `R.call_tir_inplace`
+    which parameter it takes the place of, or -1.
     """
 
-    def __init__(self, unit: Unit, node: ast.FunctionDef):
+    def __init__(self, unit: Unit, node: ast.FunctionDef, in_place: Sequence[int] = ()):
         self._unit = unit
         self._node = node
         self._scope = Scope(unit)
         self._parameters = Parameters(self._scope)
+        self._in_place = in_place
         self._count = 0
         self._attributes: dict[str, Attribute] = {}
         self._layout_free: Sequence[int] = ()
@@ -50,8 +53,11 @@ class LoopFunctionReader:
         """Return the function. Raises `ScriptError`."""
         body, matched = self._split(self._node.body)
         nodes = plain_parameters(self._node)
-        parameters = [(arg, *self._parameter(arg, matched)) for arg in nodes]
-        self._count = len(nodes)
+        parameters: list[Parameter] = [(arg, *self._parameter(arg, matched)) for arg in nodes]
+        if self._in_place:
+            parameters, copies = with_copies(parameters, self._in_place)
+            body = [*copies, *body]
+        self._count = len(parameters)
         for parameter in parameters:
             self._parameters.add(*parameter)
         Statements(Expressions(self._scope, self._parameters), self._read_attributes).read(body)

@@ -20,6 +20,7 @@ from relex.dialects.upstream.verifier import verify_module
 from relex.frontend.script.constants import Constants
 from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
 from relex.frontend.script.graph_functions import GraphFunctionReader, declared_function
+from relex.frontend.script.in_place_calls import called_in_place
 from relex.frontend.script.loop_functions import LoopFunctionReader
 from relex.frontend.script.scope import FollowUp, Unit
 from relex.frontend.script.source import ScriptError, ScriptSource
@@ -142,6 +143,8 @@ class ModuleReader:
     unit: Unit
     node: ast.ClassDef | Sequence[ast.FunctionDef]
     definitions: dict[str, _Definition] = field(default_factory=dict[str, _Definition])
+    in_place: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    """The loop functions that are called in place, see `called_in_place`."""
 
     @property
     def class_name(self) -> str | None:
@@ -157,6 +160,8 @@ class ModuleReader:
                 self.unit.leave_out(e)
         for error in missing_constants(self.unit, ast.Module([d.node for d in self.definitions.values()], [])):
             self.unit.leave_out(error)
+        graphs = [d.node for d in self.definitions.values() if d.kind == GRAPH]
+        self.in_place = called_in_place(self.unit, graphs)
         for definition in self.definitions.values():
             if not definition.is_open:
                 self._read(definition)
@@ -211,7 +216,12 @@ class ModuleReader:
         others_complete, self.unit.complete = self.unit.complete, True
         try:
             is_loops, node = definition.kind == LOOPS, definition.node
-            reader = LoopFunctionReader(self.unit, node) if is_loops else GraphFunctionReader(self.unit, node, self)
+            in_place = self.in_place.get(node.name, ())
+            reader = (
+                LoopFunctionReader(self.unit, node, in_place)
+                if is_loops
+                else GraphFunctionReader(self.unit, node, self)
+            )
             op = reader.read(private=definition.private)
             definition.op = op if self.unit.complete else None
         except ScriptError as e:

@@ -12,12 +12,13 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.index.text import text_of
-from relex.dialects.relex import Operator
+from relex.dialects.relex import MatchSizesOp, Operator
 from relex.dialects.relex.properties import as_integers
 from relex.dialects.relex.size_properties import OPEN, names_of_sizes, parse_size, texts_of
 from relex.dialects.relex.types import SizedType, tensor_type
-from relex.dialects.sizes import Size, Sizes, named, names_in, substitute
+from relex.dialects.sizes import Size, Sizes, name_of_size, named, names_in, substitute
 from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.walks import walk
 from relex.frontend.open_sizes import OpenSizes
 from relex.frontend.script.number_emitter import Size as NamedSize
 from relex.frontend.script.parameters import Parameters
@@ -91,9 +92,13 @@ class SizeNames:
             self._found = sizes.inside(self._function)
             for name, (argument, dimension) in sizes.of(self._function).sources.items():
                 self._scripts[name] = named(self._names[self._function.args[argument], dimension])
+            for match in (op for op in walk(self._function) if isinstance(op, MatchSizesOp)):
+                for size, text in zip(self._found[match.result], match.texts, strict=True):
+                    if text.isidentifier() and (late := name_of_size(size)) is not None:
+                        self._scripts.setdefault(late, named(text))
         shape = self._found[value]
         if any(name not in self._scripts for size in shape for name in names_in(size)):
-            fail(op, f"{CANNOT}: expected sizes that follow from sizes of arguments")
+            fail(op, f"{CANNOT}: expected sizes that follow from sizes of arguments, or have names")
         return SizedType(t.element_type, [substitute(size, self._scripts) for size in shape])
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, func, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    IndexType,
     IntAttr,
     IntegerAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
@@ -106,9 +107,9 @@ class GraphPrinter(ExpressionPrinter):
     def _parameter(self, position: int, given: str) -> str:
         value = self._function.args[position]
         t = value.type
-        if not isa(t, TensorType):
-            fail(self._function, f"{CANNOT}: expected arguments that are tensors, found {t}")
         name = self.writer.texts[value] = self.writer.argument(given)
+        if not isa(t, TensorType):
+            return f"{name}: {self._type(t, self._function)}"
         sizes = [s if s.isdecimal() else f'"{s}"' for s in self.argument_sizes(self._function, position, t)]
         return f"{name}: {self.tensor(sizes, t)}"
 
@@ -118,7 +119,7 @@ class GraphPrinter(ExpressionPrinter):
 
     def _type(self, t: Attribute, op: Operation) -> str:
         if not isa(t, TensorType):
-            fail(op, f"{CANNOT}: expected a tensor, found {t}")
+            return f'R.Prim("{"int64" if isinstance(t, IndexType) else dtype_name(op, t)}")'
         if t.has_static_shape():
             return self.tensor([str(size) for size in t.get_shape()], t)
         return f'R.Tensor(dtype="{dtype_name(op, t.element_type)}", ndim={len(t.get_shape())})'
@@ -136,7 +137,7 @@ class GraphPrinter(ExpressionPrinter):
     def _statement(self, op: Operation) -> None:
         match op:
             case func.ReturnOp():
-                values = [self.text(value) for value in op.operands]
+                values = [self._value(value) for value in op.operands]
                 result = values[0] if len(values) == 1 else tuple_of(values) if values else "R.tuple()"
                 self.writer.line(f"return {result}")
             case DataflowOp():
@@ -155,8 +156,15 @@ class GraphPrinter(ExpressionPrinter):
                 count in self._counters
             ):
                 self.writer.texts[op.result] = self._counters[count]
+            case tensor.FromElementsOp(elements=[number]) if tensor_type(op.result.type).get_num_dims() == 0:
+                self.writer.texts[op.result] = self._value(number)
             case _:
                 self._bind(op, self._call_text(op))
+
+    def _value(self, value: SSAValue) -> str:
+        """Return the text of a tensor, or of a number as a value."""
+        is_expression = not isinstance(value.type, TensorType) and isinstance(value, OpResult)
+        return f"R.prim_value({self.text(value)})" if is_expression else self.text(value)
 
     def _if(self, op: scf.IfOp) -> None:
         """Print a branch. Its results are names that both sides assign at their end."""
@@ -228,6 +236,8 @@ class GraphPrinter(ExpressionPrinter):
                 self.writer.line("pass")
 
     def _condition(self, value: SSAValue, op: Operation) -> str:
+        if isinstance(value, BlockArgument):
+            return self.text(value)
         if not isinstance(value.owner, tensor.ExtractOp) or value.owner.indices:
             fail(op, f"{CANNOT}: expected a condition that is a tensor without dimensions")
         return self.text(value.owner.tensor)
@@ -290,7 +300,7 @@ class GraphPrinter(ExpressionPrinter):
             return show(self, op)
         match op:
             case CallOp(callee=callee) | func.CallOp(callee=callee):
-                return f"cls.{callee.root_reference.data}({', '.join(map(self.text, op.operands))})"
+                return f"cls.{callee.root_reference.data}({', '.join(map(self._value, op.operands))})"
             case tensor.CollapseShapeOp(src=source) | tensor.ExpandShapeOp(src=source):
                 sizes = tensor_type(op.results[0].type).get_shape()
                 shape = ["-1" if size == DYNAMIC_INDEX else str(size) for size in sizes]

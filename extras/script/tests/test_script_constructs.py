@@ -104,6 +104,12 @@ class Module:
         for i, j in T.grid(n, 4):
             Y[i, j] = X[i, j] * T.float32(2)
 
+    @T.prim_func
+    def redouble(X: T.Buffer(("n", 4), "float32")):
+        n = T.int64()
+        for i, j in T.grid(n, 4):
+            X[i, j] = X[i, j] * T.float32(2)
+
     @R.function(pure=False)
     def main(x: R.Tensor(("n", 4), "float32"), s: R.Tensor((4,), "float32"), c: R.Tensor((), "bool"),
              p: R.Tensor((), "int64"), w: R.Tensor((3, 4), "float32")):
@@ -115,6 +121,8 @@ class Module:
 
 GRAPHS = {
     "R.call_tir": 'R.call_tir(cls.double, (x,), out_ty=R.Tensor((n, 4), dtype="float32"))',
+    "R.call_tir_inplace": "R.call_tir_inplace(cls.redouble, (x,), 0, R.Tensor((n, 4), 'float32'))",
+    "R.prim_value": "R.prim_value(n * 2 + 1)",
     "R.call_dps_packed": 'R.call_dps_packed("env.f", (x,), out_ty=[R.Tensor((n + 1,), "int8"), R.Tensor((), "bool")])',
     "R.alloc_tensor": 'R.alloc_tensor(R.shape([n, 2]), R.dtype("float16"), 0, R.str("global"))',
     "R.builtin.alloc_tensor": 'R.builtin.alloc_tensor(R.shape([3]), R.dtype("bool"), 0, R.str("global"))',
@@ -148,6 +156,7 @@ def test_calls_of_graphs(name: str) -> None:
     text = assert_comes_back(parse_script(graph(name)))
     assert (
         name.replace("R.alloc", "R.builtin.alloc")
+        .replace("R.call_tir_inplace", "R.call_tir(cls.redouble")
         .replace("R.tuple", "return (x, s)")
         .replace("R.nonzero", "R.argwhere")
         in text

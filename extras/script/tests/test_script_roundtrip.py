@@ -144,8 +144,8 @@ def unprintable(body: str, arguments: str = "%x: tensor<4xf32>") -> str:
     ("text", "message"),
     [
         (
-            unprintable("", "%x: f32"),
-            "'func.func' op cannot be written in TVMScript: expected arguments that are tensors",
+            unprintable("", "%x: memref<4xf32>"),
+            "'func.func' op cannot be written in TVMScript: found a number of type memref<4xf32>",
         ),
         (unprintable('  relex.call_dps_packed "f"(%x) {side_effects} : (tensor<4xf32>) -> ()'), "in TVMScript$"),
         (unprintable("  %c = relex.constant dense<> : tensor<0x4xf32>"), "found a constant of type tensor<0x4xf32>"),

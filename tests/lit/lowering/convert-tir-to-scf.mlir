@@ -280,6 +280,30 @@ tir.prim_func @guarded_empty(%k: index, %X: memref<?xf32>) outs(%Y: memref<5xf32
   }
 }
 
+// A reduction over nothing leaves no trace in a buffer of its own loop.
+// CHECK-LABEL: func.func @empty_inside(
+// CHECK-NOT: tir.alloc_buffer
+// CHECK: memref.alloca
+// CHECK-NOT: tir.alloc_buffer
+// CHECK: func.return
+tir.prim_func @empty_inside(%n: index, %X: memref<?xf32>) outs(%Y: memref<1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  tir.for %k in (%n) {
+    %T = tir.alloc_buffer : memref<1xf32>
+    tir.block @T (%vk: reduce<%n> = %k) {
+      tir.init {
+        memref.store %zero, %T[%c0] : memref<1xf32>
+      }
+      %x = memref.load %X[%vk] : memref<?xf32>
+      %t = memref.load %T[%c0] : memref<1xf32>
+      %s = arith.addf %t, %x : f32
+      memref.store %s, %T[%c0] : memref<1xf32>
+      memref.store %s, %Y[%c0] : memref<1xf32>
+    }
+  }
+}
+
 // The kind of a loop is kept where a later pass asks for it, for the loops of an init as well. LLVM unrolls nothing else
 // around such loops.
 // CHECK-LABEL: func.func @kinds(

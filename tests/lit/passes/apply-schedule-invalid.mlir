@@ -746,6 +746,30 @@ schedule.sequence for @at_parallel {
 
 // -----
 
+// The sum of no terms is 0, which a loop without iterations would not copy.
+
+tir.prim_func @no_terms(%X: memref<4x0xf32>) outs(%Y: memref<4xf32>) attributes {tir.noalias} {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i @i, %k @k in (4, 0) {
+    tir.block @Y (%vi: spatial<4> = %i, %vk: reduce<0> = %k) {
+      tir.init {
+        memref.store %zero, %Y[%vi] : memref<4xf32>
+      }
+      %y = memref.load %Y[%vi] : memref<4xf32>
+      %x = memref.load %X[%vi, %vk] : memref<4x0xf32>
+      %s = arith.addf %y, %x : f32
+      memref.store %s, %Y[%vi] : memref<4xf32>
+    }
+  }
+}
+schedule.sequence for @no_terms {
+  schedule.cache_write @Y write 0 into [@Z]
+  // expected-error @+1 {{'schedule.reverse_compute_at' op expected @k to have iterations, found none}}
+  schedule.reverse_compute_at @Z at @k
+}
+
+// -----
+
 // An element is not finished before all of @k is done.
 
 tir.prim_func @unfinished(%X: memref<4x8xf32>) outs(%Y: memref<4xf32>, %Z: memref<4xf32>) attributes {tir.noalias} {

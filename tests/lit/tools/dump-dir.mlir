@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/25_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/27_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -12,22 +12,24 @@
 // CHECK-NEXT: 07_cancel-transposes.mlir
 // CHECK-NEXT: 08_trim-windows.mlir
 // CHECK-NEXT: 09_delay-scales.mlir
-// CHECK-NEXT: 10_pack-bytes.mlir
-// CHECK-NEXT: 11_fold-batch-norm.mlir
-// CHECK-NEXT: 12_split-windows.mlir
-// CHECK-NEXT: 13_block-channels.mlir
-// CHECK-NEXT: 14_join-rows.mlir
-// CHECK-NEXT: 15_infer-sizes.mlir
-// CHECK-NEXT: 16_localize-sizes.mlir
-// CHECK-NEXT: 17_remove-unused.mlir
-// CHECK-NEXT: 18_fuse-attention.mlir
-// CHECK-NEXT: 19_annotate-fast-math.mlir
-// CHECK-NEXT: 20_annotate-noalias.mlir
-// CHECK-NEXT: 21_apply-schedule.mlir
-// CHECK-NEXT: 22_fold-init-blocks.mlir
-// CHECK-NEXT: 23_interchange-loops.mlir
-// CHECK-NEXT: 24_annotate-op-pattern.mlir
-// CHECK-NEXT: 25_legalize-ops.mlir
+// CHECK-NEXT: 10_merge-scales.mlir
+// CHECK-NEXT: 11_round-to-bytes.mlir
+// CHECK-NEXT: 12_fold-batch-norm.mlir
+// CHECK-NEXT: 13_split-windows.mlir
+// CHECK-NEXT: 14_block-channels.mlir
+// CHECK-NEXT: 15_pack-bytes.mlir
+// CHECK-NEXT: 16_join-rows.mlir
+// CHECK-NEXT: 17_infer-sizes.mlir
+// CHECK-NEXT: 18_localize-sizes.mlir
+// CHECK-NEXT: 19_remove-unused.mlir
+// CHECK-NEXT: 20_fuse-attention.mlir
+// CHECK-NEXT: 21_annotate-fast-math.mlir
+// CHECK-NEXT: 22_annotate-noalias.mlir
+// CHECK-NEXT: 23_apply-schedule.mlir
+// CHECK-NEXT: 24_fold-init-blocks.mlir
+// CHECK-NEXT: 25_interchange-loops.mlir
+// CHECK-NEXT: 26_annotate-op-pattern.mlir
+// CHECK-NEXT: 27_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.

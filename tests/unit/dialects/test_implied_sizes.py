@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from effort import count_calls
 from hypothesis import given
 from hypothesis import strategies as st
 from test_sizes import SIZES
@@ -110,6 +111,18 @@ def test_given_others_and_positive_sizes() -> None:
 def test_of_two_that_imply_each_other_one_stays() -> None:
     texts = ["1 <= n", "n <= 4 * m", "1 <= n + m", "n <= m", "2 <= m", "n * m <= 100", "n * m <= 200"]
     assert [str(r) for r in needed([*map(parse_requirement, texts)])] == ["1 <= n", "n <= m", "2 <= m", "m * n <= 100"]
+
+
+def test_requirements_about_other_sizes_cost_little() -> None:
+    """The search for sizes that break a requirement takes the longer the more others there are."""
+    pairs = [(f"(n{i} + 7) // 8 == 2 * ((n{i} + 15) // 16)", f"1 <= (n{i} + 15) // 16") for i in range(24)]
+    few, many = ([parse_requirement(text) for pair in some for text in pair] for some in (pairs[:2], pairs))
+    always_holds(parse_requirement("5 <= n1"), tuple(few))  # what is imported, and found once
+    alone = count_calls(lambda: always_holds(parse_requirement("2 <= n1"), tuple(few)))
+    assert count_calls(lambda: always_holds(parse_requirement("3 <= n1"), tuple(many))) < 3 * alone
+    # The same of a larger number is not looked for at all.
+    larger, smaller = parse_requirement("n <= 300"), parse_requirement("n <= 200")
+    assert count_calls(lambda: always_holds(larger, (smaller,))) < 200
 
 
 @given(SIZES, SIZES, st.sampled_from(["==", "<="]), SIZES)

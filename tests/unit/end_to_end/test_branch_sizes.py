@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from relex.dialects import parse_module
-from relex.passes import InferSizesPass
+from relex.passes import InferSizesPass, RelexPass, RemoveUnusedPass, SimplifyRegionsPass
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -79,6 +79,36 @@ def test_equal_sizes(program: str):
             np.testing.assert_array_equal(function(False, numbers(size), numbers(other)), -numbers(size))
             with pytest.raises(ValueError, match=r"expected \w+ == \w+, found \d"):
                 function(True, numbers(size), numbers(other))
+
+
+UNUSED_LATE = """
+func.func @main(%p: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %e = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+  %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %x) -> (tensor<?xf32>) {
+    %c = relex.greater %a, %a : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi1>
+    %n = relex.compress %a, %c axis = 0 : (tensor<?xf32>, tensor<?xi1>) -> tensor<?xf32>
+    %z = relex.add %n, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %e : tensor<?xf32>
+  }
+  func.return %y : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("pass_", [RemoveUnusedPass(), SimplifyRegionsPass()], ids=lambda pass_: pass_.name)
+def test_what_unused_ops_require(pass_: RelexPass):
+    """An op that nobody uses counts, in a branch or where sizes depend on elements too."""
+    unused = PROGRAMS["an operator"].replace("scf.yield %0", "scf.yield %x")
+    for program, given in ((unused, (True, numbers(3), numbers(2))), (UNUSED_LATE, (True, numbers(3), numbers(2)))):
+        simplified = pass_(parse_module(program))
+        for function in (interpret(program)["main"], interpret(simplified)["main"], build(program)["main"]):
+            with pytest.raises(ValueError, match=r"'relex.add' expected"):
+                function(*given)
+        function = interpret(simplified)["main"]
+        np.testing.assert_array_equal(function(False, numbers(0), numbers(0)), -numbers(0))
 
 
 def test_sizes_are_stated_once():
@@ -156,3 +186,44 @@ def test_memory_is_planned_for_all_branches():
             np.testing.assert_allclose(function(*given), wanted(*given), 1e-5)
     given = True, numbers(15), numbers(10)
     np.testing.assert_allclose(function(*given), wanted(*given), 1e-5)
+
+
+FILLED = """%s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+    %t = relex.broadcast_to %x like(%s) shape = [-1, -1] sizes = ["like0_d1", "like0_d2"]
+        : (tensor<{type}>, tensor<0x?x?xi1>) -> tensor<?x?x{type}>
+    %m = relex.max %t : (tensor<?x?x{type}>) -> tensor<{type}>"""
+LATE_BRANCH = """
+func.func @main(%p: i1, %n: tensor<2xi64>, %x: tensor<{type}>) -> tensor<{type}> {{
+  %r = scf.if %p -> (tensor<{type}>) {{
+    {body}
+    scf.yield %m : tensor<{type}>
+  }} else {{
+    scf.yield %x : tensor<{type}>
+  }}
+  func.return %r : tensor<{type}>
+}}
+"""
+CALLED_LATE = """%s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+    %m = func.call @filled(%s, %x) : (tensor<0x?x?xi1>, tensor<{type}>) -> tensor<{type}>"""
+FILLED_FUNCTION = """
+func.func private @filled(%s: tensor<0x?x?xi1>, %x: tensor<{type}>) -> tensor<{type}> {{
+  {body}
+  func.return %m : tensor<{type}>
+}}
+""".replace("{body}", FILLED.partition("\n")[2])
+
+
+@pytest.mark.parametrize("kind", ["i8", "f32"])
+@pytest.mark.parametrize("text", [FILLED, CALLED_LATE], ids=["an operator", "a call"])
+def test_late_sizes_of_branches_fit_an_index(text: str, kind: str):
+    """A number of bytes that is as large as an index may be has wrapped around, or is larger."""
+    program = (LATE_BRANCH.replace("{body}", text) + FILLED_FUNCTION).format(type=kind)
+    one = np.ones((), np.int8 if kind == "i8" else np.float32)
+    function, inferred = build(program)["main"], build(InferSizesPass()(parse_module(program)))["main"]
+    interpreted = interpret(build(program).ir("graph"))["main"]
+    for f in (function, inferred, interpreted):
+        assert f(True, np.array([3, 2]), one) == one
+        assert f(False, np.array([2**40, 2**40]), one) == one
+    for f in (function, inferred):
+        with pytest.raises(ValueError, match=r"expected s_d0 \* s_d1 <= \d+, found 9223372036854775807"):
+            f(True, np.array([2**40, 2**40]), one)

@@ -46,6 +46,49 @@ def either(program: str) -> list[Callable[..., Any]]:
     return [interpret(program)["main"], build(program)["main"]]
 
 
+EXCHANGING = """
+func.func @main(%x: tensor<T>, %y: tensor<1x1xT>, %n: i64) -> (tensor<T>, tensor<1x1xT>) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %r:3 = scf.while (%a = %x, %b = %y, %i = %zero) : (tensor<T>, tensor<1x1xT>, i64) -> (tensor<T>, tensor<1x1xT>, i64) {
+    %more = arith.cmpi slt, %i, %n : i64
+    scf.condition(%more) %a, %b, %i : tensor<T>, tensor<1x1xT>, i64
+  } do {
+  ^bb0(%a: tensor<T>, %b: tensor<1x1xT>, %i: i64):
+    %c = relex.reshape %a shape = [1, 1] : (tensor<T>) -> tensor<1x1xT>
+    %d = relex.reshape %b shape = [] : (tensor<1x1xT>) -> tensor<T>
+    %j = arith.addi %i, %one : i64
+    scf.yield %d, %c, %j : tensor<T>, tensor<1x1xT>, i64
+  }
+  func.return %r#0, %r#1 : tensor<T>, tensor<1x1xT>
+}
+"""
+
+
+TYPES = {
+    "i1": "?",
+    "i8": "i1",
+    "i16": "i2",
+    "i32": "i4",
+    "i64": "i8",
+    "ui64": "u8",
+    "f16": "f2",
+    "f32": "f4",
+    "f64": "f8",
+}
+
+
+@pytest.mark.parametrize(("element", "dtype"), TYPES.items())
+def test_numbers_keep_their_bits(element: str, dtype: str):
+    kind = np.dtype(dtype)
+    bits = [[1], [0]] if element == "i1" else [[1, *[0] * (kind.itemsize - 3), 0xA0, 0x7F], [*range(kind.itemsize)]]
+    x, y = (np.array(of_one[-kind.itemsize :], np.uint8).view(dtype) for of_one in bits)  # A float: a signaling NaN.
+    for main in either(EXCHANGING.replace("T>", f"{element}>").replace("1xT", f"1x{element}")):
+        for n, expected in ((0, (x, y)), (3, (y, x))):
+            found = main(x.reshape(()), y.reshape(1, 1), n)
+            assert [result.tobytes() for result in found] == [array.tobytes() for array in expected]
+
+
 COUNTED = """
 func.func @main(%x: tensor<?xf32>, %n: index, %step: index) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index

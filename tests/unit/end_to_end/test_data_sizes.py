@@ -73,6 +73,24 @@ def test_choices_of_odd_sizes() -> None:
                 assert np.array_equal(function(x, condition, np.zeros_like(expected)), expected)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int8", "float16"])
+def test_element_types(dtype: str) -> None:
+    kind = {"float16": "f16"}.get(dtype, dtype.replace("int", "i"))
+    functions = at_every_level(f"""
+    func.func @main(%x: tensor<?x{kind}>, %c: tensor<?xi1>) -> tensor<?x{kind}> {{
+      %y = relex.compress %x, %c axis = 0 : (tensor<?x{kind}>, tensor<?xi1>) -> tensor<?x{kind}>
+      func.return %y : tensor<?x{kind}>
+    }}
+    """)
+    x = np.array([200, 0, 3], np.uint8).astype(dtype)
+    for condition in ([True, False, True], [False, False, False], []):
+        expected = np.compress(condition, x)
+        for function in functions:
+            found = function(x, np.array(condition, bool))
+            assert found.dtype == expected.dtype
+            assert np.array_equal(found, expected)
+
+
 def test_what_meets_a_counted_size_is_checked() -> None:
     x, condition = np.ones((3, 2), np.float32), np.array([True, False, True])
     for function in at_every_level(CHOSEN):
@@ -375,6 +393,38 @@ def test_sizes_do_not_leave_a_branch() -> None:
         """)
 
 
+ONE_BRANCH = """
+func.func @main(%x: tensor<?xf32>, %i: index) -> tensor<?x1xi64> {
+  %s = scf.index_switch %i -> tensor<?x1xi64>
+  default {
+    %a = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+    scf.yield %a : tensor<?x1xi64>
+  }
+  func.return %s : tensor<?x1xi64>
+}
+"""
+CONDITION = """
+func.func @main(%p: i1, %x: tensor<?xf32>) -> tensor<?x1xi64> {
+  %y:2 = scf.while (%z = %x) : (tensor<?xf32>) -> (tensor<?xf32>, tensor<?x1xi64>) {
+    %a = relex.nonzero %z : (tensor<?xf32>) -> tensor<?x1xi64>
+    scf.condition(%p) %z, %a : tensor<?xf32>, tensor<?x1xi64>
+  } do {
+  ^bb0(%z: tensor<?xf32>, %a: tensor<?x1xi64>):
+    %t = relex.multiply %z, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %t : tensor<?xf32>
+  }
+  func.return %y#1 : tensor<?x1xi64>
+}
+"""
+
+
+@pytest.mark.parametrize("program", [ONE_BRANCH, CONDITION], ids=["branch", "condition"])
+def test_sizes_do_not_leave_what_runs_alone(program: str) -> None:
+    message = r"expected %a to have sizes that are known before, found \(a_rows, 1\); pad"
+    with pytest.raises(CompileError, match=message):
+        build(program)
+
+
 CALLS = """
 func.func @main(%x: tensor<?xf32>, %z: tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>, tensor<?x1xi64>) {
   %a, %n = func.call @twice(%x) : (tensor<?xf32>) -> (tensor<?x1xi64>, tensor<?xf32>)
@@ -409,6 +459,28 @@ def test_functions_that_return_counted_sizes_are_called() -> None:
         with pytest.raises(RelexError, match=r"'relex\.add'.* expected .*rows == |'relex\.add' op expected"):
             function(x, x[:2])
     assert build(CALLS)["places"](x)[0].tolist() == [[0], [2]]
+
+
+SMALLER = """
+func.func private @smaller(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %c = relex.less %a, %b : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi1>
+  %r = relex.compress %b, %c axis = 0 : (tensor<?xf32>, tensor<?xi1>) -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %r = func.call @smaller(%x, %x) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+"""
+
+
+def test_kernels_of_functions_that_nobody_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing refers to a kernel that was compiled before, and that only such a function calls."""
+    monkeypatch.delenv("RELEX_VERIFY")  # Nothing is looked up with it.
+    build(SMALLER, cache=tmp_path)
+    program = PLACES + SMALLER.partition("func.func @main")[0]
+    places, _ = build(program, cache=tmp_path)["main"](np.eye(3, dtype=np.float32))
+    assert places.tolist() == [[0, 0], [1, 1], [2, 2]]
 
 
 def test_wrong_types() -> None:

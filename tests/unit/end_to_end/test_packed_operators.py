@@ -74,6 +74,16 @@ def test_bytes_are_packed(make: MakeOperator, arrays: list[Array]) -> None:
     assert not filled.any()
 
 
+@pytest.mark.parametrize(("make", "arrays"), cases(relex.Conv2dBlockedPackedOp))
+def test_packed_bytes_in_blocks(make: MakeOperator, arrays: list[Array]) -> None:
+    data, weight = arrays
+    data = data.reshape((*data.shape, 1)[:5])
+    plain = [unpacked(data, 4, "u1"), unpacked(weight, 4, "i1")]
+    options = options_of(make, arrays)
+    expected = evaluated(lambda *values: relex.Conv2dBlockedOp(*values, **options), plain)
+    np.testing.assert_array_equal(evaluated(make, arrays), expected)
+
+
 def without_blocks(data: Array) -> Array:
     """Return images [N, C / b, H, W, b] as [N, C, H, W]."""
     moved = np.moveaxis(data, 4, 2)
@@ -83,7 +93,7 @@ def without_blocks(data: Array) -> Array:
 @pytest.mark.parametrize(("make", "arrays"), cases(relex.Conv2dBlockedOp))
 def test_blocks_of_channels(make: MakeOperator, arrays: list[Array]) -> None:
     data, weight = arrays
-    images = without_blocks(data) if data.ndim == 5 else data
+    images = (without_blocks(data) if data.ndim == 5 else data).astype(weight.dtype)
     # [O, I, H, W, i, o] as [O * o, I * i, H, W]
     kernel = weight.transpose(0, 5, 1, 4, 2, 3)
     kernel = kernel.reshape(kernel.shape[0] * kernel.shape[1], -1, *kernel.shape[4:])

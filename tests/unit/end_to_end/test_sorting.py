@@ -70,3 +70,23 @@ def test_many_boxes(most: int):
         sizes = rng.random((1, count, 2), np.float32) * 20 - 3  # Some are turned around.
         given = np.concatenate([corners, corners + sizes], 2), rng.integers(0, 9, (1, 2, count)).astype(np.float32) / 9
         np.testing.assert_array_equal(*(function(*given) for function in functions))
+
+
+@pytest.mark.parametrize("least", [np.nan, -np.inf, 0.0, -0.0, np.inf])
+@pytest.mark.parametrize("most", [0, 3, 1000])
+def test_the_best_boxes_of_special_scores(least: float, most: int):
+    """NaN is the best score if no least one is given; of equal scores, the first box is the best."""
+    bb = BlockBuilder()
+    boxes, scores, bound = Var("b", (2, "n", 4), "float32"), Var("s", (2, 1, "n"), "float32"), Var("l", (), "float32")
+    with bb.function("main", [boxes, scores, bound]):
+        limits = const(np.array(most)), const(np.float32(0.5)), bound
+        bb.emit_func_output(op.non_max_suppression(boxes, scores, *limits))
+    program, rng = bb.get(), np.random.default_rng(0)
+    functions = build(program)["main"], build(program, strict=True)["main"], interpret(program)["main"]
+    special = np.array([np.nan, -np.inf, np.inf, 0.0, -0.0, 1, -1], np.float32)
+    for count in (1, 2, 3, 4, 8, 31, 100):
+        corners = rng.integers(0, 20, (2, count, 2)).astype(np.float32)
+        given = np.concatenate([corners, corners + 3], 2), rng.choice(special, (2, 1, count)), np.float32(least)
+        first, *others = (function(*given[:2], np.array(given[2])) for function in functions)
+        for other in others:
+            np.testing.assert_array_equal(first, other)

@@ -154,7 +154,6 @@ WRONG = {
     "atomic": ("%0 = llvm.load %p atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32", "non-atomic"),
     "volatile": ("llvm.store volatile %p, %p : !llvm.ptr, !llvm.ptr", "non-volatile"),
     "unknown symbol": ("%0 = llvm.mlir.addressof @nowhere : !llvm.ptr", "cannot be translated to LLVM IR"),
-    "indirect call": ("llvm.call %p() : !llvm.ptr, () -> ()", "Indirect calls"),
     "unsupported type": ("%0 = llvm.load %p : !llvm.ptr -> bf16", "Type not supported: bf16"),
     "other dialect": ("%0 = arith.constant 1 : i32", r"found 'arith.constant'; run relex-pipeline\{to=llvm\} first"),
     "cast": (

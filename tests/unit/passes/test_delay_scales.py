@@ -11,11 +11,11 @@ import pytest
 from programs import Array, random_array
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.relex import Conv1dPackedOp, Conv2dPackedOp, MatmulPackedOp
+from relex.dialects.relex import AstypeOp, Conv1dPackedOp, Conv2dOp, Conv2dPackedOp, MatmulPackedOp, array_of
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
 from relex.frontend import BlockBuilder, Var, const, op
-from relex.passes import DelayScalesPass
+from relex.passes import DelayScalesPass, PackBytesPass
 from relex.reference import check_pass
 from relex.runtime import build
 
@@ -43,7 +43,7 @@ def program(arguments: Sequence[Array], body: Callable[[Any], Any], rows: int | 
 
 
 def count(module: ModuleOp, kind: type) -> int:
-    return sum(isinstance(o, kind) for o in DelayScalesPass()(module).walk())
+    return sum(isinstance(o, kind) for o in PackBytesPass()(DelayScalesPass()(module)).walk())
 
 
 def uniform(*shape: int) -> Array:
@@ -125,3 +125,23 @@ def test_zero_points_of_bytes_wrap_around() -> None:
     module = program([x, w], body)
     assert count(module, MatmulPackedOp) == 0
     np.testing.assert_allclose(build(module)["main"](x, w), np.full((2, 16), 255 * 255 * size), rtol=1e-3)
+
+
+def test_sums_of_channels_on_their_own_are_exact_in_floats() -> None:
+    x, w = random_array(RNG, "uint8", (2, 8, 9, 9)), random_array(RNG, "int8", (8, 1, 3, 3))
+    a, b = uniform(), uniform(8, 1, 1, 1)
+    module = program([x], lambda v: op.conv2d(floats(v[0], a, 7), floats(const(w), b), padding=[1], groups=8))
+    found = [o for o in DelayScalesPass()(module).walk() if isinstance(o, Conv2dOp)]
+    assert [isinstance(o.data.owner, AstypeOp) and array_of(o.weight) is not None for o in found] == [True]
+    padded = np.pad(x.astype(np.float64) - 7, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    sums = np.einsum("ncyxrs,crs->ncyx", windows, w[:, 0].astype(np.float64))
+    assert_exact(module, [x], sums * a.astype(np.float64) * b[:, 0])
+
+
+def test_large_sums_of_channels_stay_floats() -> None:
+    """A sum of 513 products of bytes may exceed what f32 holds exactly."""
+    x, w = random_array(RNG, "uint8", (1, 4, 1, 600)), random_array(RNG, "uint8", (4, 1, 1, 513))
+    module = program([x, w], lambda v: op.conv2d(floats(v[0], uniform()), floats(v[1], uniform()), groups=4))
+    before = str(module)
+    assert str(DelayScalesPass()(module)) == before

@@ -227,6 +227,19 @@ def imported(code: str, *arguments: str) -> set[str]:
     return set(process.stderr.rpartition("modules:")[2].split())
 
 
+def test_an_operator_is_compiled_without_numpy(tmp_path: Path):
+    """Half of the time of a command that compiles one is imports."""
+    (tmp_path / "relu.mlir").write_text("""func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %0 = relex.relu %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      func.return %0 : tensor<64x64xf32>
+    }""")
+    arguments = [str(tmp_path / "relu.mlir"), "-p", "relex-pipeline", "-t", "obj", "-o", str(tmp_path / "relu.o")]
+    modules = imported("from relex.tools.shell.start import relex_opt; relex_opt()", *arguments)
+    assert (tmp_path / "relu.o").stat().st_size > 0
+    assert "relex.lowering.llvm.convert_to_llvm" in modules
+    assert "numpy" not in modules
+
+
 @pytest.mark.parametrize("tool", ["relex_opt", "relex_run"])
 def test_versions_are_shown_without_the_tool(tool: str):
     modules = imported(f"from relex.tools.shell.start import {tool}; {tool}()", "--version")

@@ -256,6 +256,16 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (ops.MatmulPackedOp, [_words(2, 3, 4), _words(4, 5)]),
     (partial(ops.Conv1dPackedOp, padding=[2, 1], dilation=[2]), [_words(2, 3, 5), _words(2, 3, 3)]),
     (partial(ops.Conv2dPackedOp, strides=[2, 1], padding=[1], groups=2), [_words(1, 4, 4, 5), _words(4, 2, 3, 2)]),
+    (
+        partial(ops.Conv2dBlockedPackedOp, strides=[2, 1], padding=[1, 0]),
+        [_words(1, 2, 5, 4, 2), _words(2, 2, 3, 2, 2, 3)],
+    ),
+    (partial(ops.Conv2dBlockedPackedOp, groups=2), [_words(1, 4, 3, 3, 1), _words(2, 2, 2, 1, 1, 3)]),
+    (partial(ops.Conv2dBlockedPackedOp, dilation=[1, 2]), [_words(1, 3, 3, 4), _words(1, 3, 2, 2, 1, 4)]),
+    (
+        partial(ops.Conv2dBlockedOp, padding=[1, 1], depthwise=True),
+        [_unsigned(1, 2, 4, 3, 5), _floats(2, 1, 3, 2, 1, 5)],
+    ),
     (partial(ops.Conv3dPackedOp, padding=[1, 0, 1]), [_words(1, 2, 3, 4, 3), _words(3, 2, 2, 2, 3)]),
     *(
         (partial(ops.DequantizeBlocksOp, layout=layout), [_blocks(1 if size == 210 else 3, 2 * size)])

@@ -7,9 +7,18 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from relex.dialects.sizes import IndexExpr, Size, count
+from relex.dialects.relex.types import normalize_axis
+from relex.dialects.sizes import Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import along, expect_in_range, from_front, part_at, position, sorted_along
+from relex.frontend.compositions.indexing import (
+    along,
+    expect_in_range,
+    from_front,
+    numbers_below,
+    part_at,
+    position,
+    sorted_along,
+)
 from relex.frontend.compositions.padding import padded
 from relex.frontend.importing.values import refuse
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports
@@ -164,24 +173,27 @@ def top_k(node: OnnxNode, x: Tensor, k: Tensor | None = None) -> list[Operand]:
     counts, axis = node.sizes(node.given(k, "k"), "a number of elements"), node.axis(x, default=-1)
     if len(counts) != 1:
         refuse(f"expected a number of elements, found {len(counts)} numbers")
-    count = counts[0]
-    if k is not None and isinstance(count, IndexExpr):
-        available = node.shape(x)[axis]
-        fits = op.less_equal(Known(count), Known(available))
-        node.expect(op.reshape(fits, []), f"expected {available} elements at most", op.reshape(k, []))
+    (count,), available = counts, node.shape(x)[axis]
+    node.expect_at_least(count, 0, f"expected a number of elements, found {count}")
+    given = None if k is None or isinstance(k, Known) else op.reshape(k, [])
+    node.expect_at_least(available, count, f"expected {available} elements at most", given)
     return sorted_along(x, axis, bool(node.integer("largest", 1)), count)
 
 
 @imports("OneHot")
 def one_hot(node: OnnxNode, indices: Tensor, depth: Tensor, values: Tensor) -> Operand:
     """A value where the index along a new dimension is the given one, and another one elsewhere."""
-    size = int(node.known_number(depth, "a depth"))
+    depths = node.sizes(depth, "a depth")
+    if len(depths) != 1 or node.shape(values) != (2,):
+        refuse(f"expected a depth and two values, found {len(depths)} and {' x '.join(map(str, node.shape(values)))}")
+    (size,) = depths
+    node.expect_at_least(size, 0, f"expected a depth that is not negative, found {size}")
     rank = node.rank(indices) + 1
-    axis = node.integer("axis", -1)
-    axis += rank if axis < 0 else 0
+    axis = normalize_axis(node.integer("axis", -1), rank)
     wide = op.astype(indices, i64)
-    place = op.expand_dims(op.where(op.less(wide, 0), wide + size, wide), axis)
-    hot = op.equal(place, Known(along(np.arange(size), axis, rank)))
+    place = op.expand_dims(op.where(op.less(wide, 0), op.add(wide, Known(size)), wide), axis)
+    others = [d for d in range(rank) if d != axis]
+    hot = op.equal(place, op.expand_dims(numbers_below(size), others) if others else numbers_below(size))
     off, on = (part_at(values, 0, i) for i in (0, 1))
     return op.where(hot, on, off)
 
@@ -209,13 +221,14 @@ def pad(
 def reverse_sequence(node: OnnxNode, x: Tensor, lengths: Tensor) -> Operand:
     """The first elements of each sequence of a batch in reverse order."""
     batch, time = node.integer("batch_axis", 1), node.integer("time_axis")
-    sizes = node.static_shape(x)
-    rank = len(sizes)
-    steps = Known(along(np.arange(sizes[time]), time, rank))
-    shape = [sizes[batch] if d == batch else 1 for d in range(rank)]
-    length = node.reshape(op.astype(lengths, i64), shape)
-    place = op.where(op.less(steps, length), op.subtract(length, steps) - 1, steps)
-    return op.gather_elements(x, op.broadcast_to(place, sizes), time)
+    sizes = node.shape(x)
+    expect_in_range(node, lengths, sizes[time] + 1, from_end=False)
+    steps, length = (
+        op.expand_dims(numbers, [d for d in range(len(sizes)) if d != axis])
+        for numbers, axis in ((numbers_below(sizes[time]), time), (op.astype(lengths, i64), batch))
+    )
+    place = op.where(op.less(steps, length), op.subtract(op.subtract(length, steps), 1), steps)
+    return op.gather_elements(x, node.broadcast_to(place, sizes), time)
 
 
 @imports("Compress")
@@ -224,8 +237,11 @@ def compress(node: OnnxNode, x: Tensor, condition: Tensor) -> Operand:
     axis = node.axis(x) if node.has("axis") else None
     if not isinstance(condition, Known):
         return op.compress(x, condition, axis)
-    places = Known(np.flatnonzero(condition.array))
-    return op.take(node.reshape(x, [count(node.shape(x))]) if axis is None else x, places, axis or 0)
+    if axis is None:
+        x = node.tensor(node.reshape(x, [count(node.shape(x))]))
+    size, conditions = node.shape(x)[axis or 0], condition.array.size
+    node.expect_at_least(size, conditions, f"expected a condition of at most {size} elements, found {conditions}")
+    return op.take(x, Known(np.flatnonzero(condition.array)), axis or 0)
 
 
 @imports("NonZero")

@@ -98,6 +98,8 @@ def unsqueeze(node: OnnxNode, x: Tensor, axes: Tensor | None = None) -> Operand:
 def expand(node: OnnxNode, x: Tensor, shape: Tensor) -> Operand:
     """The tensor repeated along dimensions of size 1."""
     old, new = list(node.shape(x)), node.sizes(shape, "a shape")
+    if any(isinstance(size, int) and size < 0 for size in new):
+        refuse(f"expected sizes that are not negative, found {new}")
     if not isinstance(shape, Known):
         for place, size in enumerate(old[-len(new) :] if new else [], max(len(new) - len(old), 0)):
             if size != 1:
@@ -128,13 +130,32 @@ def tile(node: OnnxNode, x: Tensor, repeats: Tensor) -> Operand:
 def split(node: OnnxNode, x: Tensor, sizes: Tensor | None = None) -> list[Operand]:
     """Parts of a tensor along a dimension."""
     axis = node.axis(x)
+    whole = node.shape(x)[axis]
     lengths = node.given(sizes, "split")
     if lengths is not None:
-        return pieces(x, node.known_integers(lengths, "sizes"), axis)
-    whole = node.closed(node.shape(x)[axis], "expected a dimension to split whose size is known at import, found {}")
+        return pieces(x, _lengths(node, lengths, whole), axis)
     parts = node.integer("num_outputs") or len(node.proto.output)
-    length = -(-whole // parts)
-    return pieces(x, [min(length, whole - i * length) for i in range(parts)], axis)
+    length = whole // parts if node.version < 18 else -(-whole // parts)
+    last = whole - (parts - 1) * length
+    message = f"expected a size that can be split into {parts} equal parts, found {whole}"
+    if node.version < 18:
+        node.expect_at_least(length, last, message)
+    elif parts > 2:
+        node.expect_at_least(last, 0, f"{message}; only the last one may be shorter")
+    return pieces(x, [*[length] * (parts - 1), last], axis)
+
+
+def _lengths(node: OnnxNode, lengths: Tensor, whole: Size) -> list[Size]:
+    """Return the lengths of all parts of a dimension, which may be numbers that the program computes."""
+    found = node.sizes(lengths, "sizes")
+    for length in found:
+        node.expect_at_least(length, 0, f"expected lengths that are not negative, found {length}")
+    total: Size = sum(found)
+    message = f"expected parts that have {whole} elements together"
+    computed = None if isinstance(lengths, Known) else op.sum(op.astype(lengths, i64))
+    node.expect_at_least(whole, total, message, computed)
+    node.expect_at_least(total, whole, message, computed)
+    return found
 
 
 @imports("ConstantOfShape")
@@ -187,7 +208,7 @@ def _open_range(node: OnnxNode, start: Tensor, length: Size, delta: Tensor) -> O
 @imports("EyeLike")
 def eye_like(node: OnnxNode, x: Tensor) -> Operand:
     """Ones on a diagonal."""
-    rows, columns = node.static_shape(x)
+    rows, columns = node.shape(x)
     dtype = node.attribute("dtype")
     element_type = x.element_type if dtype is None else element_type_of(dtype_of(dtype))
     return op.astype(diagonal_mask(rows, columns, Known(node.integer("k")), op.equal), element_type)

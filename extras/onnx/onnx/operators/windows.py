@@ -12,7 +12,7 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import numbers_below
+from relex.frontend.compositions.indexing import expect_in_range, numbers_below
 from relex.frontend.compositions.sliding_windows import (
     Windows,
     averages,
@@ -138,6 +138,7 @@ def max_unpool(node: OnnxNode, x: Tensor, positions: Tensor, shape: Tensor | Non
     windows = _of_pool(node, x)
     lengths = zip(pooled, windows.strides, windows.size, windows.before, windows.after, strict=True)
     pixels = [(length - 1) * stride + size - before - after for length, stride, size, before, after in lengths]
+    expect_in_range(node, positions, count([n, c, *pixels]), from_end=False)
     made = unpooled(node, x, positions, [], [n, c, *pixels])
     wanted = pixels if shape is None else node.known_integers(shape, "a shape")[2:]
     more = [a - b for a, b in zip(wanted, pixels, strict=True)]

@@ -98,7 +98,23 @@ function show() {
   const views = { overview, changes, graph, schedule, checks, memory, assembly, times };
   byId("view").replaceChildren(...[views[now.tab](step, now)].flat());
   mark();
+  if (parent !== window) parent.postMessage({ shown: shown() }, "*");
   if (now.fn) document.querySelector(`details[data-fn="${CSS.escape(now.fn)}"]`)?.scrollIntoView({ block: "nearest" });
+}
+
+// What is shown, by names: another report may have other passes.
+function shown() {
+  const { step, tab, fn } = state(), pass = data.steps[step].name;
+  return { pass, number: data.steps.slice(0, step).filter((s) => s.name === pass).length, tab, fn };
+}
+
+// Returns whether anything else is shown now.
+function goTo({ pass, number, tab, fn }) {
+  const now = state(), found = data.steps.map((s, n) => n).filter((n) => data.steps[n].name === pass);
+  const to = { step: found[Math.min(number, found.length - 1)] ?? now.step, tab: isThere(tab) ? tab : "changes", fn };
+  if (to.step === now.step && to.tab === now.tab && to.fn === now.fn) return false;
+  go(to);
+  return true;
 }
 
 // The passes. Those that change nothing are folded, unless one of them is shown.

@@ -1,0 +1,100 @@
+"""Two reports on one page: what differs, and both side by side."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from relex.dialects.errors import RelexError
+
+_DATA = re.compile(r'<script id="data"[^>]*>([^<]*)</script>')
+
+Row = tuple[str, str, str]
+"""What is compared, and how it is in either report."""
+
+
+def read_page(path: Path) -> str:
+    """Return the text of a saved report. Raises `RelexError` for a file that is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RelexError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
+    _data_in(text, path)
+    return text
+
+
+def make_comparison(before: str, after: str) -> str:
+    """Return a page with two pages of reports and a table of what differs."""
+    parts = files("relex.tools.reports") / "page"
+    rows = [row for row in _rows(_data_in(before), _data_in(after)) if row[1] != row[2]]
+    values = {
+        "COLORS": (parts / "colors.css").read_text(),
+        "ROWS": "\n".join(map(_row, rows)) or '<tr><td colspan="3">no difference</td></tr>',
+        "BEFORE": html.escape(before),
+        "AFTER": html.escape(after),
+    }
+    page = (parts / "comparison.html").read_text()
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], page)
+
+
+def _data_in(page: str, path: Path | None = None) -> dict[str, Any]:
+    found = _DATA.search(page)
+    try:
+        return json.loads(gzip.decompress(base64.b64decode(found[1] if found is not None else "")))
+    except (ValueError, OSError, EOFError) as error:
+        raise RelexError(f"{path}: expected a report that --html or save() has written") from error
+
+
+def _row(row: Row) -> str:
+    return "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>"
+
+
+def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
+    both = before, after
+    yield "program", *(str(data["name"]) for data in both)
+    yield "target", *(str(data["target"]) for data in both)
+    yield "a run", *map(_run, both)
+    yield from _pairs(*({c["before"].split()[1]: c["after"] for c in data["overview"]["counts"]} for data in both))
+    yield "passes", *map(_passes_without, both, (after, before))
+    yield "passes take", *(_time(sum(step["seconds"] for step in data["steps"])) for data in both)
+    yield from _pairs(*map(_kernels, both))
+    yield from _pairs(*map(_code, both))
+
+
+def _pairs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Row]:
+    for name in dict.fromkeys([*before, *after]):
+        yield name, before.get(name, "none"), after.get(name, "none")
+
+
+def _run(data: Mapping[str, Any]) -> str:
+    return "not measured" if data["profile"] is None else _time(data["profile"]["seconds"])
+
+
+def _passes_without(data: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return the passes of one report that the other has not."""
+    names = {step["name"] for step in other["steps"]}
+    own = dict.fromkeys(step["name"] for step in data["steps"] if step["name"] not in names)
+    return ", ".join(own) or "no others"
+
+
+def _kernels(data: Mapping[str, Any]) -> Mapping[str, str]:
+    rows = [] if data["profile"] is None else data["profile"]["rows"]
+    return {f"{row['function']}({', '.join(row['inputs'])})": _time(row["seconds"]) for row in rows}
+
+
+def _code(data: Mapping[str, Any]) -> Mapping[str, str]:
+    return {f"assembly of {name}": f"{len(text.splitlines())} lines" for name, text in data["assembly"].items()}
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"

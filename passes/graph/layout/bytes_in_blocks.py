@@ -1,0 +1,125 @@
+"""Convolutions of bytes with channels in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from xdsl.ir import SSAValue
+
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import ui8
+from relex.dialects.relex import (
+    AstypeOp,
+    BitwiseXorOp,
+    ConstantOp,
+    Conv2dBlockedOp,
+    Conv2dBlockedPackedOp,
+    PackBytesOp,
+    PadOp,
+    SubtractOp,
+    array_of,
+)
+from relex.dialects.relex.packed import BYTES
+from relex.dialects.relex.properties import as_integer
+from relex.dialects.relex.sliding_windows import Windows
+from relex.dialects.relex.types import rank_of, shape_of
+from relex.passes.graph.layout.byte_factors import (
+    HALF,
+    Emitter,
+    Factor,
+    is_bytes,
+    is_i32,
+)
+
+_LARGEST_EXACT = 2**24
+"""Floats have all integers up to this one."""
+
+
+def pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
+    """Replace a convolution of bytes with channels in blocks, if these are words: its weight is a constant."""
+    if op.depthwise is not None:
+        return _read_bytes(op)
+    shape = shape_of(op.weight)
+    a, b = Factor.of(op.data, range(rank_of(op.data))), Factor.of(op.weight, range(1, len(shape)))
+    if a is None or b is None or not isinstance(a.zero, int) or not isinstance(b.zero, int):
+        return None
+    if any(op.windows(shape).padding) and not a.has_byte_of_zero:
+        return None
+    weight = array_of(b.data)
+    if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1):
+        return None
+    if rank_of(op.data) == 4 and as_integer(op.groups) > 1 and shape[1] % BYTES:
+        return None
+    return partial(_replace_blocks, op, a, b.zero, weight)
+
+
+def _replace_blocks(op: Conv2dBlockedOp, a: Factor, right_zero: int, weight: Array) -> None:
+    out, windows = Emitter(op), op.windows(weight.shape)
+    data, zero = _unsigned_and_padded(out, a, windows)
+    axis = 4 if rank_of(data) == 5 else 1
+    words = out.add(PackBytesOp(data, axis))
+
+    def convolved(numbers: Array) -> SSAValue:
+        constant = out.add(PackBytesOp(out.add(ConstantOp(numbers)), axis))
+        groups = as_integer(op.groups)
+        return out.add(Conv2dBlockedPackedOp(words, constant, windows.strides, [0], windows.dilation, False, groups))
+
+    numbers = weight
+    if axis == 4 and numbers.shape[4] % BYTES:
+        numbers = _in_larger_blocks(numbers, shape_of(a.data)[4])
+    sums = weight.astype(np.int64).sum((1, 2, 3, 4))[:, None, None, :]
+    product = convolved(numbers)
+    if zero:
+        product = out.add(SubtractOp(product, out.add(ConstantOp((sums * zero).astype(np.int32)[None]))))
+    if right_zero:
+        ones = np.ones_like(weight[:1, ..., :1])
+        total = convolved(_in_larger_blocks(ones, shape_of(a.data)[4]) if numbers is not weight else ones)
+        total = out.without(total, zero, lambda: out.number(op.terms))
+        product = out.without(product, right_zero, lambda: total)
+    out.finish(product)
+
+
+def _in_larger_blocks(weight: Array, size: int) -> Array:
+    """Return the weight of a convolution with larger blocks of input channels, the last one filled with zeros."""
+    outputs, blocks, *window, block, inner = weight.shape
+    channels = np.moveaxis(weight, 4, 2).reshape(outputs, blocks * block, *window, inner)
+    widths = [(0, 0), (0, -channels.shape[1] % size), *[(0, 0)] * 3]
+    filled = np.pad(channels, widths).reshape(outputs, -1, size, *window, inner)
+    return np.moveaxis(filled, 2, 4)
+
+
+def _read_bytes(op: Conv2dBlockedOp) -> Callable[[], None] | None:
+    """Let a convolution of each channel, whose sums are exact in f32, read bytes in place of floats."""
+    weight = array_of(op.weight)
+    if weight is None or weight.dtype != np.float32 or not isinstance(op.data.owner, AstypeOp):
+        return None
+    wide = op.data.owner.operand
+    a = Factor(wide, 0) if is_bytes(wide) else Factor.of(wide, range(5)) if is_i32(wide) else None
+    if a is None or not isinstance(a.zero, int) or (any(op.windows(weight.shape).padding) and not a.has_byte_of_zero):
+        return None
+    if not np.array_equal(weight, np.round(weight)) or 255 * abs(weight).max(initial=0) * op.terms > _LARGEST_EXACT:
+        return None
+    return partial(_replace_floats, op, a, weight)
+
+
+def _replace_floats(op: Conv2dBlockedOp, a: Factor, weight: Array) -> None:
+    out, windows = Emitter(op), op.windows(weight.shape)
+    data, zero = _unsigned_and_padded(out, a, windows)
+    product = out.add(Conv2dBlockedOp(data, op.weight, windows.strides, [0], windows.dilation, depthwise=True))
+    if zero:
+        sums = weight.astype(np.float64).sum((1, 2, 3, 4))[None, :, None, None, :]
+        product = out.add(SubtractOp(product, out.add(ConstantOp((sums * zero).astype(np.float32)))))
+    out.finish(product)
+
+
+def _unsigned_and_padded(out: Emitter, a: Factor, windows: Windows) -> tuple[SSAValue, int]:
+    """Return bytes without a sign, and with their padding, and the zero point of these."""
+    data, zero = a.data, out.left_zero(a)
+    assert isinstance(zero, int)
+    if not a.is_unsigned:
+        data = out.add(BitwiseXorOp(out.add(AstypeOp(data, ui8)), out.number(HALF, "uint8")))
+    if any(windows.padding):
+        widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+        data = out.add(PadOp(data, [0, 0, 0, 0, *widths, *([0, 0] * (rank_of(data) - 4))], zero))
+    return data, zero
