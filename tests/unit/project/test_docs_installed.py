@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from distributions import ROOT, installed_wheel
 from follow_page import steps
+from machines import CACHE
 from started import tools
 from test_docs import DOCS, IN_PYTHON, SESSIONS
 
@@ -53,6 +54,7 @@ def test_page(page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFacto
         page,
         packages,
     ]
-    environment = {**clean, "PATH": path, "HOME": str(home)}
+    # The C libraries that zig has compiled take half a minute each.
+    environment = {**clean, "PATH": path, "HOME": str(home), "ZIG_GLOBAL_CACHE_DIR": str(CACHE)}
     run = subprocess.run(follow, cwd=work, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
