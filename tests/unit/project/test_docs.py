@@ -177,9 +177,11 @@ BLOCK = re.compile(r"(?:^`([^`\n]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE |
 """A block of a page, with the file or the command in front of it."""
 
 
-@pytest.mark.parametrize(
-    "page", ["adding-a-lowering.md", "analyses.md", "loop-passes.md", "pdl.md", "testing-a-pass.md"]
-)
+SESSIONS = ["adding-a-lowering.md", "analyses.md", "loop-passes.md", "pdl.md", "testing-a-pass.md"]
+"""Pages that are followed here in an empty folder."""
+
+
+@pytest.mark.parametrize("page", SESSIONS)
 def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the top to the bottom: files are written, commands are run, and each prints what the page shows after it."""
     monkeypatch.chdir(tmp_path)
@@ -208,14 +210,14 @@ BESIDE_COMMANDS = ("sizes.md", "threads.md")
 """Pages with programs in MLIR for commands: see `test_each_block_is_what_the_command_prints`."""
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        *("calls.md", "control-flow.md", "from-tvm.md", "library.md", "narrow-numbers.md", "notebooks.md"),
-        *("random-numbers.md", "tour.md"),
-        *(*BESIDE_COMMANDS, *LESSONS),
-    ],
-)
+IN_PYTHON = [
+    *("calls.md", "control-flow.md", "from-tvm.md", "library.md", "narrow-numbers.md", "notebooks.md"),
+    *("random-numbers.md", "tour.md", *LESSONS),
+]
+"""Pages whose Python, which is all that they run, is run here in an empty folder."""
+
+
+@pytest.mark.parametrize("page", [*IN_PYTHON, *BESIDE_COMMANDS])
 @pytest.mark.usefixtures("own_library")
 def test_code_prints_what_stands_after_it(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of a page is one program, which runs in any folder; what a block prints is in the block after

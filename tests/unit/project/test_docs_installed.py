@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from distributions import ROOT, installed_wheel
 from follow_page import steps
+from machines import CACHE
 from started import tools
+from test_docs import DOCS, IN_PYTHON, SESSIONS
 
 if int(version("setuptools").partition(".")[0]) < 77:
     pytest.skip("needs setuptools 77", allow_module_level=True)
@@ -25,8 +27,17 @@ PAGES = [
     if page.name not in OTHERS and any(step.kind in ("command", "python") for step in steps(page.read_text()))
 ]
 
+FOLLOWED = {DOCS / page for page in (*IN_PYTHON, *SESSIONS)}
+"""Pages that another test follows in an empty folder: the wheel has the same files (see `test_packaging.py`)."""
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.full] if page in FOLLOWED else [])
+        for page in PAGES
+    ],
+)
 def test_page(page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     packages = installed_wheel(tmp_path_factory)
     programs = tools(packages)
@@ -43,6 +54,7 @@ def test_page(page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFacto
         page,
         packages,
     ]
-    environment = {**clean, "PATH": path, "HOME": str(home)}
+    # The C libraries that zig has compiled take half a minute each.
+    environment = {**clean, "PATH": path, "HOME": str(home), "ZIG_GLOBAL_CACHE_DIR": str(CACHE)}
     run = subprocess.run(follow, cwd=work, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
