@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import np
-from relex.dialects.dtypes import INTEGERS, integer_limits, record_of, ui8
+from relex.dialects.dtypes import INTEGERS, integer_limits, ui8
 from relex.dialects.relex import (
     AddOp,
     AstypeOp,
@@ -110,15 +110,18 @@ class _Rounding:
         if not isinstance(whole := value.owner, AstypeOp) or tensor_type(whole.operand.type).element_type != f32:
             return None
         old.append(whole)
-        value = whole.operand
+        value, farthest = whole.operand, np.inf
         while isinstance(step := value.owner, ClipOp) and _is_wide(step):
             old.append(step)
-            value = step.operand
+            value, farthest = step.operand, min(farthest, _farthest(step))
         if not isinstance(rounding := value.owner, RoundOp) or abs(zero) > _FARTHEST:
             return None
         old.append(rounding)
         is_once = all(step.results[0].has_one_use() for step in old)
-        return cls(rounding.operand, zero, old) if is_once and _bound(rounding.operand) < 2.0**120 else None
+        bound = _bound(rounding.operand)
+        # Larger numbers become the largest integer, and wrap around if the zero point is added. Bounds are not rounded.
+        fits = zero == 0 or min(bound, farthest) + abs(zero) < 2.0**30
+        return cls(rounding.operand, zero, old) if is_once and fits and bound < 2.0**120 else None
 
     def replace(self, op: AstypeOp) -> None:
         """Replace a conversion and what is before it."""
@@ -149,6 +152,11 @@ def _is_wide(op: ClipOp) -> bool:
     return op.min is not None and op.max is not None and number(op.min) <= -_FARTHEST and number(op.max) >= _FARTHEST
 
 
+def _farthest(op: ClipOp) -> float:
+    """Return the largest absolute value of what a clip returns, if it is not larger already."""
+    return max((abs(float(number(end))) for end in (op.min, op.max) if end is not None), default=0.0)
+
+
 def _bound(value: SSAValue, depth: int = 20) -> float:
     """Return a number that no absolute value of some numbers exceeds, infinity if any may be infinite or NaN."""
     known = array_of(value)
@@ -157,14 +165,18 @@ def _bound(value: SSAValue, depth: int = 20) -> float:
         return largest if largest == largest else np.inf
     match value.owner if depth else None:
         case AstypeOp(operand=x) if (kind := tensor_type(x.type).element_type) in INTEGERS:
-            return 2.0 ** record_of(kind).bits
+            return float(max(map(abs, integer_limits(kind))))
         case AddOp(lhs=lhs, rhs=rhs):
             return _bound(lhs, depth - 1) + _bound(rhs, depth - 1)
         case MultiplyOp(lhs=lhs, rhs=rhs):
-            return _bound(lhs, depth - 1) * max(_bound(rhs, depth - 1), 1.0)
+            # An infinite number of zeros may be NaN.
+            factors = _bound(lhs, depth - 1), _bound(rhs, depth - 1)
+            return factors[0] * factors[1] if np.inf not in factors else np.inf
         case DivideOp(lhs=lhs, rhs=rhs) if (scale := array_of(rhs)) is not None and scale.all():
-            return _bound(lhs, depth - 1) / min(float(abs(scale).min(initial=np.inf)), 1.0)
-        case ReluOp(operand=x) | ClipOp(operand=x):
+            return _bound(lhs, depth - 1) / float(abs(scale).min(initial=np.inf))
+        case ReluOp(operand=x):
             return _bound(x, depth - 1)
+        case ClipOp(operand=x) as clip:
+            return max(_bound(x, depth - 1), _farthest(clip))
         case _:
             return np.inf

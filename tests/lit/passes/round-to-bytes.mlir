@@ -51,3 +51,19 @@ func.func @floats(%x: tensor<4xf32>) -> tensor<4xui8> {
   %5 = relex.astype %4 dtype = ui8 : (tensor<4xi32>) -> tensor<4xui8>
   func.return %5 : tensor<4xui8>
 }
+
+// What exceeds 32 bits becomes the largest integer, to which a zero point cannot be added.
+// CHECK-LABEL: func.func @far
+// CHECK:         relex.round
+func.func @far(%x: tensor<4xi32>) -> tensor<4xui8> {
+  %factor = relex.constant dense<2.0> : tensor<f32>
+  %zero = relex.constant dense<100> : tensor<i32>
+  %0 = relex.astype %x dtype = f32 : (tensor<4xi32>) -> tensor<4xf32>
+  %1 = relex.multiply %0, %factor : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = relex.round %1 : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = relex.astype %2 dtype = i32 : (tensor<4xf32>) -> tensor<4xi32>
+  %4 = relex.add %3, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  %5 = relex.clip %4 min = 0 : i32 max = 255 : i32 : (tensor<4xi32>) -> tensor<4xi32>
+  %6 = relex.astype %5 dtype = ui8 : (tensor<4xi32>) -> tensor<4xui8>
+  func.return %6 : tensor<4xui8>
+}
