@@ -19,6 +19,7 @@ from relex.dialects.table import Table
 from relex.dialects.target.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.upstream.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
+from relex.lowering.llvm.types import MONOTONIC
 
 
 @dataclass(frozen=True)
@@ -139,10 +140,6 @@ def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: FunctionTr
     xdsl_ops.convert_op(op, builder, body.values, body.blocks)
     # llvmlite's pointer to elements could not be used for vectors of them.
     body.values[op.res].type = ir.PointerType()
-
-
-MONOTONIC = 2
-"""The number in `llvm.load` for this ordering of atomic accesses."""
 
 
 @TRANSLATIONS.rule(llvm.LoadOp, llvm.StoreOp)

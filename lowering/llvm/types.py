@@ -30,6 +30,9 @@ from relex.lowering.conversion import Conversion, TypeConverter
 
 PTR = llvm.LLVMPointerType()
 
+MONOTONIC = 2
+"""The number in `llvm.load` for this ordering of atomic accesses."""
+
 EQ, NE, SGT, SLT = (IntegerAttr(llvm.ICmpPredicateFlag(name).to_int(), i64) for name in ("eq", "ne", "sgt", "slt"))
 """Predicates of `llvm.icmp`."""
 

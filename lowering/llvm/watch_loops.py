@@ -18,7 +18,7 @@ from relex.dialects.target.machine import (
     REASONS,
 )
 from relex.lowering.llvm.c_interface import call, declaration, new_function
-from relex.lowering.llvm.translate_ops import MONOTONIC
+from relex.lowering.llvm.types import MONOTONIC
 from relex.passes.driver.base import RelexPass
 
 _INTERNAL = llvm.LinkageAttr("internal")

@@ -284,6 +284,10 @@ def _axes(properties: Mapping[str, Attribute], rank: int) -> Shape:
     return tuple(range(rank)) if axes is None else normalize_axes(as_integers(axes), rank)
 
 
+MOST_SIZES = 63
+"""NumPy's arrays have 64 dimensions at most."""
+
+
 @declared
 class AsSizesOp(Operator, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE, counts=True):
     """
@@ -307,8 +311,8 @@ class AsSizesOp(Operator, exactness=Exactness.BITS, pattern=OpPattern.OPAQUE, co
         (numbers,) = operands
         expect_element_type(numbers, (i64,), "numbers")
         (length,) = shape if len(shape := numbers.get_shape()) == 1 else (0,)
-        if not isinstance(length, int) or length == 0:
-            raise InferenceError(f"expected one number or more in one dimension of known size, found {numbers}")
+        if not isinstance(length, int) or not 0 < length <= MOST_SIZES:
+            raise InferenceError(f"expected 1 to {MOST_SIZES} numbers in one dimension of known size, found {numbers}")
         return SizedType(i1, (0, *(data_size(f"d{d}") for d in range(length))))
 
     def evaluate(self, numbers: Array) -> Array:

@@ -25,6 +25,7 @@ from relex.dialects.errors import InferenceError, RelexError
 from relex.dialects.relex import (
     ConstantOp,
     Conv2dBlockedOp,
+    Conv2dBlockedPackedOp,
     DenseBlocksOp,
     DequantizeBlocksOp,
     Operator,
@@ -188,7 +189,7 @@ class Draw:
         elif issubclass(kind, SlidingWindows) and self.random.random() < 0.8:
             first = (1, 2, *[self.random.choice([3, 4])] * kind.RANK)
         beside = self.related(first)
-        if issubclass(kind, Conv2dBlockedOp) and len(first) == 4:
+        if issubclass(kind, Conv2dBlockedOp | Conv2dBlockedPackedOp) and len(first) == 4:
             # No random shape fits.
             beside = (2, first[1], 2, 2, 1, 3)
         if kind is WinogradOutputTransformOp and anchor is None:
@@ -204,6 +205,8 @@ class Draw:
             dtype = self.random.choice(["float32", "float64"])
             boxes, scores = self.tensor((2, 3, 4), dtype), self.tensor((2, 2, 3), dtype)
             types = [boxes, scores, self.tensor((), "int64"), self.tensor((), dtype), self.tensor((), dtype)]
+        if kind is Conv2dBlockedPackedOp and anchor is None:
+            types = [self.tensor(shape, "int32") for shape in ((1, 2, 3, 3), (2, 2, 2, 2, 1, 3))]
         if kind is DequantizeBlocksOp and anchor is None:
             types = [self.tensor((2, 36), "uint8")]
         if kind is DenseBlocksOp and anchor is None:

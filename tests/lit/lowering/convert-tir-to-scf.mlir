@@ -286,16 +286,16 @@ tir.prim_func @guarded_empty(%k: index, %X: memref<?xf32>) outs(%Y: memref<5xf32
 // CHECK: memref.alloca
 // CHECK-NOT: tir.alloc_buffer
 // CHECK: func.return
-tir.prim_func @empty_inside(%n: index, %X: memref<?xf32>) outs(%Y: memref<1xf32>) {
+tir.prim_func @empty_inside(%X: memref<0xf32>) outs(%Y: memref<1xf32>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
-  tir.for %k in (%n) {
+  tir.for %k in (0) {
     %T = tir.alloc_buffer : memref<1xf32>
-    tir.block @T (%vk: reduce<%n> = %k) {
+    tir.block @T (%vk: reduce<0> = %k) {
       tir.init {
         memref.store %zero, %T[%c0] : memref<1xf32>
       }
-      %x = memref.load %X[%vk] : memref<?xf32>
+      %x = memref.load %X[%vk] : memref<0xf32>
       %t = memref.load %T[%c0] : memref<1xf32>
       %s = arith.addf %t, %x : f32
       memref.store %s, %T[%c0] : memref<1xf32>
