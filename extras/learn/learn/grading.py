@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -80,7 +80,8 @@ def _expect_right(what: str, main: Callable[..., Any], aim: Aim, shapes: Sequenc
     except RelexError as e:
         raise ToolError(f"a call with {' and '.join(map(str, shapes))}: {e}") from e
     if result is None or isinstance(result, tuple):
-        raise ToolError(f"expected one result, found {len(result or ())}")
+        results = cast("tuple[Any, ...]", result or ())
+        raise ToolError(f"expected one result, found {len(results)}")
     found = np.asarray(result)
     if found.shape != wanted.shape:
         raise ToolError(f"expected a result of shape {wanted.shape}, found {found.shape}")

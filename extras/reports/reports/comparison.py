@@ -57,24 +57,26 @@ def _row(row: Row) -> str:
 
 
 def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
-    both = before, after
-    yield "program", *(str(data["name"]) for data in both)
-    yield "target", *(str(data["target"]) for data in both)
-    yield "a run", *map(_run, both)
-    yield from _pairs(*({c["before"].split()[1]: c["after"] for c in data["overview"]["counts"]} for data in both))
-    yield "passes", *map(_passes_without, both, (after, before))
-    yield "passes take", *(_time(sum(step["seconds"] for step in data["steps"])) for data in both)
-    yield from _pairs(*map(_kernels, both))
-    yield from _pairs(*map(_code, both))
+    yield from _pairs(_headline(before), _headline(after))
+    yield "passes", _passes_without(before, after), _passes_without(after, before)
+    yield from _pairs(_kernels(before), _kernels(after))
+    yield from _pairs(_code(before), _code(after))
+
+
+def _headline(data: Mapping[str, Any]) -> Mapping[str, str]:
+    counts: list[dict[str, str]] = data["overview"]["counts"]
+    return {
+        "program": data["name"],
+        "target": data["target"],
+        "a run": "not measured" if data["profile"] is None else _time(data["profile"]["seconds"]),
+        **{count["before"].split()[1]: count["after"] for count in counts},
+        "passes take": _time(sum(step["seconds"] for step in data["steps"])),
+    }
 
 
 def _pairs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Row]:
     for name in dict.fromkeys([*before, *after]):
         yield name, before.get(name, "none"), after.get(name, "none")
-
-
-def _run(data: Mapping[str, Any]) -> str:
-    return "not measured" if data["profile"] is None else _time(data["profile"]["seconds"])
 
 
 def _passes_without(data: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -85,7 +87,7 @@ def _passes_without(data: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 
 def _kernels(data: Mapping[str, Any]) -> Mapping[str, str]:
-    rows = [] if data["profile"] is None else data["profile"]["rows"]
+    rows: list[dict[str, Any]] = [] if data["profile"] is None else data["profile"]["rows"]
     return {f"{row['function']}({', '.join(row['inputs'])})": _time(row["seconds"]) for row in rows}
 
 

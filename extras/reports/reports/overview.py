@@ -164,10 +164,11 @@ def _of_short_calls(kernel: _Kernel) -> tuple[str, str] | None:
 
 
 def _of_narrow_rows(kernel: _Kernel) -> tuple[str, str] | None:
-    shapes = [text.split("x") for text in (*kernel.row.inputs, *kernel.row.outputs)]
-    sizes = [[int(size) for size in shape[:-1]] for shape in shapes]
-    largest, shape = max(zip(sizes, shapes, strict=True), key=lambda pair: prod(pair[0]), default=([], [""]))
-    lanes = 8 * vector_bytes() // max(8, int(re.sub(r"\D", "", shape[-1][:3]) or 32))
+    buffers = [text.split("x") for text in (*kernel.row.inputs, *kernel.row.outputs)]
+    shapes = [([int(size) for size in sizes], kind) for *sizes, kind in buffers]
+    largest, kind = max(shapes, key=lambda shape: prod(shape[0]), default=([0], "f32"))
+    bits = re.search(r"\d+", kind)
+    lanes = 8 * vector_bytes() // max(8, int(bits[0]) if bits is not None else 64)
     if not largest or largest[-1] >= lanes or prod(largest) < 4 * lanes:
         return None
     what = f"rows of {largest[-1]} fill no vector of {lanes} numbers"

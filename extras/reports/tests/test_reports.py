@@ -96,7 +96,8 @@ def test_schedules_memory_assembly_and_times_are_there(reported: CompilationRepo
 
 def test_an_overview_counts_and_explains(reported: CompilationReport):
     overview = _data(reported.html)["overview"]
-    assert reported.steps[overview["graph"]].name == "fuse-tir"
+    graph: int = overview["graph"]
+    assert reported.steps[graph].name == "fuse-tir"
     operators, buffers = overview["counts"]
     assert operators == {"before": "5 operators", "after": "4 kernels"}
     assert re.fullmatch(r"\d buffers between kernels, \d+ B", buffers["before"])
@@ -182,8 +183,12 @@ func.func @main(%x: tensor<?x64xf32> {relex.dims = ["batch", ""]}, %w: tensor<32
 def test_sizes_have_names_and_memory_is_for_those_that_ran() -> None:
     x, w = np.ones((17, 64), np.float32), np.ones((32, 64), np.float32)
     executable = relex.build(OPEN)
-    for args, named, batch in (((), {}, 1024), ((x,), {"w": w}, 17), ((), {"x": x[:3], "w": w}, 3)):
-        found = executable.report(*args, **named)
+    found: object
+    for found, batch in (
+        (executable.report(), 1024),
+        (executable.report(x, w=w), 17),
+        (executable.report(x=x[:3], w=w), 3),
+    ):
         assert isinstance(found, CompilationReport)
         [arena] = found.arenas
         assert arena.sizes == {"batch": batch}

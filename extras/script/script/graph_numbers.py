@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, TensorType, f64, i64
 from xdsl.dialects.tensor import FromElementsOp
@@ -61,7 +62,7 @@ def read_value(unit: Unit, node: ast.expr) -> Declaration | NumberDeclaration:
 
 def read_values(unit: Unit, node: ast.expr) -> list[Declaration | NumberDeclaration]:
     """Return the tensors and numbers of a type: one, or the elements of a tuple or list."""
-    parts = node.args if unit.vocabulary.calls(node, "R.Tuple") else [node]
+    parts: Sequence[ast.expr] = node.args if unit.vocabulary.calls(node, "R.Tuple") else [node]
     if len(parts) == 1 and isinstance(parts[0], ast.List | ast.Tuple):
         parts = parts[0].elts
     return [read_value(unit, part) for part in parts]
@@ -70,8 +71,7 @@ def read_values(unit: Unit, node: ast.expr) -> list[Declaration | NumberDeclarat
 def name_number(scope: Scope, parameters: Parameters, node: ast.arg, name: str) -> None:
     """Let the number that a parameter takes be a size of this name. Where a tensor has that size, too, both must be
     equal."""
-    number = scope.names[node.arg]
-    assert isinstance(number, SSAValue)
+    number = cast("SSAValue", scope.names[node.arg])
     row = scope.emit(node, ExpandDimsOp(number_as_tensor(scope, node, number), [0])).result
     sizes = scope.emit(node, AsSizesOp(row)).result
     parameters.name_size(node, name, scope.emit(node, MatchSizesOp(sizes, ["0", name])).result, 1)

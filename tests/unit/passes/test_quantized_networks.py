@@ -70,15 +70,16 @@ class Layer:
         self.weight = RNG.integers(low, 128, (outputs, channels // groups, size, size)).astype(np.int8)
         self.scales = RNG.uniform(0.001, 0.01, outputs).astype(np.float32)
         self.bias = RNG.integers(-2000, 2000, outputs, dtype=np.int32)
-        self.zeros, self.dtype, self.options = zeros, dtype, {"padding": [size // 2], **options}
+        self.zeros, self.dtype = zeros, dtype
+        self.options: dict[str, Any] = {"padding": [size // 2], **options}
         # So that some results saturate.
         self.out = float(np.float32(0.02 * 0.005 * 3000 * (channels // groups * size * size) ** 0.5 / 100))
-        self.own = np.float32(0.02)
+        self.own = 0.02
 
     def floats(self, x: Any) -> Any:
         """The layer on quantized numbers, as ONNX Runtime's quantizer writes it."""
         weight = op.multiply(op.astype(const(self.weight), "float32"), const(self.scales.reshape(-1, 1, 1, 1)))
-        bias = op.multiply(op.astype(const(self.bias), "float32"), const(self.own * self.scales))
+        bias = op.multiply(op.astype(const(self.bias), "float32"), const(np.float32(self.own) * self.scales))
         y = op.conv2d(floats(x, self.own, self.zeros[0]), weight, **self.options)
         y = op.add(y, op.reshape(bias, [1, -1, 1, 1]))
         return quantized(y, self.out, self.zeros[1], self.dtype)
@@ -91,10 +92,11 @@ class Layer:
             total = op.conv2d(argument, const(self.weight.astype(np.int32)), **self.options)
             builder.emit_func_output(builder.emit(total))
         total = interpret(builder.get())["main"](whole)
-        factor = (self.own * self.scales) / np.float32(self.out)
+        factor: Array = (np.float32(self.own) * self.scales) / np.float32(self.out)
         scaled = (total + self.bias.reshape(1, -1, 1, 1)).astype(np.float32) * factor.reshape(1, -1, 1, 1)
         limits = np.iinfo(self.dtype)
-        return (np.round(scaled).astype(np.int64) + self.zeros[1]).clip(limits.min, limits.max).astype(self.dtype)
+        rounded: Array = np.asarray(np.round(scaled), np.int64) + self.zeros[1]
+        return rounded.clip(limits.min, limits.max).astype(self.dtype)
 
 
 def pooled(x: Any) -> Any:
@@ -102,7 +104,7 @@ def pooled(x: Any) -> Any:
     return op.max_pool2d(x, [2, 2], [2, 2])
 
 
-def wanted_pool(x: Array) -> Array:
+def wanted_pool(x: Any) -> Array:
     n, c, h, w = x.shape
     return x[:, :, : h // 2 * 2, : w // 2 * 2].reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5))
 
@@ -126,11 +128,15 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, int, int], dict[str, Any]]] =
 @pytest.mark.parametrize(("dtype", "zeros"), [("uint8", (0, 0)), ("uint8", (131, 77)), ("int8", (-5, 101))])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_convolutions(case: Any, dtype: str, zeros: tuple[int, int], target: Target) -> None:
-    shape, sizes, options = case
-    layer = Layer(*sizes, dtype, zeros=zeros, **options)
+    shape, (channels, outputs, size), options = case
+    layer = Layer(channels, outputs, size, dtype, zeros=zeros, **options)
     x = random_array(RNG, dtype, shape)
     x[:, :1] = np.iinfo(dtype).max
-    module = network(x, lambda v, emit: pooled(layer.floats(v)), target=target)
+
+    def body(v: Any, emit: object) -> Any:
+        return pooled(layer.floats(v))
+
+    module = network(x, body, target=target)
     alone = options.get("groups") == x.shape[1]
     assert counts(module, Conv2dBlockedPackedOp, Conv2dBlockedOp) == [not alone, alone]
     wanted = layer.wanted(x)
@@ -146,7 +152,7 @@ def test_layers_pass_bytes_on(dtype: str, images: int | str) -> None:
     zeros = (3, 3)
     layers = [Layer(32, 32, size, dtype, zeros=zeros, groups=groups) for size, groups in ((3, 1), (3, 32), (1, 1))]
     for layer in layers:
-        layer.own = np.float32(layers[0].out)
+        layer.own = layers[0].out
 
     def body(v: Any, emit: Callable[[Any], Any]) -> Any:
         first = emit(layers[0].floats(v))
@@ -174,7 +180,11 @@ def test_results_in_the_usual_order(outputs: int) -> None:
     """The last layer is no multiple of a vector, after one in blocks: bytes are moved, and then become integers."""
     layers = [Layer(16, 32, 3, "uint8", zeros=(9, 9)), Layer(32, outputs, 3, "uint8", zeros=(9, 4))]
     x = random_array(RNG, "uint8", (1, 16, 8, 9))
-    module = network(x, lambda v, emit: layers[1].floats(layers[0].floats(v)))
+
+    def body(v: Any, emit: object) -> Any:
+        return layers[1].floats(layers[0].floats(v))
+
+    module = network(x, body)
     np.testing.assert_array_equal(build(module)["main"](x), layers[1].wanted(layers[0].wanted(x)), strict=True)
     assert counts(module, Convolution)[0] <= (outputs == 21)
 
@@ -184,11 +194,11 @@ def test_results_in_the_usual_order(outputs: int) -> None:
 def test_products(rows: int, terms: int, columns: int, target: Target) -> None:
     x, weight = random_array(RNG, "uint8", (rows, terms)), random_array(RNG, "int8", (terms, columns))
     scales, bias = RNG.uniform(0.001, 0.01, columns).astype(np.float32), RNG.integers(-500, 500, columns, np.int32)
-    own, out = np.float32(0.03), np.float32(0.5)
+    own, out = 0.03, np.float32(0.5)
 
     def body(v: Any) -> Any:
         wide = op.multiply(op.astype(const(weight), "float32"), const(scales))
-        y = op.add(op.matmul(floats(v, own, 100), wide), const(bias.astype(np.float32) * (own * scales)))
+        y = op.add(op.matmul(floats(v, own, 100), wide), const(bias.astype(np.float32) * (np.float32(own) * scales)))
         return quantized(op.relu(y), float(out), 0, "uint8")
 
     argument, builder = Var("x", ["n", terms], "uint8"), BlockBuilder()
@@ -197,7 +207,7 @@ def test_products(rows: int, terms: int, columns: int, target: Target) -> None:
     module = builder.get()
     set_target(module, target)
     total = (x.astype(np.int32) - 100) @ weight.astype(np.int32) + bias
-    wanted = np.round(total.astype(np.float32) * ((own * scales) / out)).clip(0, 255).astype(np.uint8)
+    wanted = np.round(total.astype(np.float32) * ((np.float32(own) * scales) / out)).clip(0, 255).astype(np.uint8)
     np.testing.assert_array_equal(build(module)["main"](x), wanted, strict=True)
 
 
@@ -207,7 +217,11 @@ def test_rounding(values: Sequence[float], dtype: str, zero: int) -> None:
     """Of two integers that are equally near, the even one: before the zero point is added."""
     x = (np.array(values) * 2).astype(np.int32).reshape(1, -1)
     half = const(np.float32(0.5))
-    module = network(x, lambda v, emit: quantized(op.multiply(op.astype(v, "float32"), half), 1, zero, dtype))
+
+    def body(v: Any, emit: object) -> Any:
+        return quantized(op.multiply(op.astype(v, "float32"), half), 1, zero, dtype)
+
+    module = network(x, body)
     limits = np.iinfo(dtype)
     wanted = (np.round(x / 2) + zero).clip(limits.min, limits.max).astype(dtype)
     np.testing.assert_array_equal(build(module)["main"](x), wanted, strict=True)
