@@ -245,6 +245,8 @@ def test_a_pass_that_fails_is_the_last_one_of_the_page(tmp_path: Path, capfd: py
 BESIDE = """
 <script>
 const report = (found) => fetch("/", { method: "POST", body: JSON.stringify(found) });
+addEventListener("error", (e) => report({ error: e.message }));
+addEventListener("unhandledrejection", (e) => report({ error: String(e.reason) }));
 const until = async (condition) => { while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5)); };
 (async () => {
   const [left, right] = frames.map((frame) => frame.contentWindow);

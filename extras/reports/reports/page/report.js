@@ -98,7 +98,6 @@ function show() {
   const views = { overview, changes, graph, schedule, checks, memory, assembly, times };
   byId("view").replaceChildren(...[views[now.tab](step, now)].flat());
   mark();
-  if (parent !== window) parent.postMessage({ shown: shown() }, "*");
   if (now.fn) document.querySelector(`details[data-fn="${CSS.escape(now.fn)}"]`)?.scrollIntoView({ block: "nearest" });
 }
 
@@ -160,7 +159,11 @@ async function main() {
   for (const listing of data.listings) listing.lines = listing.text.split("\n");
   const passes = data.steps.length - 1;
   byId("head").append(element("h1", {}, data.name), element("p", {}, `${[`relex ${data.version}`, data.target, plural(passes, "pass")].filter(Boolean).join(" · ")}`));
-  addEventListener("hashchange", show);
+  addEventListener("hashchange", () => {
+    show();
+    // A page with two reports lets the other one follow.
+    if (parent !== window) parent.postMessage({ shown: shown() }, "*");
+  });
   addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (by && !event.target.closest("input, pre")) go({ step: Math.min(Math.max(state().step + by, 0), data.steps.length - 1) });
