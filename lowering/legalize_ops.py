@@ -14,7 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 
 from relex.dialects.errors import PassError, diagnose, fail
 from relex.dialects.names import Names
-from relex.dialects.relex import CallDpsPackedOp, CallTirOp, Operator, PackBytesOp
+from relex.dialects.relex import CallDpsPackedOp, CallTirOp, Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, with_names
 from relex.dialects.reserved import RESERVED
@@ -120,7 +120,7 @@ class LegalizeOperator(RewritePattern):
     loops: dict[object, OperatorLoops] = field(default_factory=dict[object, OperatorLoops])
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if not isinstance(op, Operator) or (isinstance(op, PackBytesOp) and op.is_view):
+        if not isinstance(op, Operator) or op.is_view:
             return
         legalize = find(self.table, op)
         assert legalize is not None

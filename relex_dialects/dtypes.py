@@ -63,13 +63,14 @@ def _type_of(element: ElementType) -> Attribute:
 
 _RECORDS: dict[Attribute, ElementType] = {_type_of(element): element for element in ELEMENTS.values()}
 
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+"""What xDSL's `i8` is for signless bytes."""
+
 ELEMENT_TYPES = tuple(_RECORDS)
 """Element types of tensors. Signless integers are interpreted as signed; i1 is NumPy's bool."""
 
 FLOATS = tuple(t for t, element in _RECORDS.items() if element.is_float and element.bits > 8)
 """The floats that operators on floats take; floats of 8 bits are for storage, and converted."""
-ui8 = IntegerType(8, Signedness.UNSIGNED)
-
 INTEGERS = tuple(t for t, e in _RECORDS.items() if not (e.is_float or e.is_bool or e.is_sub_byte))
 NUMBERS = (*FLOATS, *INTEGERS)
 """All element types that operators on numbers take; i1 is none."""

@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import np
 from relex.dialects.context import make_context
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import RelexError
@@ -125,7 +126,7 @@ class Profiler:
         """Return the dynamic sizes of the arguments of a call."""
         signature = self._functions[entry].signature
         given = dict(enumerate(args)) | {i: named[s.name] for i, s in enumerate(signature.inputs) if s.name in named}
-        return {name: int(given[i].shape[dim]) for name, (i, dim) in signature.names.items() if i in given}
+        return {name: int(np.shape(given[i])[dim]) for name, (i, dim) in signature.names.items() if i in given}
 
     def _measured(
         self, entry: str, args: Sequence[Any], named: Mapping[str, Any]

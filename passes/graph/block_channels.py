@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp, i8
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
-from relex.dialects.dtypes import ui8
 from relex.dialects.relex import AstypeOp, ConcatOp, ConstantOp, Conv2dOp, SubtractOp
 from relex.dialects.relex.properties import as_integer, as_integers
-from relex.dialects.relex.types import shape_of, tensor_type
+from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.walks import walk
@@ -276,13 +275,9 @@ class _ValuesInBlocks:
 def _widens_bytes(value: SSAValue) -> AstypeOp | SubtractOp | None:
     """Return the operator that makes wider numbers of bytes, or subtracts a constant from these; None for others."""
     match value.owner:
-        case AstypeOp(operand=data) as op if _is_of_bytes(data):
+        case AstypeOp(operand=data) as op if is_bytes(data):
             return op
         case SubtractOp(lhs=lhs, rhs=zero) as op if isinstance(zero.owner, ConstantOp) and _widens_bytes(lhs):
             return op
         case _:
             return None
-
-
-def _is_of_bytes(value: SSAValue) -> bool:
-    return tensor_type(value.type).element_type in (i8, ui8)

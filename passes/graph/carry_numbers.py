@@ -29,8 +29,8 @@ from relex.passes.driver.base import RelexPass
 
 class CarryNumbersPass(RelexPass):
     """
-    Lets loops carry the numbers in tensors of one element, integers and floats of 32 or 64 bits. A carried tensor is in
-    one of two places, which LLVM cannot keep in registers; a number is in one.
+    Lets loops carry the numbers in tensors of one element: integers, and floats of 32 or 64 bits. A carried tensor is
+    in one of two places, which LLVM cannot keep in registers; a number is in one.
 
     ```mlir
     %y = scf.while (%a = %x) : (tensor<i64>) -> tensor<i64> {

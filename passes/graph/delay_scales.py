@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp, TensorType, f32, i8, i32
+from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp, TensorType, f32, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import integer_limits, numpy_dtype, ui8
+from relex.dialects.dtypes import integer_limits, numpy_dtype
 from relex.dialects.relex import (
     AstypeOp,
     ConstantOp,
@@ -23,16 +23,14 @@ from relex.dialects.relex import (
     SubtractOp,
     array_of,
 )
-from relex.dialects.relex.types import rank_of, shape_of, tensor_type
+from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.layout.byte_factors import erase_unused
+from relex.passes.graph.layout.byte_factors import LARGEST_EXACT, erase_unused
 from relex.passes.graph.pack_bytes import can_pack, multiplies_bytes
 from relex.passes.rewriting.numerics import reassociates
 
 _LARGEST_SUM = 2**31 - 1
-_LARGEST_EXACT = 2**24
-"""Floats have all integers up to this one."""
 
 
 class DelayScalesPass(RelexPass):
@@ -120,9 +118,9 @@ class _Quantized:
             data, zero = data.owner.lhs, array_of(data.owner.rhs)
         if isinstance(data.owner, AstypeOp) and tensor_type(data.type).element_type == i32:
             data = data.owner.operand
-        if zero is None or (element_type := tensor_type(data.type).element_type) not in (i8, ui8):
+        if zero is None or not is_bytes(data):
             return None
-        limits = np.array(integer_limits(element_type))
+        limits = np.array(integer_limits(tensor_type(data.type).element_type))
         known = array_of(data)
         ends = limits if known is None or not known.size else np.array([known.min(), known.max()], np.int64)
         spans = abs(ends - zero.astype(np.int64).reshape(-1, 1))
@@ -171,7 +169,7 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
         sums.erase()
         for new in reversed(added):
             Rewriter.erase_op(new)
-        if largest > _LARGEST_EXACT or not isinstance(op, Convolution):
+        if largest > LARGEST_EXACT or not isinstance(op, Convolution):
             return
         sums = AstypeOp(add(product(f32)), i32)
     value = add(AstypeOp(add(sums), f32))

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
-from relex.dialects.dtypes import has_dtype, size_in_bytes, ui8
+from relex.dialects.dtypes import has_dtype, size_in_bytes
 from relex.dialects.relex import (
     AstypeOp,
     ConstantOp,
@@ -29,7 +29,7 @@ from relex.dialects.relex import (
     SubtractOp,
 )
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import is_bytes, rank_of
 from relex.dialects.walks import walk
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
@@ -136,7 +136,7 @@ class _Folding:
 
 def _is_factor_of_bytes(op: AstypeOp) -> bool:
     """Return whether a constant of bytes becomes an operand of a product, after a zero point and a scale."""
-    if tensor_type(op.operand.type).element_type not in (i8, ui8) or rank_of(op.result) < 2:
+    if not is_bytes(op.operand) or rank_of(op.result) < 2:
         return False
     users = [use.operation for use in op.result.uses]
     while users:

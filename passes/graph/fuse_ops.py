@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, i8
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
-from relex.dialects.dtypes import record_of, ui8
+from relex.dialects.dtypes import record_of
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator, PackBytesOp
-from relex.dialects.relex.types import tensor_type
+from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.relex.types import is_bytes, tensor_type
 from relex.dialects.reserved import RESERVED
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import OpPattern, PrimFuncOp
@@ -125,7 +125,7 @@ class _Fusion:
         """Return whether a group is an op that has a function already, or cannot have one: a result whose size is
         counted in a function is not allocated outside of it."""
         op, *others = group
-        if isinstance(op, PackBytesOp) and op.is_view:
+        if isinstance(op, Operator) and op.is_view:
             return True
         if others or not isinstance(op, Operator) or op.COUNTS:
             return not others
@@ -184,7 +184,7 @@ class _Fusion:
         steps = self._steps(op)
         if not any(result.uses for result in op.results):
             return OpPattern.OPAQUE  # Dead ops are left to `remove-unused`.
-        if isinstance(op, PackBytesOp) and op.is_view:
+        if isinstance(op, Operator) and op.is_view:
             return OpPattern.OPAQUE
         sizes = (size for step in steps if isinstance(step, CallTirOp) for size in step.sizes)
         if not steps or not all(map(can_move, sizes)):
@@ -254,5 +254,4 @@ def _widens_bytes(op: Operation) -> bool:
     """Return whether an operator makes wider numbers of bytes that another op computes."""
     if not isinstance(op, AstypeOp) or not isinstance(op.operand.owner, Operation):
         return False
-    narrow, wide = (tensor_type(value.type).element_type for value in (op.operand, op.result))
-    return narrow in (i8, ui8) and record_of(wide).bits > record_of(narrow).bits
+    return is_bytes(op.operand) and record_of(tensor_type(op.result.type).element_type).bits > 8

@@ -232,6 +232,12 @@ class Operator(HasCanonicalizationPatternsInterface, IRDLOperation, ABC):
         return self.PATTERN
 
     @property
+    def is_view(self) -> bool:
+        """Whether the result is the memory of an operand. Such an operator does not become loops: it has a rule of
+        `lower-call-tir`."""
+        return False
+
+    @property
     def terms(self) -> int:
         """The number of steps per element of the result, such as the terms of a matrix product, not counting that the
         operands are read once. Operand sizes must be static."""

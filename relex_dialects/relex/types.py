@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i8
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.dtypes import ui8
 from relex.dialects.errors import InferenceError, size_str
 from relex.dialects.sizes import Size, Sizes, equal, named
 
@@ -49,6 +50,11 @@ def tensor_type(t: Attribute) -> TensorType:
 def shape_of(tensor: SSAValue) -> Shape:
     """Return the sizes of a tensor, with `DYNAMIC_INDEX` for each `?`. Raises `InferenceError` for other values."""
     return tensor_type(tensor.type).get_shape()
+
+
+def is_bytes(value: SSAValue) -> bool:
+    """Return whether the elements of a tensor are integers of 8 bits."""
+    return tensor_type(value.type).element_type in (i8, ui8)
 
 
 def rank_of(tensor: SSAValue) -> int:

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     i1,
-    i8,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -26,14 +25,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import FLOATS, numpy_dtype, ui8
+from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.function_arguments import INOUT_ATTR, keep_argument_names, set_argument_attr, state_dims
 from relex.dialects.index.atoms import Symbol
 from relex.dialects.index.expr import terms_of
 from relex.dialects.names import Names
 from relex.dialects.relex import AssertOp, AstypeOp, CompressOp, ConstantOp, NonzeroOp, Operator, UniqueOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.types import SizedType, shape_of, without_names
+from relex.dialects.relex.types import SizedType, is_bytes, rank_of, without_names
 from relex.dialects.sizes import (
     IndexExpr,
     Requirement,
@@ -334,9 +333,7 @@ def _from_size(size: Size) -> Expr:
 
 def _widens_bytes(op: Operator) -> bool:
     """Return whether an operator makes wider numbers of matrices of bytes, which products multiply as they are."""
-    if not isinstance(op, AstypeOp) or len(shape_of(op.operand)) < 2:
-        return False
-    return tensor_type(op.operand.type).element_type in (i8, ui8)
+    return isinstance(op, AstypeOp) and rank_of(op.operand) > 1 and is_bytes(op.operand)
 
 
 def _is_small(op: Operator) -> bool:

@@ -24,12 +24,16 @@ from relex.dialects.relex import (
     array_of,
 )
 from relex.dialects.relex.packed import BYTES
-from relex.dialects.relex.types import rank_of, shape_of, tensor_type
+from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.passes.rewriting.constants import erase_constant
 from relex.passes.rewriting.evaluation import evaluated
 
 HALF = 128
 """The difference between signed and unsigned bytes of the same bits but the highest one."""
+
+
+LARGEST_EXACT = 2**24
+"""Floats of 32 bits have all integers up to this one."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,6 @@ class Factor:
         """Whether the zero point is a known number that fits in a byte, so that data can be padded with it."""
         least, most = integer_limits(tensor_type(self.data.type).element_type)
         return isinstance(self.zero, int) and least <= self.zero <= most
-
-
-def is_bytes(value: SSAValue) -> bool:
-    return tensor_type(value.type).element_type in (i8, ui8)
 
 
 def is_i32(value: SSAValue) -> bool:

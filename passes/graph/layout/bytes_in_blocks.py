@@ -23,17 +23,14 @@ from relex.dialects.relex import (
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.sliding_windows import Windows
-from relex.dialects.relex.types import rank_of, shape_of
+from relex.dialects.relex.types import is_bytes, rank_of, shape_of
 from relex.passes.graph.layout.byte_factors import (
     HALF,
+    LARGEST_EXACT,
     Emitter,
     Factor,
-    is_bytes,
     is_i32,
 )
-
-_LARGEST_EXACT = 2**24
-"""Floats have all integers up to this one."""
 
 
 def pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
@@ -96,9 +93,9 @@ def _read_bytes(op: Conv2dBlockedOp) -> Callable[[], None] | None:
         return None
     wide = op.data.owner.operand
     a = Factor(wide, 0) if is_bytes(wide) else Factor.of(wide, range(5)) if is_i32(wide) else None
-    if a is None or not isinstance(a.zero, int) or (any(op.windows(weight.shape).padding) and not a.has_byte_of_zero):
+    if a is None or not a.has_byte_of_zero:
         return None
-    if not np.array_equal(weight, np.round(weight)) or 255 * abs(weight).max(initial=0) * op.terms > _LARGEST_EXACT:
+    if not np.array_equal(weight, np.round(weight)) or 255 * abs(weight).max(initial=0) * op.terms > LARGEST_EXACT:
         return None
     return partial(_replace_floats, op, a, weight)
 

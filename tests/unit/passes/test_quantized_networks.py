@@ -10,6 +10,7 @@ import pytest
 from programs import Array, random_array
 
 from relex.dialects.relex import Conv2dBlockedOp, Conv2dBlockedPackedOp, Convolution, PackBytesOp
+from relex.dialects.relex.types import is_bytes
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
 from relex.frontend import BlockBuilder, Var, const, op
@@ -225,3 +226,20 @@ def test_rounding(values: Sequence[float], dtype: str, zero: int) -> None:
     limits = np.iinfo(dtype)
     wanted = (np.round(x / 2) + zero).clip(limits.min, limits.max).astype(dtype)
     np.testing.assert_array_equal(build(module)["main"](x), wanted, strict=True)
+
+
+@pytest.mark.parametrize(("zero", "reads_bytes"), [(131, True), (100_000, False)])
+def test_zero_points_of_each_channel(zero: int, reads_bytes: bool) -> None:
+    """Sums of bytes are exact in f32; a zero point that is no byte makes them larger."""
+    x = random_array(RNG, "uint8", (1, 2, 9, 9, 16))
+    weight = RNG.integers(-127, 128, (2, 1, 3, 3, 1, 16)).astype(np.float32)
+
+    def body(v: Any, emit: object) -> Any:
+        whole = op.subtract(op.astype(v, "int32"), const(np.int32(zero)))
+        return op.conv2d_blocked(op.astype(whole, "float32"), const(weight), depthwise=True)
+
+    module = network(x, body)
+    read = [o.data for o in RelexPipelinePass(to="graph")(module).walk() if isinstance(o, Conv2dBlockedOp)]
+    assert [is_bytes(value) for value in read] == [reads_bytes]
+    found, wanted = build(module, strict=True)["main"](x), interpret(module)["main"](x)
+    np.testing.assert_array_equal(found, wanted, strict=True)

@@ -85,6 +85,18 @@ def test_nothing_to_call() -> None:
     assert ", 0.00 us of it in calls; " in str(profile)
 
 
+@pytest.mark.parametrize("x", [np.ones(3, np.float32), [1.0, 2.0, 3.0]], ids=["array", "list"])
+def test_sizes_of_arguments(x: Any) -> None:
+    program = """
+    func.func @main(%x: tensor<?xf32> {relex.dims = ["n"]}) -> tensor<?xf32> {
+      %0 = relex.relu %x : (tensor<?xf32>) -> tensor<?xf32>
+      func.return %0 : tensor<?xf32>
+    }
+    """
+    executable = build(program)
+    assert executable.profile(x).sizes == executable.profile(x=x).sizes == {"n": 3}
+
+
 def test_empty_arguments(linear: Executable) -> None:
     (row,) = linear.profile(ones(0, 30), ones(20, 30), ones(20)).rows
     assert row.flops == 0
