@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from relex.dialects.errors import RelexError
+from relex.runtime.profile import duration
 
 _DATA = re.compile(r'<script id="data"[^>]*>([^<]*)</script>')
 
@@ -68,9 +69,9 @@ def _headline(data: Mapping[str, Any]) -> Mapping[str, str]:
     return {
         "program": data["name"],
         "target": data["target"],
-        "a run": "not measured" if data["profile"] is None else _time(data["profile"]["seconds"]),
+        "a run": "not measured" if data["profile"] is None else duration(data["profile"]["seconds"]),
         **{count["before"].split()[1]: count["after"] for count in counts},
-        "passes take": _time(sum(step["seconds"] for step in data["steps"])),
+        "passes take": duration(sum(step["seconds"] for step in data["steps"])),
     }
 
 
@@ -88,15 +89,8 @@ def _passes_without(data: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 def _kernels(data: Mapping[str, Any]) -> Mapping[str, str]:
     rows: list[dict[str, Any]] = [] if data["profile"] is None else data["profile"]["rows"]
-    return {f"{row['function']}({', '.join(row['inputs'])})": _time(row["seconds"]) for row in rows}
+    return {f"{row['function']}({', '.join(row['inputs'])})": duration(row["seconds"]) for row in rows}
 
 
 def _code(data: Mapping[str, Any]) -> Mapping[str, str]:
     return {f"assembly of {name}": f"{len(text.splitlines())} lines" for name, text in data["assembly"].items()}
-
-
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} µs"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from relex.tools.notebook.fragment import count
 from relex.tools.run.roofline import least_seconds, least_seconds_of, vector_bytes
 
 if TYPE_CHECKING:
@@ -81,12 +82,12 @@ def _counts(report: CompilationReport, graph: int) -> Iterator[Count]:
         calls = [box for name in entries if name in drawn for box in drawn[name].boxes if box.kind != "argument"]
         kernels = len({box.callee or box.title for box in calls})
         called = f", called {len(calls)} times" if len(calls) > kernels else ""
-        yield Count(_many(operators, "operator"), f"{_many(kernels, 'kernel')}{called}")
+        yield Count(count(operators, "operator"), f"{count(kernels, 'kernel')}{called}")
     if report.plans:
         buffers = [buffer.bytes for arena in report.arenas for buffer in arena.buffers]
         arenas = [arena.bytes for arena in report.arenas]
-        before = f"{_many(len(buffers), 'buffer')} between kernels, {_bytes(sum(buffers))}"
-        yield Count(before, f"{_many(len(arenas), 'arena')}, {_bytes(sum(arenas))}")
+        before = f"{count(len(buffers), 'buffer')} between kernels, {_bytes(sum(buffers))}"
+        yield Count(before, f"{count(len(arenas), 'arena')}, {_bytes(sum(arenas))}")
 
 
 # Losses
@@ -210,10 +211,6 @@ _EXPLANATIONS: tuple[Explanation, ...] = (
     _of_memory,
     _of_arithmetic,
 )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _bytes(number: int) -> str:
