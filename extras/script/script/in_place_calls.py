@@ -62,22 +62,24 @@ def _places(unit: Unit, node: ast.expr) -> tuple[int, ...]:
     return places
 
 
-def with_copies(parameters: Sequence[Parameter], places: Sequence[int]) -> tuple[list[Parameter], list[ast.stmt]]:
-    """Return the parameters of a function whose results take the places of some, with outputs for these in their order,
-    and the statements that copy arguments to them."""
+def with_copies(
+    node: ast.AST, parameters: Sequence[Parameter], places: Sequence[int]
+) -> tuple[list[Parameter], list[ast.stmt]]:
+    """Return the parameters of a function, defined at `node`, whose results take the places of some, with outputs for
+    these in their order, and the statements that copy arguments to them."""
     count = len(parameters) - places.count(-1)
     changed = [place for place in places if place != -1]
     if count < 0 or len({*changed}) < len(changed) or any(not 0 <= place < count for place in changed):
         found = ", ".join(map(str, places))
-        raise ScriptError(parameters[0][0], f"expected inplace_indices to be different arguments, or -1, found {found}")
+        raise ScriptError(node, f"expected inplace_indices to be different arguments, or -1, found {found}")
     inputs, fresh, copies = [*parameters[:count]], iter(parameters[count:]), list[ast.stmt]()
     for place in changed:
-        node, name, kind, dims = parameters[place]
+        argument, name, kind, dims = parameters[place]
         before = f"{name}_before"
         while any(before == other for _, other, *_ in parameters):
             before += "_"
-        inputs[place] = (node, before, kind, dims)
-        copies += _copy(node, name, before, kind, dims)
+        inputs[place] = (argument, before, kind, dims)
+        copies += _copy(argument, name, before, kind, dims)
     return [*inputs, *(next(fresh) if place == -1 else parameters[place] for place in places)], copies
 
 

@@ -55,7 +55,7 @@ class LoopFunctionReader:
         nodes = plain_parameters(self._node)
         parameters: list[Parameter] = [(arg, *self._parameter(arg, matched)) for arg in nodes]
         if self._in_place:
-            parameters, copies = with_copies(parameters, self._in_place)
+            parameters, copies = with_copies(self._node, parameters, self._in_place)
             body = [*copies, *body]
         self._count = len(parameters)
         for parameter in parameters:

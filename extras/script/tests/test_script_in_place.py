@@ -107,3 +107,21 @@ OTHER = """
 def test_wrong_calls(old: str, new: str, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         parse_script(SCRIPT.replace(old, new))
+
+
+@pytest.mark.parametrize("places", ["[0]", "[-1]"])
+def test_nothing_to_change(places: str) -> None:
+    """Of a function without parameters."""
+    script = f"""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def nothing():
+        T.evaluate(0)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        return R.call_tir_inplace(Module.nothing, (), {places}, R.Tensor((4,), "float32"))
+"""
+    with pytest.raises(CompileError, match="expected inplace_indices to be different arguments, or -1, found"):
+        parse_script(script)
