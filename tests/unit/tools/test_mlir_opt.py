@@ -43,6 +43,17 @@ HABITS = {
     "-split-input-file -canonicalize": "",
     "-verify-diagnostics -canonicalize": "",
     "--allow-unregistered-dialect --canonicalize": "",
+    "--mlir-disable-threading=true -canonicalize": "",
+    "-mlir-print-op-on-diagnostic=false -canonicalize": "",
+    "--mlir-pretty-debuginfo -canonicalize": "",
+    "--mlir-elide-resource-strings-if-larger=8 -canonicalize": "",
+    "--mlir-pass-statistics --mlir-pass-statistics-display=list -canonicalize": "statistics",
+    "--mlir-pass-pipeline-local-reproducer -canonicalize": "",
+    "--mlir-very-unsafe-disable-verifier-on-parsing -canonicalize": "",
+    "--verify-diagnostics=all -canonicalize": "",
+    "--split-input-file='// -----' --output-split-marker='// -----' -canonicalize": "",
+    "--remarks-filter=.* -canonicalize": "",
+    "--remarks-filter-missed=loops -canonicalize": "",
 }
 
 
@@ -85,6 +96,21 @@ def test_broken_programs_are_not_verified(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "a.mlir"
     path.write_text("func.func @f() -> i32 {\n  func.return\n}\n")
     assert [main([str(path), flag]) for flag in ("--verify-each=1", "--verify-each=0")] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("option", "answer"),
+    [
+        ("--split-input-file=// ---", "no value '// ---': programs are separated by '// -----'"),
+        ("--output-split-marker=// =====", "no value '// =====': programs are separated by '// -----', also in"),
+        ("--verify-diagnostics=only-expected", "no value 'only-expected': all errors, warnings and remarks are"),
+        ("--canonicalize=top-down=false", "pass 'canonicalize' has no option 'top-down'"),
+        ("--print-ir-after-all=cse", "argument --print-ir-after-all: ignored explicit argument 'cse'"),
+    ],
+)
+def test_values_that_are_not_there(option: str, answer: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert main([file, option]) == 1
+    assert answer in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
@@ -146,12 +172,31 @@ def test_own_passes_come_before_the_answers(monkeypatch: pytest.MonkeyPatch, fil
     [
         ("--show-dialcts", "did you mean '--show-dialects'?"),
         ("--print-ir-afterall", "did you mean '--print-ir-after-all'?"),
-        ("--generate-runtime-verification", "--help shows all options"),
+        ("--topological-sort", "--help shows all options"),
+        ("--int-range-optimizations", "--help shows all options"),
+        ("--use-color", "--help shows all options"),
     ],
 )
 def test_suggestions_have_a_word_in_common(name: str, hint: str, file: str, capsys: pytest.CaptureFixture[str]):
     assert main([file, name]) == 1
     assert capsys.readouterr().err == f"relex-opt: error: unrecognized arguments: {name}; {hint}\n"
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_of_passes_have_no_place_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "a.mlir"
+    path.write_text(
+        """func.func @f(%x: i64) -> index {
+          %y = builtin.unrealized_conversion_cast %x : i64 to index
+          func.return %y : index
+        }"""
+    )
+    assert main([str(path), "--reconcile-unrealized-casts"]) == 0
+    error = capsys.readouterr().err
+    assert error.startswith("relex-opt: warning: Unable to remove cast")
+    assert ".py" not in error
+    with pytest.warns(UserWarning, match="Unable to remove cast"):
+        main([str(path), "--reconcile-unrealized-casts", "--debug"])
 
 
 def test_passes_in_parentheses():
