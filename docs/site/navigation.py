@@ -20,6 +20,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/lessons/2-end-to-end.md",
         "docs/lessons/3-transformations.md",
         "docs/lessons/4-libraries.md",
+        "docs/lessons/5-why-loops-are-slow.md",
+        "docs/lessons/6-an-operator-in-bytes.md",
         "docs/exercises.md",
         "docs/core.md",
     ),
