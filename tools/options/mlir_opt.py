@@ -1,4 +1,4 @@
-"""What users of `mlir-opt` type: its spellings of options, and the names of what relex calls or does otherwise."""
+"""What users of `mlir-opt` and `mlir-runner` type: spellings of options, and names of what relex does otherwise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEFAULTS = re.compile(
       | mlir-print-ir-module-scope | mlir-print-local-scope | mlir-print-assume-verified
       | mlir-timing-display=(list|tree) | mlir-pass-statistics-display=(list|pipeline)
       | verify-each(=(1|true))? | mlir-print-stacktrace-on-diagnostic | mlir-pass-pipeline-local-reproducer
-      | output-split-marker=//[ ]-----
+      | output-split-marker=//[ ]----- | entry-point-result=(void|i32|i64|f32) | O[123]
     """,
     re.VERBOSE,
 )
@@ -92,6 +92,11 @@ OTHERWISE = {
 """Options and passes of mlir-opt that relex lacks, and what does the same or comes near it."""
 
 
+OF_RUNNERS = {
+    "shared-libs": "--library executes a Python file, which registers functions of Python or of a shared library",
+}
+"""Options of mlir-runner that relex-run lacks, and what does the same."""
+
 ONE_VALUE = {
     "output-split-marker": "programs are separated by '// -----', also in the output",
     "split-input-file": "programs are separated by '// -----'",
@@ -109,8 +114,8 @@ def translated(option: str) -> str | None:
     for spelling, ours in _SPELLINGS.items():
         option = re.sub(f"^{spelling}", ours, option)
     for name in (theirs, option.partition("=")[0]):
-        if name in OTHERWISE:
-            raise ToolError(f"there is no --{name}: {OTHERWISE[name]}")
+        if answer := OTHERWISE.get(name) or OF_RUNNERS.get(name):
+            raise ToolError(f"there is no --{name}: {answer}")
     if theirs in ONE_VALUE and "=" in option:
         raise ToolError(f"--{theirs} has no value '{value}': {ONE_VALUE[theirs]}")
     return option

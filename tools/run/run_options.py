@@ -35,7 +35,7 @@ def _later(read: Callable[[str], Input]) -> Callable[[str], tuple[Callable[[str]
 
 
 _CALLS: Options = {
-    "--entry": value("NAME", "the function to run (main)", default="main"),
+    "-e, --entry": value("NAME", "the function to run (main)", default="main"),
     "--input": values(
         "[NAME=]VALUE",
         "an argument, in order or by name: an .npy file, or a number for a scalar",

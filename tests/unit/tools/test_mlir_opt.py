@@ -12,8 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.tools.opt.relex_opt import RELEX_PASSES, RelexOptMain, main
-from relex.tools.options.mlir_opt import OTHERWISE
+from relex.tools.options.mlir_opt import OF_RUNNERS, OTHERWISE
 from relex.tools.options.pipelines import parse_passes
+from relex.tools.run.relex_run import main as run_main
 
 PAGE = (Path(__file__).parents[3] / "docs" / "from-mlir-opt.md").read_text()
 PROGRAM = """\
@@ -152,6 +153,18 @@ def test_what_is_done_otherwise_is_known_to_mlir_opt():
     known = subprocess.run(["mlir-opt-22", "--help-hidden"], capture_output=True, text=True, check=True).stdout
     # Builds with assertions have --debug-only.
     assert {name for name in OTHERWISE if not re.search(rf"--{name}\b", known)} <= {"debug-only"}
+
+
+@pytest.mark.parametrize("args", ["-e f", "--entry=f -O3", "-e f --entry-point-result=i32"])
+def test_habits_of_runners(args: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert run_main([file, *shlex.split(args), "--input=5"]) == 0
+    assert capsys.readouterr().out == "5\n"
+
+
+@pytest.mark.parametrize("name", OF_RUNNERS)
+def test_what_runners_do_otherwise(name: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert run_main([file, f"--{name}=x"]) == 1
+    assert OF_RUNNERS[name] in capsys.readouterr().err
 
 
 class InlinePass(ModulePass):
