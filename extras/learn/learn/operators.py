@@ -60,7 +60,7 @@ def _graded(file: Path, aim: OperatorAim) -> Iterator[str]:
         except CompileError as e:
             yield f"{what}: {e.diagnostics[0].message}"
         else:
-            raise ToolError(f"expected {what} to be refused by `infer`, found no error")
+            raise ToolError(f"expected `infer` to refuse {what}, found no error")
     for what, functions in (("evaluate", interpret(module)), ("compiled", build(module))):
         for shapes in aim.shapes:
             expect_right(what, functions["main"], aim.formula, arguments(shapes))

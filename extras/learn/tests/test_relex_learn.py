@@ -182,7 +182,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ('"mine.leaky"', '"mine.leak"', "program.mlir:2:16: error: operation mine.leaky is not registered"),
     ],
     "6.2": [
-        ("        same_element_type(data, scale)\n", "", "expected a scale in f64 for data in f32 to be refused"),
+        ("        same_element_type(data, scale)\n", "", "expected `infer` to refuse a scale in f64 for data in f32"),
         ("(2, 1)", "(2, 2)", "expected data of rank 2 and a scale of rank 1, found"),
         ("scale[i]", "scale[j]", "'memref.load' op expected index 0 of %scale in 0..3, found 0..7"),
     ],
