@@ -28,11 +28,18 @@ def _words(name: str) -> list[str]:
 
 
 def _are_related(a: str, b: str) -> bool:
-    """Return whether words of two names are alike. Three letters are too few to be misspelled: "use" is not "fuse"."""
-    return a == b or (min(len(a), len(b)) > 3 and _are_alike(a, b))
+    """Return whether words of two names are the same but for an ending or a slip: "use" is not "fuse"."""
+    short, long = sorted((a, b), key=len)
+    if len(short) < 4:
+        return a == b
+    return (long.startswith(short) and len(long) - len(short) <= 3) or _resemblance(a, b) > 0.85
 
 
 def _are_alike(a: str, b: str) -> bool:
     # "int" is no form of "interchange".
     begins = (a.startswith(b) or b.startswith(a)) and 2 * min(len(a), len(b)) >= max(len(a), len(b))
-    return sorted(a) == sorted(b) or begins or SequenceMatcher(None, a, b).ratio() > 0.8
+    return sorted(a) == sorted(b) or begins or _resemblance(a, b) > 0.8
+
+
+def _resemblance(a: str, b: str) -> float:
+    return SequenceMatcher(None, a, b).ratio()
