@@ -169,7 +169,7 @@ AIMS: Mapping[str, Aim] = {
     "1.2": Aim(_sums, [[(8, 32)]]),
     "1.3": Aim(_product, [[(8, 24), (24, 16)]]),
     "1.4": Aim(_neighbours, [[(16,)]]),
-    "1.5": Aim(_product, [[(128, 128), (128, 128)]], keeps=True, bar=Bar(8, "unscheduled")),
+    "1.5": Aim(_product, [[(128, 128), (128, 128)]], keeps=True, bar=Bar(5, "unscheduled")),
     "2.1": Aim(_layer, [[(4, 8), (16, 8), (16,)]]),
     "2.2": Aim(_network, [[(4, 8), (16, 8), (16,), (10, 16)]]),
     "2.3": Aim(_layer, [[(n, 8), (16, 8), (16,)] for n in (1, 3, 8)]),

@@ -99,6 +99,12 @@ def test_broken_programs_are_not_verified(tmp_path: Path, capsys: pytest.Capture
     assert [main([str(path), flag]) for flag in ("--verify-each=1", "--verify-each=0")] == [1, 0]
 
 
+def test_attributes_are_verified_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "a.mlir"
+    path.write_text("llvm.func @f(%x: memref<4xf32>) {\n  llvm.return\n}\n")
+    assert [main([str(path), f"--verify-each={each}"]) for each in (1, 0, 1)] == [1, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("option", "answer"),
     [
