@@ -1,5 +1,5 @@
 """Exercises of the lessons: `relex-learn`.
 
-`exercises` reads them, `lessons` and `later_lessons` say what they compute, `grading`, `passes` and `operators` compare
-solutions with that: programs, passes, operators.
+`exercises` reads them, `lessons` and `later_lessons` say what they compute; `grading`, `passes` and `graded_operators`
+compare programs, passes and operators with that.
 """

@@ -10,7 +10,7 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.runtime.library import Function
 from relex.tools.learn.aims import Aim, Bar
-from relex.tools.learn.operators import OperatorAim
+from relex.tools.learn.graded_operators import OperatorAim
 from relex.tools.learn.passes import GradedCase, PassAim
 
 

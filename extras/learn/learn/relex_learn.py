@@ -72,9 +72,9 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
     from relex.dialects.errors import CompileError
     from relex.dialects.parser import parse_module
     from relex.tools.learn.exercises import find_exercise
+    from relex.tools.learn.graded_operators import graded_operator
     from relex.tools.learn.grading import graded
     from relex.tools.learn.lessons import AIMS, OPERATORS, PASSES
-    from relex.tools.learn.operators import graded_operator
     from relex.tools.learn.passes import graded_pass
 
     exercise = find_exercise(number)
