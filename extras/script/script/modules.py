@@ -73,7 +73,8 @@ def read_module(
         constants = Constants(vocabulary, source.tree, given or {})
     except ScriptError as e:
         raise CompileError(source.diagnose(e)) from e
-    unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
+    in_class = isinstance(node, ast.ClassDef)
+    unit = Unit(source, context or make_context(), params or {}, vocabulary, constants, in_class)
     module = ModuleReader(unit, node).read()
     if unit.complete and (verify or unit.errors):
         try:
