@@ -130,7 +130,8 @@ def read_tensor(unit: Unit, node: ast.expr) -> Declaration:
     """Return the tensor declared by `R.Tensor(shape, dtype, ndim)`."""
     if not unit.vocabulary.calls(node, "R.Tensor"):
         raise ScriptError(node, f"expected R.Tensor(shape, dtype), found '{shown(node)}'")
-    bound = arguments(node, "R.Tensor", (), ("shape", "dtype"), more=("ndim",))
+    # A vdevice is where TVM puts a tensor.
+    bound = arguments(node, "R.Tensor", (), ("shape", "dtype", "vdevice"), more=("ndim",))
     shape, dtype = bound.get("shape"), bound.get("dtype")
     if isinstance(shape, ast.Constant) and isinstance(shape.value, str) and dtype is None:
         shape, dtype = None, shape  # R.Tensor("float32", ndim=2)

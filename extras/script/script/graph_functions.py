@@ -152,13 +152,18 @@ class GraphFunctionReader:
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple | ast.List):
-            self._unpack(target, value)
+            parts = value.elts if isinstance(value, ast.Tuple) else []
+            if parts and len(parts) == len(target.elts) and all(map(self._declares_size, parts)):
+                for name, size in zip(target.elts, parts, strict=True):
+                    self._assign(name, size)
+            else:
+                self._unpack(target, value)
             return
         if not isinstance(target, ast.Name):
             raise ScriptError(target, f"expected a name, found '{shown(target)}'; tensors do not change")
         if isinstance(value, ast.Name) and value.id == self._functions.class_name and value.id not in self._scope.names:
             self._scope.names[target.id] = TheModule()
-        elif isinstance(value, ast.Call) and self._declares_size(value):
+        elif self._declares_size(value):
             if target.id not in self._scope.names and self._is_matched(target.id):
                 self._scope.names[target.id] = Size(target.id)
             elif target.id not in self._scope.names:
@@ -172,8 +177,9 @@ class GraphFunctionReader:
         casts = (call for call in calls if self._scope.meaning(call.func) == "R.match_cast")
         return any(isinstance(n, ast.Name) and n.id == name for call in casts for n in ast.walk(call))
 
-    def _declares_size(self, call: ast.Call) -> bool:
-        return self._scope.meaning(call.func) in ("T.int64", "T.int32") and not call.args
+    def _declares_size(self, node: ast.expr) -> bool:
+        is_call = isinstance(node, ast.Call) and not node.args
+        return is_call and self._scope.meaning(node.func) in ("T.int64", "T.int32")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> None:
         values = self._graph.tensors(value)

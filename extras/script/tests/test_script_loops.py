@@ -455,6 +455,18 @@ class Module:
     assert_comes_back(module)
 
 
+def test_several_sizes_are_declared_at_once():
+    text = """
+@R.function
+def main(x: R.Tensor(("m", "n"), "float32", "llvm")):
+    m, n = T.int64(), T.int64()
+    y = R.reshape(x, (n, m))
+    return y
+"""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(interpret(parse_script(text))["main"](x), x.reshape(3, 2))
+
+
 def test_numbers_that_tvm_prints_as_strings():
     text = """
 @R.function
