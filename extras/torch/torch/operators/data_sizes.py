@@ -21,6 +21,14 @@ def nonzero(node: TorchNode, x: Tensor) -> Operand:
     return positions(node, x)
 
 
+@imports("aten.nonzero_static")
+def nonzero_static(node: TorchNode, x: Tensor, size: Size, fill: int = -1) -> Operand:
+    """As many positions of elements other than zero as are asked for, or rows of a number behind the last one."""
+    found = node.tensor(positions(node, x))
+    rows = op.concat(found, node.full([size, node.rank(x)], fill, i64), axis=0)
+    return op.strided_slice(rows, [0], [0], [size if isinstance(size, int) else str(size)])
+
+
 def positions(node: TorchNode, x: Tensor) -> Operand:
     """Return the positions of elements other than zero, a row for each."""
     if isinstance(x, Known) and not x.is_symbolic:

@@ -1,4 +1,4 @@
-"""Reductions along dimensions, scans and sorting."""
+"""Reductions along dimensions, and sorting."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def variance(
     return [spread, mean if keepdim else op.squeeze(mean, chosen)] if node.name.endswith("_mean") else spread
 
 
-@imports("aten.linalg_vector_norm")
+@imports("aten.linalg_vector_norm", "aten.norm.Scalar")
 def vector_norm(
-    node: TorchNode, x: Tensor, order: float, axes: Axes = None, keepdim: bool = False, dtype: Any = None
+    node: TorchNode, x: Tensor, order: float = 2, axes: Axes = None, keepdim: bool = False, dtype: Any = None
 ) -> Operand:
     """The norm of vectors."""
     return node.typed(_norm(node, node.widened(x), order, axes, keepdim))
@@ -119,12 +119,6 @@ def _norm(node: TorchNode, y: Operand, order: float, axes: Axes, keepdim: bool) 
     powers = absolute if order == 1 else op.power(absolute, node.like(order, y))
     sums = _reduced(node, op.sum, node.tensor(powers), axes, keepdim)
     return sums if order == 1 else op.power(sums, node.like(1 / order, y))
-
-
-@imports("aten.cumsum", "aten.cumprod")
-def cumulative(node: TorchNode, x: Tensor, axis: int, dtype: Any = None) -> Operand:
-    """The sums or products of all elements up to each one."""
-    return getattr(op, node.name)(node.typed(x), axis) if node.rank(x) else node.typed(x)
 
 
 @imports("aten.histc")
