@@ -74,19 +74,20 @@ def variance(
     node: TorchNode, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
 ) -> Operand | list[Operand]:
     """The variance, or its root, and the mean if that is asked for."""
-    chosen = node.dimensions(axes, x)
-    number = count([node.shape(x)[axis] for axis in chosen])
-    mean = node.tensor(op.mean(x, chosen, True))
-    centred = op.subtract(x, mean)
+    y = node.widened(x)
+    chosen = node.dimensions(axes, y)
+    number = count([node.shape(y)[axis] for axis in chosen])
+    mean = node.tensor(op.mean(y, chosen, True))
+    centred = op.subtract(y, mean)
     lost = 1 if correction is None else correction
     degrees: Operand = (
         float(max(number - lost, 0))
         if isinstance(number, int)
-        else op.maximum(op.subtract(node.typed(number), float(lost)), 0.0)
+        else op.maximum(op.subtract(node.typed(number, node.element_type(y)), float(lost)), 0.0)
     )
     found = op.divide(op.sum(op.multiply(centred, centred), chosen, keepdim), degrees)
-    spread = op.sqrt(found) if node.name.startswith("std") else found
-    return [spread, mean if keepdim else op.squeeze(mean, chosen)] if node.name.endswith("_mean") else spread
+    spread = node.typed(op.sqrt(found) if node.name.startswith("std") else found)
+    return [spread, node.typed(mean if keepdim else op.squeeze(mean, chosen))] if "_mean" in node.name else spread
 
 
 @imports("aten.linalg_vector_norm", "aten.norm.Scalar")
