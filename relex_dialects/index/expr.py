@@ -219,7 +219,7 @@ def _divide(dividend: IndexExpr, divisor: int) -> _Division:
 
 
 def _residue(index: IndexExpr, divisor: int) -> Index:
-    """Return an index with the same remainder: of `n + 6 * (n % 7)` by 7, it is that of `7 * n`."""
+    """Return an index with the same remainder: of `n + 6 * (n % 7)` by 7, it is as for `7 * n`."""
     while any(isinstance(atom, Remainder) and atom.divisor % divisor == 0 for atom in index.terms):
         terms = index.terms
         inner = {atom: f for atom, f in terms.items() if isinstance(atom, Remainder) and atom.divisor % divisor == 0}
