@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from compiling import compiled_alone
 
+import relex
 from relex.frontend.torch import from_exported
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
@@ -54,3 +55,21 @@ def test_variances_of_small_floats_are_rounded_once(name: str) -> None:
     found, wanted = (tree.tree_leaves(run(x)) for run in (compiled_alone(spreads, dynamic=True), spreads))
     for mine, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(mine, other, rtol=0, atol=0)
+
+
+def test_reductions_of_few_elements() -> None:
+    """A variance of at most one element has a number of dynamic size, less one, which is always 0."""
+
+    def reduced(x: Any) -> Any:
+        return x[:1].var(0), x[:1].std(0, correction=0), x[:, :0].logsumexp(1), x[:, :0].logsumexp((0, 1), keepdim=True)
+
+    class Model(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return reduced(x)
+
+    sizes = ({0: torch.export.Dim("rows")},)
+    main = relex.build(from_exported(torch.export.export(Model(), (torch.ones(3, 4),), dynamic_shapes=sizes)))["main"]
+    for rows in (2, 7):
+        x = torch.randn(rows, 4)
+        for found, wanted in zip(main(x), reduced(x), strict=True):
+            torch.testing.assert_close(torch.as_tensor(found), wanted, equal_nan=True)

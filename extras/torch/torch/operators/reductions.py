@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import sorted_along
+from relex.frontend.compositions.reshaping import is_number
 from relex.frontend.compositions.softmax import log_sum_exp
 from relex.frontend.compositions.truth import all_of, any_of
 from relex.frontend.torch import Operand, Tensor, TorchNode, imports
@@ -35,10 +36,19 @@ def _typed(node: TorchNode, reduce: Callable[..., Operand], x: Tensor, axes: Any
 
 row("amax max.default", op.max, _typed)
 row("amin min.default", op.min, _typed)
-row("logsumexp", log_sum_exp, _typed)
 row("mean", op.mean, _typed)
 row("prod", op.prod, _typed)
 row("sum", op.sum, _typed)
+
+
+@imports("aten.logsumexp")
+def log_of_sum(node: TorchNode, x: Tensor, axes: Axes, keepdim: bool = False) -> Operand:
+    """The logarithm of the sum of exponentials; of none, minus infinity."""
+    shape, chosen = node.shape(x), node.dimensions(axes, x)
+    if any(is_number(shape[axis], 0) for axis in chosen):
+        kept = [1 if d in chosen else size for d, size in enumerate(shape) if keepdim or d not in chosen]
+        return node.full(kept, -np.inf, node.result_type)
+    return node.typed(_reduced(node, log_sum_exp, node.widened(x), axes, keepdim))
 
 
 @imports("aten.max.dim", "aten.min.dim")
