@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.join_rows import JoinRowsPass as JoinRowsPass
     from relex.passes.graph.localize_sizes import LocalizeSizesPass as LocalizeSizesPass
     from relex.passes.graph.merge_scales import MergeScalesPass as MergeScalesPass
+    from relex.passes.graph.move_bytes import MoveBytesPass as MoveBytesPass
     from relex.passes.graph.multiply_blocks import MultiplyBlocksPass as MultiplyBlocksPass
     from relex.passes.graph.pack_bytes import PackBytesPass as PackBytesPass
     from relex.passes.graph.remove_index_checks import RemoveIndexChecksPass as RemoveIndexChecksPass
