@@ -189,6 +189,22 @@ def pipeline(
     ]
 
 
+PRECISIONS = ("f32", "bf16")
+"""The types that operands of products with weights may be rounded to; f32 rounds nothing."""
+
+
+def passes_for(precision: str) -> tuple[ModulePass, ...]:
+    """Return the additional passes of a compilation whose operands of products are rounded. Raises `RelexError` for a
+    type to which none are."""
+    if precision not in PRECISIONS:
+        raise RelexError(f"expected a precision of {' or '.join(PRECISIONS)}, found {precision!r}")
+    if precision == "f32":
+        return ()
+    from relex.passes import NarrowProductsPass  # Few programs need it.
+
+    return (NarrowProductsPass(),)
+
+
 def _kernels(strict: bool) -> list[ModulePass]:
     """The passes that group operators, make one loop function of each group, tile the large ones, and share them."""
     fusion = [FuseOpsPass(strict=strict), LegalizeOpsPass(strict), FuseTirPass(), InlineBlocksPass()]
