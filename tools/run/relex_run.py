@@ -79,7 +79,7 @@ def _run(args: argparse.Namespace) -> None:
         context = make_context()
         plugins.add_dialects(context)
         source = read_source(args.file, f" or {SAVED}")
-        params = load_arrays(args.params) if args.params else {}
+        params = load_arrays(args.params, mapped=True) if args.params else {}
         try:
             module = _read_program(source, args, context, params)
             results = _results(module, args, inputs, source, context)
