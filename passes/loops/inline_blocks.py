@@ -38,8 +38,8 @@ class InlineBlocksPass(RelexPass):
     buffer, its block and its loops. The same operations are performed on the same numbers. A copy computes nothing: it
     is also dropped for a reduction whose terms are contiguous in its source, and for others if it keeps rows as they
     are. A choice between two numbers is made where it is read as well, unless by a reduction: its mask takes a quarter
-    of the memory or less. Arguments of f16 or bf16 become wider where they are read. Blocks whose results are not read
-    are dropped.
+    of the memory or less. Arguments of f16 or bf16 become wider where they are read, if not often. Blocks
+    whose results are not read are dropped.
 
     The block must fill the buffer by one element for each value of its variables, in its own loops, and nothing that
     it reads may be written after it. Where all calls of a function are known, sizes that are equal in all of them count
@@ -120,7 +120,7 @@ def _is_worth_it(block: BlockOp) -> bool:
         return False
     if len(readers) == 1 and (_reads_an_element_once(readers[0]) or keeps_terms_together(block, readers[0])):
         return True
-    if len(readers) == 1 and _widens_stored_floats(block):
+    if len(readers) == 1 and _widens_stored_floats(block) and not _repeats(readers[0], block):
         return True
     if (_keeps_rows(block) or _chooses_a_number(block)) and not any(map(_reduces, readers)):
         return True
@@ -173,6 +173,16 @@ def _widens_stored_floats(block: BlockOp) -> bool:
             return is_argument and wide.input is load.res and store.value is wide.result
         case _:
             return False
+
+
+_MANY = 128
+"""How often elements are read, at least, that better become wide once."""
+
+
+def _repeats(load: memref.LoadOp, block: BlockOp) -> bool:
+    """Return whether elements are certainly read many times."""
+    times = _times(load)
+    return _is_known(times) and _product(times) >= _MANY * _product(_extents(block.iter_vars))
 
 
 def _moving(op: memref.LoadOp | memref.StoreOp, block: BlockOp) -> list[SSAValue | None]:

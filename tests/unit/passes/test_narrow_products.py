@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,7 @@ def rounded(x: Any) -> Any:
     return x.astype(BF16).astype(np.float64)
 
 
-def network(shape: tuple[int | str, ...], body: Any) -> ModuleOp:
+def network(shape: tuple[int | str, ...], body: Callable[[Var], Any]) -> ModuleOp:
     x, builder = Var("x", shape, "float32"), BlockBuilder()
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit(body(x)))
@@ -50,10 +51,11 @@ def test_convolutions() -> None:
     weight, data = (RNG.standard_normal(size).astype(np.float32) for size in ((32, 16, 3, 3), (1, 16, 9, 9)))
     module = network((1, 16, 9, 9), lambda x: op.conv2d(x, const(weight), padding=[1]))
     found = build(module, precision="bf16")["main"](data)
-    wide, sizes = (
-        network((1, 16, 9, 9), lambda x, w=w: op.conv2d(x, const(w.astype(np.float32)), padding=[1]))
-        for w in (rounded(weight), abs(rounded(weight)))
-    )
+
+    def of_weight(w: Any) -> ModuleOp:
+        return network((1, 16, 9, 9), lambda x: op.conv2d(x, const(w.astype(np.float32)), padding=[1]))
+
+    wide, sizes = of_weight(rounded(weight)), of_weight(abs(rounded(weight)))
     expected, mass = (
         build(m, strict=True)["main"](rounded(d).astype(np.float32)) for m, d in ((wide, data), (sizes, abs(data)))
     )
@@ -96,6 +98,24 @@ def test_weights_become_wide_in_registers(rows: int, dtype: Any) -> None:
     wide = stored.astype(np.float64)
     bound = 98 * 2.0**-24 * (abs(data) @ abs(wide).T)
     assert (abs(built["main"](data) - np.maximum(data @ wide.T, 0)) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", [BF16, np.float16])
+def test_data_becomes_wide_once(dtype: Any) -> None:
+    """Not once for each column; rounded once, with the result."""
+    weight, data = (RNG.standard_normal(size).astype(np.float32).astype(dtype) for size in ((256, 32), (20, 32)))
+    x, builder = Var("x", (20, 32), str(data.dtype)), BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(op.dense(x, const(weight))))
+    built = build(builder.get())
+    loops = str(built.ir("loops"))
+    assert "memref<20x32xf32>" in loops
+    assert "memref<256x32xf32>" not in loops
+    a, b = data.astype(np.float64), weight.astype(np.float64)
+    found = built["main"](data)
+    assert found.dtype == data.dtype
+    bound = 2.0 ** (-8 if dtype is BF16 else -11) * abs(a @ b.T) + 34 * 2.0**-23 * (abs(a) @ abs(b).T)
+    assert (abs(found.astype(np.float64) - a @ b.T) <= bound).all()
 
 
 def test_other_precisions_are_refused() -> None:
