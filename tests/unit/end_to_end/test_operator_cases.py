@@ -87,6 +87,6 @@ def assert_all_close(found: Sequence[Array], wanted: Sequence[Array], alike: Seq
 
 @needs_mlir_opt
 def test_mlir_takes_what_they_become(some: Callable[..., list[tuple[MakeOperator, list[Array]]]]) -> None:
-    programs = (parse_module(operator_program(*case)) for case in some([*CASES, *NARROW], 3))
+    programs = (parse_module(operator_program(*case)) for case in some([*CASES, *NARROW], 6))
     text = "\n// -----\n".join(str(RelexPipelinePass("core")(program)) for program in programs)
     subprocess.run(["mlir-opt-22", "--split-input-file"], input=text, capture_output=True, text=True, check=True)

@@ -69,7 +69,7 @@ def test_strict_sums_equal_the_plain_loop() -> None:
     assert_same(native(partial(relex.SumOp, axis=1), x, strict=True), sums)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.permutations([1, 2, 2, 3, 5]), st.permutations([1, 2, 2, 3, 5]), st.data())
 def test_reshape_between_any_factors(old: list[int], new: list[int], data: st.DataObject) -> None:
     def merged(sizes: list[int]) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def test_reshape_between_any_factors(old: list[int], new: list[int], data: st.Da
     assert_same(native(partial(relex.ReshapeOp, shape=shape), x), x.reshape(shape))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(-9, 9), st.integers(-9, 9), st.integers(-9, 9).filter(bool), st.sampled_from([0, 1, 5, 7]))
 def test_a_strided_slice_is_a_slice(begin: int, end: int, stride: int, size: int) -> None:
     x = distinct((2, size))
