@@ -197,6 +197,7 @@ def test_negative_indices_and_slices() -> None:
         assert np.allclose(result, wanted.numpy())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("places", ["nij", "nni", "inj", "ij", "nin"])
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_elements_put_at_indices(places: str, accumulate: bool) -> None:

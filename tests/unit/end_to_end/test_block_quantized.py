@@ -62,6 +62,7 @@ def test_layouts(name: str) -> None:
     assert (np.abs(found - expected) <= bound).all()
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("constant", [False, True])
 @pytest.mark.parametrize("shape", [(64,), (4, 64), (26, 64), (2, 3, 64), (17, 64)])
 @pytest.mark.parametrize("columns", [5, 48, 64])

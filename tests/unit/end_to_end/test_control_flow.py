@@ -23,6 +23,7 @@ from relex.runtime import build, deadline, load, register_func, release_memory, 
 LEVELS = ("loops", "core")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("size", [None, 0, 3])
 def test_random_regions(seed: int, size: int | None):

@@ -146,6 +146,7 @@ def test_convolutions(case: Any, dtype: str, zeros: tuple[int, int], target: Tar
     np.testing.assert_array_equal(build(module)["main"](x), wanted_pool(wanted), strict=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("images", [1, "n"])
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 def test_layers_pass_bytes_on(dtype: str, images: int | str) -> None:
@@ -190,6 +191,7 @@ def test_results_in_the_usual_order(outputs: int) -> None:
     assert counts(module, Convolution)[0] <= (outputs == 21)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.cpu)
 @pytest.mark.parametrize(("rows", "terms", "columns"), [(1, 70, 33), (40, 128, 64), (7, 256, 19)])
 def test_products(rows: int, terms: int, columns: int, target: Target) -> None:
