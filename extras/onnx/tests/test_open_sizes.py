@@ -217,3 +217,8 @@ def test_squares_of_numbers() -> None:
 def test_squares_of_sizes() -> None:
     with pytest.raises(CompileError, match="expected a product of at most 64 sizes, found one of 128"):
         from_onnx(squares([node("Identity", "s", "x0")]))
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_ones_at_the_largest_along_a_dynamic_dimension(axis: int) -> None:
+    expect_same(computed([node("Hardmax", "x", "y", axis=axis)], ["a", 3]), (1, 3), (5, 3), run=interpret)
