@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 
 from relex.frontend import op
 from relex.frontend.compositions.activations import leaky_relu
+from relex.frontend.compositions.indexing import part_at
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantization import (
     COLUMNS,
@@ -24,6 +25,7 @@ from relex.frontend.onnx.operators.quantization import (
     quantize,
     saturated,
 )
+from relex.frontend.onnx.operators.recurrent import lstm
 from relex.frontend.onnx.operators.windows import average_pool
 
 MICROSOFT = "com.microsoft"
@@ -139,15 +141,36 @@ def matmul_of_integers(node: OnnxNode, *inputs: Tensor) -> Operand:
 def matmul_quantized_by_its_range(node: OnnxNode, *inputs: Tensor) -> Operand:
     """A product of floats and a quantized matrix: the floats are quantized by the range of all of them."""
     x, b, scale_b, zero_b, bias = _complete(inputs, 5)
+    y = times_by_its_range(node, x, centred(node, b, zero_b, COLUMNS), scale_b)
+    return y if bias is None else op.add(y, bias)
+
+
+def times_by_its_range(node: OnnxNode, x: Operand, matrix: Operand, scale_b: Operand) -> Operand:
+    """Return the product of floats and a matrix of integers: the floats are quantized by the range of all of them."""
     low, high = op.minimum(op.min(x), 0.0), op.maximum(op.max(x), 0.0)
     width = op.subtract(high, low)
     scale = op.where(op.equal(width, 0.0), 1.0, op.divide(width, 255.0))
     zero = op.round(op.clip(op.divide(op.negative(low), scale), 0.0, 255.0))
     steps = op.clip(op.add(op.round(op.divide(x, scale)), zero), 0.0, 255.0)
-    total = op.matmul(op.astype(op.subtract(steps, zero), i32), centred(node, b, zero_b, COLUMNS))
-    return _scaled(node, total, scale, scale_b, bias)
+    return _scaled(node, op.matmul(op.astype(op.subtract(steps, zero), i32), matrix), scale, scale_b, None)
 
 
-def _scaled(node: OnnxNode, total: Operand, scale_a: Operand, scale_b: Tensor, bias: Tensor | None) -> Operand:
+def _scaled(node: OnnxNode, total: Operand, scale_a: Operand, scale_b: Operand, bias: Tensor | None) -> Operand:
     y = op.multiply(op.astype(total, f32), op.multiply(one_number(node, scale_a), placed(node, scale_b, COLUMNS)))
     return y if bias is None else op.add(y, bias)
+
+
+@imports("DynamicQuantizeLSTM", domain=MICROSOFT)
+def lstm_quantized_by_its_range(node: OnnxNode, *inputs: Tensor) -> list[Operand]:
+    """Long short-term memory with quantized weights, whose rows come first: the input is quantized by the range of all
+    of it, and the state by its range in each step."""
+    *given, scale_w, zero_w, scale_r, zero_r = _complete(inputs, 12)
+
+    def products(direction: int) -> Any:
+        def times(x: Operand, weight: Tensor, scale: Tensor, zero: Tensor) -> Operand:
+            matrix, factor, offset = (node.tensor(part_at(t, 0, direction)) for t in (weight, scale, zero))
+            return times_by_its_range(node, x, centred(node, matrix, offset, COLUMNS), factor)
+
+        return (lambda x: times(x, given[1], scale_w, zero_w)), (lambda h: times(h, given[2], scale_r, zero_r))
+
+    return lstm(node, products, *given)
