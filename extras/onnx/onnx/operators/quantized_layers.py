@@ -11,10 +11,11 @@ from typing import Any
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
+from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.activations import leaky_relu
 from relex.frontend.compositions.indexing import part_at
-from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports
 from relex.frontend.onnx.operators.quantization import (
     COLUMNS,
     ROWS,
@@ -26,7 +27,7 @@ from relex.frontend.onnx.operators.quantization import (
     saturated,
 )
 from relex.frontend.onnx.operators.recurrent import lstm
-from relex.frontend.onnx.operators.windows import average_pool
+from relex.frontend.onnx.operators.windows import average_pool, max_pool
 
 MICROSOFT = "com.microsoft"
 """The domain of the operators that ONNX Runtime adds."""
@@ -61,9 +62,11 @@ def quantized_arithmetic(node: OnnxNode, *inputs: Tensor) -> Operand:
 
 
 def _softmax(node: OnnxNode, x: Tensor) -> Operand:
-    if node.integer("opset", 13) < 13 and node.axis(x, default=1) != node.rank(x) - 1:
-        refuse("a softmax over several dimensions, as before operator set 13", "opset")
-    return op.softmax(x, node.axis(x, default=-1))
+    if node.integer("opset", 13) >= 13:
+        return op.softmax(x, node.axis(x, default=-1))
+    # Before, it is over all dimensions from one on.
+    sizes, axis = node.shape(x), node.axis(x, default=1)
+    return node.reshape(op.softmax(node.reshape(x, [count(sizes[:axis]), count(sizes[axis:])]), 1), sizes)
 
 
 def _global_average_pool(node: OnnxNode, x: Tensor) -> Operand:
@@ -74,9 +77,20 @@ def _global_average_pool(node: OnnxNode, x: Tensor) -> Operand:
 
 def _average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """Return the mean of each window."""
-    if node.flag("channels_last"):
-        refuse("channels in the last dimension", "channels_last")
-    return average_pool(node, x)
+    return _of_channels_last(node, average_pool, x) if node.flag("channels_last") else average_pool(node, x)
+
+
+def _of_channels_last(node: OnnxNode, pool: Callable[[OnnxNode, Tensor], Any], x: Tensor) -> Operand:
+    """Apply a pool to data whose channels are the last dimension."""
+    last = node.rank(x) - 1
+    y = pool(node, node.tensor(op.permute_dims(x, [0, last, *range(1, last)])))
+    return op.permute_dims(y, [0, *range(2, last + 1), 1])
+
+
+@imports("NhwcMaxPool", domain=MICROSOFT)
+def max_pool_of_channels_last(node: OnnxNode, x: Tensor) -> Operand:
+    """The maximum of each window."""
+    return _of_channels_last(node, max_pool, x)
 
 
 FUNCTIONS: dict[str, Callable[[OnnxNode, Tensor], Operand]] = {
