@@ -80,3 +80,12 @@ def test_positions_from_other_sizes() -> None:
     inputs = [value("x", FLOAT, ["n", 2]), value("t", FLOAT, ["m", 2])]
     made = model(nodes, inputs, ["y"], constants(zero=0, one=1))
     expect_as_onnx_runtime(made, *({"x": rows(n), "t": rows(m)} for n, m in ((1, 3), (3, 5), (4, 2))), run=interpret)
+
+
+def test_positions_that_count_from_the_end_by_a_size() -> None:
+    nodes = [node("Shape", "x", "n", start=0, end=1), node("Neg", "n", "start"), node("Slice", "t start end", "y")]
+    inputs = [value("x", FLOAT, ["n", 2]), value("t", FLOAT, ["m", 2])]
+    made = model(nodes, inputs, ["y"], constants(end=LARGEST))
+    expect_as_onnx_runtime(made, *({"x": rows(n), "t": rows(m)} for n, m in ((1, 3), (3, 3), (4, 2))), run=interpret)
+    with pytest.raises(ShapeError, match="expected 1 <= n"):
+        interpret(from_onnx(made))["main"](rows(0), rows(3))

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.relex.types import normalize_axis
-from relex.dialects.sizes import IndexExpr, Size, count, larger
+from relex.dialects.sizes import IndexExpr, Size, count, larger, never_negative
 from relex.frontend import op
 from relex.frontend.compositions.indexing import (
     LAST,
@@ -53,12 +53,15 @@ def part(
 
 
 def _position(node: OnnxNode, place: Size, size: Size) -> int | str:
-    """Return a position, which an expression of sizes gives only where it is not negative: it would count from the
+    """Return a position. What an expression of sizes gives is always or never negative, and then counts from the
     end."""
     if isinstance(place, IndexExpr):
         rest = place - size
         # Of one or two less than the size, both readings are before the first element.
         if not isinstance(rest, int) or rest < -2:
+            if never_negative(-place):
+                node.expect_at_least(-place, 1, f"expected a position that is negative, found {place}")
+                return str(larger(rest + 2 * size, 0))
             node.expect_at_least(place, 0, f"expected a position that is not negative, found {place}")
             return rest if isinstance(rest, int) else str(place)
     return position(place, size)
