@@ -43,15 +43,22 @@ def attended(
     *,
     cap: float = 0.0,
     safe: bool = False,
+    sink: Operand | None = None,
 ) -> Operand:
     """Return the values of all places, weighted by how much each query is like their keys: by default, scaled by the
     root of the width. `cap` limits the likeness before the bias is added. If `safe`, queries from which the bias hides
-    all keys have a result of 0."""
+    all keys have a result of 0. The `sink` of each head is the likeness of one more key, whose value is 0."""
     width = site.closed(site.shape(q)[-1], "heads of dynamic width: {}")
     scores = op.multiply(op.matmul(q, op.permute_dims(k, [0, 1, 3, 2])), scale or float(1 / np.sqrt(width)))
     if cap:
         scores = op.multiply(op.tanh(op.multiply(scores, 1 / cap)), cap)
-    return op.matmul(op.softmax(scores if bias is None else op.add(scores, bias), 3, safe), v)
+    scores = scores if bias is None else op.add(scores, bias)
+    if sink is None:
+        return op.matmul(op.softmax(scores, 3, safe), v)
+    batch, heads, queries, _ = site.shape(scores)
+    column = site.broadcast_to(op.reshape(sink, [-1, 1, 1]), [batch, heads, queries, 1])
+    shares = op.softmax(op.concat(scores, column, axis=3), 3)
+    return op.matmul(op.strided_slice(shares, [3], [0], [-1]), v)
 
 
 def is_hidden_later(queries: Size, keys: Size, before: Operand) -> Operand:

@@ -77,19 +77,24 @@ class ResamplingSettings:
             case other:
                 refuse(f"the transformation {other}", "coordinate_transformation_mode")
 
-    def rounded(self, position: Operand) -> Operand:
+    def nearest_by(self, scale: Scale) -> str:
+        """Return how the nearest element is chosen where data grows or shrinks by a factor."""
+        if self.nearest != BEFORE_OR_AFTER:
+            return self.nearest
+        assert isinstance(scale, int | float)  # Only old operators choose so, whose factors are numbers.
+        return "ceil" if scale < 1 else "floor"
+
+    def rounded(self, position: Operand, scale: Scale) -> Operand:
         """Return the nearest elements of positions."""
-        round_, offset = _rounding(self.nearest)
+        round_, offset = _rounding(self.nearest_by(scale))
         return _ON_TENSORS[round_](op.add(position, offset) if offset else position)
 
     def taps(self, position: float, scale: float) -> tuple[list[int], list[float]]:
         """Return the elements of the data that contribute at a position, and their weights."""
         if self.mode == "nearest":
-            nearest = self.nearest
-            if nearest == BEFORE_OR_AFTER:
-                # Positions that are whole numbers in f32 are meant to be.
-                nearest, position = "ceil" if scale < 1 else "floor", float(np.float32(position))
-            round_, offset = _rounding(nearest)
+            if self.nearest == BEFORE_OR_AFTER:
+                position = float(np.float32(position))  # Those that are whole numbers in f32 are meant to be.
+            round_, offset = _rounding(self.nearest_by(scale))
             return [round_(position + offset)], [1.0]
         kernel, reach = (_linear, 1) if self.mode == "linear" else (partial(_cubic, self.cubic), 2)
         shrink = min(scale, 1.0) if self.antialias else 1.0
@@ -294,7 +299,7 @@ def _between_places(
         )
     position = site.tensor(_position(site, site.shape(x)[axis], new, scale, settings))
     if settings.mode == "nearest":
-        places = settings.rounded(position)
+        places = settings.rounded(position, scale)
         return op.take(x, op.astype(places, i64), axis)
     first = op.floor(position)
     share = op.astype(op.subtract(position, first), site.element_type(x))

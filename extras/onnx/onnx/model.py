@@ -20,6 +20,7 @@ from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import reading, size_name
 from relex.frontend.onnx import operators as operators
 from relex.frontend.onnx.assumptions import Assumptions
+from relex.frontend.onnx.node_order import in_order
 from relex.frontend.onnx.onnx_importer import OnnxImporter, versions_of
 from relex.frontend.onnx.reading import Shapes
 from relex.frontend.onnx.tensors import array_of, dtype_of
@@ -42,9 +43,10 @@ def import_model(
 
 
 def _imported(model: ModelProto, file: str, folder: Path | None, shapes: Shapes, values: Mapping[str, Any]) -> ModuleOp:
+    model = in_order(model)
     _check(model, file)
     model = _converted(model, file)
-    functions = {("" if f.domain == "ai.onnx" else f.domain, f.name): f for f in model.functions}
+    functions = {("" if f.domain == "ai.onnx" else f.domain, f.name, f.overload): f for f in model.functions}
 
     def run(importer: OnnxImporter) -> ModuleOp:
         inputs = _Inputs(importer, model.graph, shapes, values).read()

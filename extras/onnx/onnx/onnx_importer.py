@@ -35,9 +35,9 @@ class OnnxImporter(GraphImporter):
 
     versions: Mapping[str, int]
     """The version of each operator set."""
-    functions: Mapping[tuple[str, str], FunctionProto]
-    """The functions of the model."""
-    read_tensor: Callable[[onnx.TensorProto], Any]
+    functions: Mapping[tuple[str, str, str], FunctionProto]
+    """The functions of the model, by domain, name and overload."""
+    read_tensor: Callable[[onnx.TensorProto | onnx.SparseTensorProto], Any]
     path: tuple[str, ...] = ()
     """The nodes around the current one."""
     calls: tuple[str, ...] = ()
@@ -52,11 +52,10 @@ class OnnxImporter(GraphImporter):
         """Import a graph, given its inputs, in the scope of what is around it."""
         inner = scope.new_child()
         inner.update(inputs)
-        for tensor in graph.initializer:
-            if tensor.name not in inner.maps[0]:
-                inner[tensor.name] = self._initializer(tensor)
-        if graph.sparse_initializer:
-            self.report("", "sparse initializers")
+        sparse = [(tensor.values.name, tensor) for tensor in graph.sparse_initializer]
+        for name, tensor in (*((tensor.name, tensor) for tensor in graph.initializer), *sparse):
+            if name not in inner.maps[0]:
+                inner[name] = self._initializer(name, tensor)
         self.run_nodes(graph.node, inner)
         return [self._output(output.name, inner) for output in graph.output]
 
@@ -100,8 +99,8 @@ class OnnxImporter(GraphImporter):
     def _import(self, node: NodeProto, inputs: Sequence[AnyValue | None], scope: Scope) -> Sequence[AnyValue]:
         """Return the outputs of a node."""
         domain = "" if node.domain == "ai.onnx" else node.domain
-        if (domain, node.op_type) in self.functions:
-            return self._call_function(node, self.functions[domain, node.op_type], inputs)
+        if (called := (domain, node.op_type, node.overload)) in self.functions:
+            return self._call_function(node, self.functions[called], inputs)
         if domain not in self.versions:
             refuse(f"expected an operator set that the model imports, found '{domain}'")
         version = self.versions[domain]
@@ -140,7 +139,7 @@ class OnnxImporter(GraphImporter):
         self, node: NodeProto, function: FunctionProto, inputs: Sequence[AnyValue | None]
     ) -> list[AnyValue]:
         """Import the body of a function in place of a call."""
-        name = f"{function.domain}.{function.name}"
+        name = f"{function.domain}.{function.name}{function.overload and ':'}{function.overload}"
         if name in self.calls:
             refuse(f"a function that calls itself: {' -> '.join((*self.calls, name))}")
         domain = "" if node.domain == "ai.onnx" else node.domain
@@ -168,9 +167,9 @@ class OnnxImporter(GraphImporter):
         self.assumptions.use(scope[name])
         return scope[name]
 
-    def _initializer(self, tensor: onnx.TensorProto) -> AnyValue:
-        with self.collecting(partial(self.report, tensor.name)):
-            return Known(self.read_tensor(tensor), tensor.name)
+    def _initializer(self, name: str, tensor: onnx.TensorProto | onnx.SparseTensorProto) -> AnyValue:
+        with self.collecting(partial(self.report, name)):
+            return Known(self.read_tensor(tensor), name)
         return Missing()
 
     def _problem(self, node: NodeProto, reason: str, attribute: str = "") -> None:

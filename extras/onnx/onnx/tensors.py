@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import SparseTensorProto, TensorProto, helper, numpy_helper
 from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array
@@ -44,8 +44,14 @@ def onnx_type(element_type: Attribute) -> int:
     return helper.np_dtype_to_tensor_dtype(np.dtype(getattr(ml_dtypes, name, None) or name))
 
 
-def array_of(tensor: TensorProto, folder: Path | None) -> Array:
+MOST = 1 << 24
+"""The elements at most of a tensor that a file has in fewer numbers."""
+
+
+def array_of(tensor: TensorProto | SparseTensorProto, folder: Path | None) -> Array:
     """Return the elements of a tensor. Data beside the model is read from files in `folder` only."""
+    if isinstance(tensor, SparseTensorProto):
+        return _dense(tensor, folder)
     shape = tuple(tensor.dims)
     if any(size < 0 for size in shape):
         raise RelexError(f"expected sizes of 0 or more, found {' x '.join(map(str, shape))}")
@@ -69,6 +75,19 @@ def array_of(tensor: TensorProto, folder: Path | None) -> Array:
         return numpy_helper.to_array(tensor)
     except (TypeError, ValueError) as e:
         raise RelexError(f"expected a tensor, found one that cannot be read: {e}") from e
+
+
+def _dense(tensor: SparseTensorProto, folder: Path | None) -> Array:
+    """Return the elements of a tensor whose file has those that are not 0, and their places: numbers in row-major
+    order, or an index for each dimension."""
+    shape, values, places = tuple(tensor.dims), array_of(tensor.values, folder), array_of(tensor.indices, folder)
+    if any(size < 0 for size in shape) or prod(shape) > MOST:
+        raise RelexError(f"expected a sparse tensor of at most {MOST} elements, found {_shown(shape)}")
+    if places.ndim == 2:  # The check of the model has seen that they are in the tensor, one for each element.
+        places = np.ravel_multi_index(tuple(places.T), shape)
+    dense = np.zeros(prod(shape), values.dtype)
+    dense[places] = values
+    return dense.reshape(shape)
 
 
 def _shown(shape: tuple[int, ...]) -> str:

@@ -10,6 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_runtime import expect_as_onnx_runtime
 
+from relex.runtime import build
+
 MICROSOFT = "com.microsoft"
 RNG = np.random.default_rng(0)
 
@@ -50,7 +52,9 @@ def _declared(name: str, array: Any, is_open: bool) -> Any:
     return helper.make_tensor_value_info(name, kind, [*first, *array.shape[1:]])
 
 
-def expect_same(operator: str, inputs: Sequence[Any], *outputs: str, rtol: float = 1e-4, **given: Any) -> None:
+def expect_same(
+    operator: str, inputs: Sequence[Any], *outputs: str, rtol: float = 1e-4, run: Any = build, **given: Any
+) -> None:
     """Compare the results of a node."""
     model, feed = one_node(operator, inputs, outputs or ("y",), **given)
     runtime: Any = pytest.importorskip("onnxruntime")
@@ -60,6 +64,7 @@ def expect_same(operator: str, inputs: Sequence[Any], *outputs: str, rtol: float
     options.log_severity_level = 4
     session = runtime.InferenceSession(model.SerializeToString(), options)
     types = {"float": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "int32": TensorProto.INT32}
+    types |= {"uint8": TensorProto.UINT8, "int64": TensorProto.INT64}
     for result, found in zip(model.graph.output, session.get_outputs(), strict=True):
         result.CopyFrom(helper.make_tensor_value_info(result.name, types[found.type[7:-1]], None))
-    expect_as_onnx_runtime(model, feed, rtol=rtol, atol=rtol / 10)
+    expect_as_onnx_runtime(model, feed, rtol=rtol, atol=rtol / 10, run=run)

@@ -112,6 +112,11 @@ RULINGS = (
     Ruling("Det", lambda case: not case.is_finite, "NaN or infinity: the order of elimination is left open"),
     Ruling("Scaler", lambda case: case.dtype().kind == "i", "the reference computes floats as integers"),
     Ruling("Unique", lambda case: case.dtype().name == "bfloat16", "NumPy does not put NaN of bf16 last"),
+    Ruling(
+        "Slice",
+        lambda case: "steps" in case.draw.inputs and unless_runtime(case),
+        "backwards, a part begins within the tensor; the reference takes slices of Python",
+    ),
     Ruling("RNN GRU LSTM", by_runtime, "the reference has neither `clip` nor lengths of sequences"),
     Ruling("LRN", unless_runtime, "the reference leaves out the last channel"),
     Ruling(

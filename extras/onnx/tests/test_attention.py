@@ -10,6 +10,7 @@ from contrib import RNG, expect_same, normal, one_node
 
 from relex.dialects.errors import CompileError
 from relex.frontend.onnx import from_onnx
+from relex.reference import interpret
 
 B, S, H, N = 2, 5, 8, 2
 """Texts, places, width, heads."""
@@ -135,3 +136,15 @@ def test_groups_with_a_cache(places: int, past: int, last: Any, total: int, inte
 def test_groups_in_one_tensor() -> None:
     inputs = [normal(B, 5, 128), None, None, None, None, of(4, 4), np.array(5, np.int32), *TABLES]
     expect_same("GroupQueryAttention", inputs, "y", "keys", "values", constants=(6,), do_rotary=1, **HEADS)
+
+
+@pytest.mark.parametrize("past", [None, 6])
+def test_groups_with_one_more_key(past: int | None) -> None:
+    """Each head may have a key without a value, or the softmax one without a likeness."""
+    places = 5 if past is None else 1
+    total = places + (past or 0)
+    inputs = grouped(places, past, of(total - 1, total - 1), total)
+    for given in ([*inputs, None, None, None, None, normal(4)], inputs):
+        smooth = {} if len(given) > len(inputs) else {"smooth_softmax": 1}
+        names = ("y", "keys", "values")
+        expect_same("GroupQueryAttention", given, *names, constants=(6,), run=interpret, **HEADS, **smooth)

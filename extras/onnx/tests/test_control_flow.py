@@ -131,9 +131,22 @@ def test_rows_of_a_loop_without_trips(count: str, go: bool):
         assert rows.shape == (0, 3)
 
 
-def test_refusals_say_what_helps():
-    node = helper.make_node("Loop", ["count", "", "x"], ["y", "rows"], body=doubling(ALWAYS, outputs=2))
+def test_rows_of_a_loop_over_a_number_of_the_run():
+    node = helper.make_node("Loop", ["count", "go", "x"], ["y", "rows"], body=doubling(ALWAYS, outputs=2))
     inputs: list[Info] = [("x", ["n"], FLOAT), ("count", [], INT64)]
+    made = graph("g", [node], inputs, [("y", ["n"], FLOAT), ("rows", ["m", "n"], FLOAT)], go=np.array(True))
+    x = np.array([1, 2, -3], np.float32)
+    check(made, *({"x": x, "count": np.array(count)} for count in (3, 1)))
+    main: Any = build(from_onnx(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)])))["main"]
+    for count in (0, -2):
+        y, rows = main(x, np.array(count))
+        np.testing.assert_array_equal(y, x)
+        assert rows.shape == (0, 3)
+
+
+def test_refusals_say_what_helps():
+    inputs: list[Info] = [("x", ["n"], FLOAT), ("count", [], INT64)]
+    node = helper.make_node("Loop", ["count", "", "x"], ["y", "rows"], body=doubling(SMALL, outputs=2))
     rows = graph("g", [node], inputs, [("y", ["n"], FLOAT), ("rows", ["m", "n"], FLOAT)])
     with pytest.raises(CompileError, match="whose number is known at run time; 'values' freezes an input"):
         check(rows)

@@ -11,6 +11,7 @@ from contrib import RNG, expect_same, normal, one_node
 from relex.dialects.errors import CompileError
 from relex.dialects.exceptions import IndexRangeError
 from relex.frontend.onnx import from_onnx
+from relex.reference import interpret
 from relex.runtime import build
 
 
@@ -28,6 +29,13 @@ from relex.runtime import build
 )
 def test_products(a: tuple[int, ...], b: tuple[int, ...], given: dict[str, Any]) -> None:
     expect_same("FusedMatMul", [normal(*a), normal(*b)], **given)
+
+
+@pytest.mark.parametrize("given", [{"activation": "Relu"}, {"activation": "LeakyRelu", "activation_alpha": 0.3}])
+def test_functions_of_products(given: dict[str, Any]) -> None:
+    a, b = normal(4, 3), normal(5, 4)
+    expect_same("FusedGemm", [a.T, b.T, normal(5)], run=interpret, alpha=0.5, beta=2.0, **given)
+    expect_same("FusedGemm", [a, b], run=interpret, transA=1, transB=1, **given)
 
 
 ACTIVATIONS: list[tuple[str, list[float]]] = [

@@ -217,3 +217,17 @@ def test_squares_of_numbers() -> None:
 def test_squares_of_sizes() -> None:
     with pytest.raises(CompileError, match="expected a product of at most 64 sizes, found one of 128"):
         from_onnx(squares([node("Identity", "s", "x0")]))
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_ones_at_the_largest_along_a_dynamic_dimension(axis: int) -> None:
+    expect_same(computed([node("Hardmax", "x", "y", axis=axis)], ["a", 3]), (1, 3), (5, 3), run=interpret)
+
+
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+def test_transposed_convolutions_pad_alike_for_all_sizes(auto_pad: str) -> None:
+    weight = NUMBERS.normal(size=(2, 3, 4, 3)).astype(np.float32)
+    nodes = [node("ConvTranspose", "x w", "y", auto_pad=auto_pad, strides=[2, 3])]
+    model = computed(nodes, ["n", 2, "h", "w_"], w=weight)
+    feeds = ({"x": NUMBERS.normal(size=shape).astype(np.float32)} for shape in ((1, 2, 4, 5), (2, 2, 1, 3)))
+    expect_as_onnx_runtime(model, *feeds, rtol=1e-4, atol=1e-5, run=interpret)

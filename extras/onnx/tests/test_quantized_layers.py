@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from relex.dialects.errors import CompileError
 from relex.frontend.onnx import from_onnx
 from relex.runtime import build
 
@@ -85,12 +84,12 @@ def test_activations(dtype: Any) -> None:
     check("QLinearSoftmax", inputs, quantized(power / power.sum(-1, keepdims=True), 0.03, 5, dtype), axis=-1, opset=13)
 
 
-def test_a_softmax_over_several_dimensions_is_refused() -> None:
+def test_a_softmax_over_several_dimensions() -> None:
     x = some(np.uint8, 2, 3, 4)
-    inputs = [x, *number(0.05, 9, np.uint8), *number(0.03, 5, np.uint8)]
-    made, _ = model("QLinearSoftmax", inputs, TensorProto.UINT8, axis=1, opset=12)
-    with pytest.raises(CompileError, match="a softmax over several dimensions"):
-        from_onnx(made)
+    inputs = [x, *number(0.05, 9, np.uint8), *number(0.003, 5, np.uint8)]
+    power = np.exp(floats(x, 0.05, 9))
+    wanted = quantized(power / power.sum((1, 2), keepdims=True), 0.003, 5, np.uint8)
+    check("QLinearSoftmax", inputs, wanted, axis=1, opset=12)
 
 
 @pytest.mark.parametrize("last", [0, 1])
@@ -105,7 +104,16 @@ def test_means_of_windows() -> None:
     x = some(np.int8, 1, 3, 4, 6)
     mean = floats(x, 0.5, -3).reshape(1, 3, 2, 2, 3, 2).mean((3, 5))
     inputs = [x, *number(0.5, -3, np.int8), *number(0.25, 4, np.int8)]
-    check("QLinearAveragePool", inputs, quantized(mean, 0.25, 4, np.int8), kernel_shape=[2, 2], strides=[2, 2])
+    windows: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    wanted = quantized(mean, 0.25, 4, np.int8)
+    check("QLinearAveragePool", inputs, wanted, **windows)
+    inputs[0] = np.moveaxis(x, 1, -1)
+    check("QLinearAveragePool", inputs, np.moveaxis(wanted, 1, -1), channels_last=1, **windows)
+
+
+def test_largest_of_windows_whose_channels_come_last() -> None:
+    x = some(np.uint8, 1, 4, 6, 3)
+    check("NhwcMaxPool", [x], x.reshape(1, 2, 2, 3, 2, 3).max((2, 4)), kernel_shape=[2, 2], strides=[2, 2])
 
 
 def test_parts_of_other_scales() -> None:

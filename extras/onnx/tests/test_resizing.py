@@ -223,3 +223,21 @@ def test_a_dynamic_size_by_a_fraction() -> None:
     graph = helper.make_graph(nodes, "resized", [value("x", FLOAT, ["n", 2, "a"])], [result], [scales])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
     expect_as_onnx_runtime(model, *({"x": np.arange(2.0 * n, dtype=np.float32).reshape(1, 2, n)} for n in (4, 5, 1)))
+
+
+@pytest.mark.parametrize("scales", [[1.0, 1.0, 1.5, 2.0], [1.0, 1.0, 0.5, 0.75], [1.0, 1.0, 2.5, 1.0]])
+@pytest.mark.parametrize(("operator", "version"), [("Resize", 10), ("Upsample", 9)])
+def test_old_operators_take_the_element_before_in_open_data_that_grows(
+    operator: str, version: int, scales: list[float]
+) -> None:
+    if operator == "Upsample" and min(scales) < 1:
+        pytest.skip("it only makes data larger")
+    made = model(
+        [node(operator, "x scales", "y", mode="nearest")],
+        [value("x", FLOAT, ["n", 1, "h", "w"])],
+        ["y"],
+        [numpy_helper.from_array(np.array(scales, np.float32), "scales")],
+        version=version,
+    )
+    data = (np.arange(4.0 * h * w, dtype=np.float32).reshape(4, 1, h, w) for h, w in ((2, 4), (4, 8), (6, 4)))
+    expect_as_onnx_runtime(made, *({"x": x} for x in data))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import f32, i64
 
 from relex.dialects.sizes import Size, larger
@@ -228,12 +229,13 @@ def group_query_attention(
     sin: Tensor | None = None,
     positions: Tensor | None = None,
     more: Tensor | None = None,
+    sink: Tensor | None = None,
     *others: Tensor,
 ) -> list[Operand]:
     """Attention to keys and values of fewer heads than queries, which a cache keeps; what comes later is hidden."""
-    _expect_plain(node, "smooth_softmax", "kv_cache_bit_width", "qk_output", "sliding_window_cache")
+    _expect_plain(node, "kv_cache_bit_width", "qk_output", "sliding_window_cache")
     if others or node.output_count > 3:
-        refuse("sinks, scales of caches, norms of queries, and likeness as a result; export the model without them")
+        refuse("scales of caches, norms of queries, and likeness as a result; export the model without them")
     heads, groups = node.integer("num_heads"), node.integer("kv_num_heads")
     parts: list[Operand] = [query, key, value]  # pyright: ignore[reportAssignmentType]
     if key is None:
@@ -258,6 +260,8 @@ def group_query_attention(
     bias = penalty(op.expand_dims(_hidden(node, queries, node.shape(k)[2], before, counts), 1), float("-inf"))
     bias = bias if more is None else op.add(bias, more)
     times = heads // groups
+    if sink is None and node.flag("smooth_softmax"):
+        sink = node.like(np.zeros(heads), q)
     y = attended(
         node,
         q,
@@ -267,6 +271,7 @@ def group_query_attention(
         bias,
         cap=node.number("softcap"),
         safe=True,
+        sink=sink,
     )
     return [joined_heads(node, y), k, v]
 

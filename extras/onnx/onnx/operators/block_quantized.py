@@ -102,19 +102,21 @@ def matmul_of_few_bits(
     bias: Tensor | None = None,
 ) -> Operand:
     """A dense layer whose weights have a scale for each block of a row."""
-    if order is not None:
-        refuse("weights in another order, `g_idx`; order them and export the model again")
     bits, block = _bits(node), node.integer("block_size")
-    packed = _in_blocks(node, x, weights, scales, zeros, bits, block)
+    packed = _in_blocks(node, x, weights, scales, zeros, bits, block) if order is None else None
     if packed is not None:
         return packed if bias is None else op.add(packed, bias)
     rows, width = node.integer("N"), node.integer("K")
     blocks = -(-width // block)
     numbers = _unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)
     offsets = _zeros(node, zeros, bits, 2 ** (bits - 1), [rows, blocks])
-    offsets = op.expand_dims(offsets, 2) if node.rank(offsets) else offsets
-    floats = _floats(node, numbers, offsets, op.expand_dims(node.reshape(scales, [rows, blocks]), 2))
-    matrix = _first(node, node.reshape(floats, [rows, blocks * block]), 1, width)
+    columns = _first(node, node.reshape(numbers, [rows, blocks * block]), 1, width)
+    of_block = node.constant(np.arange(width) // block) if order is None else op.astype(order, i64)
+
+    def spread(parameter: Operand) -> Operand:
+        return op.take(parameter, of_block, 1) if node.rank(parameter) else parameter
+
+    matrix = _floats(node, columns, spread(offsets), spread(node.reshape(scales, [rows, blocks])))
     y = op.matmul(x, op.permute_dims(op.astype(matrix, x.element_type), [1, 0]))
     return y if bias is None else op.add(y, bias)
 

@@ -136,8 +136,10 @@ def _loop_of_program(
             return values, goes_on
 
         return [*regions.conditional(node.builder, most, _TRUE if condition is None else condition, trip, initial)]
-    if not isinstance(most, Known) or isinstance(condition, Computed):
+    if most is None or isinstance(condition, Computed):
         refuse(_UNKNOWN_ROWS)
+    count = most if isinstance(most, Known) else op.maximum(most, 0)
+    (trips,) = node.sizes(count, "a number of iterations")
 
     def counted(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[regions.Row]]:
         goes_on, *values = run(i, _TRUE, state)
@@ -145,7 +147,7 @@ def _loop_of_program(
             refuse(_UNKNOWN_ROWS)
         return values[: len(initial)], [regions.Row(x, i) for x in values[len(initial) :]]
 
-    return [*regions.counted(node.builder, node.known_size(most, "a number of iterations"), counted, initial)]
+    return [*regions.counted(node.builder, trips, counted, initial)]
 
 
 def _holds(condition: AnyValue) -> bool:

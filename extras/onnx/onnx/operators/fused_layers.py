@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from xdsl.dialects.builtin import f32, i32, i64
@@ -17,6 +17,7 @@ from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.import_table import row
 from relex.frontend.onnx.operators.activations import hard_line
+from relex.frontend.onnx.operators.linear import gemm
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 from relex.frontend.onnx.operators.windows import conv
 
@@ -32,7 +33,7 @@ def _matrices(node: OnnxNode, x: Tensor, name: str) -> Operand:
     return x if order == list(range(rank)) else op.permute_dims(x, order)
 
 
-@imports("FusedMatMul", domain=MICROSOFT)
+@imports("FusedMatMul", "TransposeMatMul", domain=MICROSOFT)
 def fused_matmul(node: OnnxNode, a: Tensor, b: Tensor) -> Operand:
     """A matrix product of transposed operands, times a number."""
     product = op.matmul(_matrices(node, a, "A"), _matrices(node, b, "B"))
@@ -56,12 +57,23 @@ def fused_conv(
     node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None, other: Tensor | None = None
 ) -> Operand:
     """A function of a convolution, to which a tensor may be added."""
+    y = conv(node, x, weight, bias)
+    return _activated(node, y if other is None else op.add(y, other), node.numbers("activation_params") or [])
+
+
+@imports("FusedGemm", domain=MICROSOFT)
+def fused_gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Tensor | None = None) -> Operand:
+    """A function of a product of matrices, to which a tensor may be added."""
+    names = [name for name in ("activation_alpha", "activation_beta") if node.has(name)]
+    return _activated(node, gemm(node, a, b, c), [node.number(name) for name in names])
+
+
+def _activated(node: OnnxNode, y: Operand, numbers: Sequence[float]) -> Operand:
+    """Return the function that an attribute names of a tensor and of numbers."""
     name = node.text("activation")
     if name and name not in ACTIVATIONS:
         refuse(f"expected an activation among {', '.join(ACTIVATIONS)}, found {name}", "activation")
-    y = conv(node, x, weight, bias)
-    y = y if other is None else op.add(y, other)
-    return ACTIVATIONS[name](y, *(node.numbers("activation_params") or [])) if name else y
+    return ACTIVATIONS[name](y, *numbers) if name else y
 
 
 def _biased_gelu(node: OnnxNode, x: Tensor, bias: Tensor | None = None, *, approximate: str) -> Operand:
@@ -69,6 +81,7 @@ def _biased_gelu(node: OnnxNode, x: Tensor, bias: Tensor | None = None, *, appro
 
 
 row("BiasGelu", partial(_biased_gelu, approximate="none"), with_node, domain=MICROSOFT)
+row("Gelu", partial(_biased_gelu, approximate="none"), with_node, domain=MICROSOFT)
 row("FastGelu", partial(_biased_gelu, approximate="tanh"), with_node, domain=MICROSOFT)
 
 
@@ -83,15 +96,18 @@ def _wide(node: OnnxNode, x: Operand) -> Operand:
     return op.astype(x, f32) if is_emulated(node.element_type(x)) else x
 
 
-def normalized(node: OnnxNode, x: Operand, gamma: Tensor, beta: Tensor | None, is_centred: bool) -> list[Operand]:
-    """Return the last dimension divided by its deviation, or by the root of its mean square, as it is stored; with the
-    mean and the reciprocal that is multiplied by."""
+def normalized(
+    node: OnnxNode, x: Operand, gamma: Tensor, beta: Tensor | None, is_centred: bool, axes: Sequence[int] = (-1,)
+) -> list[Operand]:
+    """Return the last dimensions divided by their deviation, or by the root of their mean square, as it is stored; with
+    the mean and the reciprocal that is multiplied by."""
+    along = [*axes]
     epsilon = node.number("epsilon", 1e-12 if is_centred else 1e-5)
     if is_centred:
-        normal, mean, inverse = standardized(x, [-1], epsilon)
+        normal, mean, inverse = standardized(x, along, epsilon)
     else:
-        mean = op.mean(x, [-1], True)
-        inverse = op.divide(1.0, op.sqrt(op.add(op.mean(op.multiply(x, x), [-1], True), epsilon)))
+        mean = op.mean(x, along, True)
+        inverse = op.divide(1.0, op.sqrt(op.add(op.mean(op.multiply(x, x), along, True), epsilon)))
         normal = op.multiply(x, inverse)
     y = op.multiply(normal, _wide(node, gamma))
     y = y if beta is None else op.add(y, _wide(node, beta))
@@ -122,9 +138,8 @@ def skip_rms_norm(node: OnnxNode, x: Tensor, skip: Tensor, gamma: Tensor, bias: 
 @imports("SimplifiedLayerNormalization")
 def rms_norm(node: OnnxNode, x: Tensor, gamma: Tensor) -> list[Operand]:
     """A tensor divided by the root of its mean square, and the reciprocal of that."""
-    if node.axis(x, default=-1) != node.rank(x) - 1:
-        refuse("a norm over several dimensions; flatten them before", "axis")
-    y, _, inverse = normalized(node, _wide(node, x), gamma, None, is_centred=False)
+    axes = range(node.axis(x, default=-1), node.rank(x))
+    y, _, inverse = normalized(node, _wide(node, x), gamma, None, is_centred=False, axes=axes)
     return [y, inverse]
 
 

@@ -8,9 +8,10 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.relex.types import normalize_axis
-from relex.dialects.sizes import Size, count
+from relex.dialects.sizes import IndexExpr, Size, count, larger, never_negative
 from relex.frontend import op
 from relex.frontend.compositions.indexing import (
+    LAST,
     along,
     expect_in_range,
     from_front,
@@ -44,8 +45,38 @@ def part(
     chosen = list(range(len(begin))) if axes is None else node.known_integers(axes, "axes")
     strides = None if steps is None else node.known_integers(steps, "steps")
     sizes = [node.shape(x)[axis] for axis in chosen]
-    first, last = ([position(*pair) for pair in zip(places, sizes, strict=True)] for places in (begin, end))
+    for i, stride in enumerate(strides or ()):
+        if stride < 0:
+            begin[i], end[i] = _backwards(begin[i], end[i], sizes[i])
+    first, last = ([_position(node, *pair) for pair in zip(places, sizes, strict=True)] for places in (begin, end))
     return op.strided_slice(x, chosen, first, last, strides)
+
+
+def _position(node: OnnxNode, place: Size, size: Size) -> int | str:
+    """Return a position. What an expression of sizes gives is always or never negative, and then counts from the
+    end."""
+    if isinstance(place, IndexExpr):
+        rest = place - size
+        # Of one or two less than the size, both readings are before the first element.
+        if not isinstance(rest, int) or rest < -2:
+            if never_negative(-place):
+                node.expect_at_least(-place, 1, f"expected a position that is negative, found {place}")
+                return str(larger(rest + 2 * size, 0))
+            node.expect_at_least(place, 0, f"expected a position that is not negative, found {place}")
+            return rest if isinstance(rest, int) else str(place)
+    return position(place, size)
+
+
+ENDS = (2**31 - 1, LAST)
+"""What stands for the end of every dimension: backwards, ONNX Runtime takes it for the start."""
+
+
+def _backwards(begin: Size, end: Size, size: Size) -> tuple[Size, Size]:
+    """Return positions of a part that is read backwards, as NumPy takes them: one that begins before the first element
+    begins there."""
+    if isinstance(begin, int) and begin < -1:
+        begin = larger(begin + size, 0)
+    return begin, -LAST if isinstance(end, int) and end in ENDS else end
 
 
 def _part_between(
@@ -56,7 +87,14 @@ def _part_between(
     chosen = None if axes is None else node.known_integers(axes, "axes")
     by = Known(np.ones(count, np.int64)) if steps is None else steps
     begin, end, step = (op.astype(places, i64) for places in (starts, ends, by))
-    return op.dynamic_strided_slice(x, begin, end, step, list(range(count)) if chosen is None else chosen)
+    chosen = list(range(count)) if chosen is None else chosen
+    if not isinstance(by, Known) or (by.array < 0).any():
+        backwards = op.less(step, 0)
+        before_all = Known(np.array([-node.shape(x)[axis] for axis in chosen], object))
+        begin = op.where(backwards, op.maximum(begin, before_all), begin)
+        for last in ENDS:
+            end = op.where(op.logical_and(backwards, op.equal(end, last)), -LAST, end)
+    return op.dynamic_strided_slice(x, begin, end, step, chosen)
 
 
 @imports("Unique")

@@ -23,8 +23,8 @@ def gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Tensor | None = None) -> Opera
     `beta` is 0: what is infinite in it does not matter."""
     left: Operand = op.permute_dims(a, [1, 0]) if node.flag("transA") else a
     product: Operand = op.dense(left, b) if node.flag("transB") else op.matmul(left, b)
-    terms = [product] if c is None or node.number("beta") == 0 else [product, c]
-    factors = [node.number(name) for name, _ in zip(("alpha", "beta"), terms, strict=False)]
+    terms = [product] if c is None or node.number("beta", 1.0) == 0 else [product, c]
+    factors = [node.number(name, 1.0) for name, _ in zip(("alpha", "beta"), terms, strict=False)]
 
     def total(*terms: Operand) -> Operand:
         return reduce(op.add, (_scaled(node, *term) for term in zip(terms, factors, strict=True)))

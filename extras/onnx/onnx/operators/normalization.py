@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from xdsl.dialects.builtin import f32, f64
 
 from relex.dialects.sizes import IndexExpr, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import along
+from relex.frontend.compositions.indexing import numbers_below
 from relex.frontend.compositions.softmax import per_channel, standardized
-from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.import_table import row
 
 
@@ -144,6 +143,7 @@ def hardmax(node: OnnxNode, x: Tensor) -> Operand:
 
 
 def _hardmax(node: OnnxNode, x: Tensor, axis: int) -> Operand:
-    size = node.closed(node.shape(x)[axis], "a dynamic dimension")
-    places = Known(along(np.arange(size), axis, node.rank(x)))
+    others = [d for d in range(node.rank(x)) if d != axis]
+    places = numbers_below(node.shape(x)[axis])
+    places = op.expand_dims(places, others) if others else places
     return op.astype(op.equal(places, op.argmax(x, axis, True)), x.element_type)

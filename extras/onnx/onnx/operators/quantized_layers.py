@@ -11,9 +11,11 @@ from typing import Any
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
+from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.activations import leaky_relu
-from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.compositions.indexing import part_at
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports
 from relex.frontend.onnx.operators.quantization import (
     COLUMNS,
     ROWS,
@@ -24,7 +26,8 @@ from relex.frontend.onnx.operators.quantization import (
     quantize,
     saturated,
 )
-from relex.frontend.onnx.operators.windows import average_pool
+from relex.frontend.onnx.operators.recurrent import lstm
+from relex.frontend.onnx.operators.windows import average_pool, max_pool
 
 MICROSOFT = "com.microsoft"
 """The domain of the operators that ONNX Runtime adds."""
@@ -59,9 +62,11 @@ def quantized_arithmetic(node: OnnxNode, *inputs: Tensor) -> Operand:
 
 
 def _softmax(node: OnnxNode, x: Tensor) -> Operand:
-    if node.integer("opset", 13) < 13 and node.axis(x, default=1) != node.rank(x) - 1:
-        refuse("a softmax over several dimensions, as before operator set 13", "opset")
-    return op.softmax(x, node.axis(x, default=-1))
+    if node.integer("opset", 13) >= 13:
+        return op.softmax(x, node.axis(x, default=-1))
+    # Before, it is over all dimensions from one on.
+    sizes, axis = node.shape(x), node.axis(x, default=1)
+    return node.reshape(op.softmax(node.reshape(x, [count(sizes[:axis]), count(sizes[axis:])]), 1), sizes)
 
 
 def _global_average_pool(node: OnnxNode, x: Tensor) -> Operand:
@@ -72,9 +77,20 @@ def _global_average_pool(node: OnnxNode, x: Tensor) -> Operand:
 
 def _average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """Return the mean of each window."""
-    if node.flag("channels_last"):
-        refuse("channels in the last dimension", "channels_last")
-    return average_pool(node, x)
+    return _of_channels_last(node, average_pool, x) if node.flag("channels_last") else average_pool(node, x)
+
+
+def _of_channels_last(node: OnnxNode, pool: Callable[[OnnxNode, Tensor], Any], x: Tensor) -> Operand:
+    """Apply a pool to data whose channels are the last dimension."""
+    last = node.rank(x) - 1
+    y = pool(node, node.tensor(op.permute_dims(x, [0, last, *range(1, last)])))
+    return op.permute_dims(y, [0, *range(2, last + 1), 1])
+
+
+@imports("NhwcMaxPool", domain=MICROSOFT)
+def max_pool_of_channels_last(node: OnnxNode, x: Tensor) -> Operand:
+    """The maximum of each window."""
+    return _of_channels_last(node, max_pool, x)
 
 
 FUNCTIONS: dict[str, Callable[[OnnxNode, Tensor], Operand]] = {
@@ -139,15 +155,36 @@ def matmul_of_integers(node: OnnxNode, *inputs: Tensor) -> Operand:
 def matmul_quantized_by_its_range(node: OnnxNode, *inputs: Tensor) -> Operand:
     """A product of floats and a quantized matrix: the floats are quantized by the range of all of them."""
     x, b, scale_b, zero_b, bias = _complete(inputs, 5)
+    y = times_by_its_range(node, x, centred(node, b, zero_b, COLUMNS), scale_b)
+    return y if bias is None else op.add(y, bias)
+
+
+def times_by_its_range(node: OnnxNode, x: Operand, matrix: Operand, scale_b: Operand) -> Operand:
+    """Return the product of floats and a matrix of integers: the floats are quantized by the range of all of them."""
     low, high = op.minimum(op.min(x), 0.0), op.maximum(op.max(x), 0.0)
     width = op.subtract(high, low)
     scale = op.where(op.equal(width, 0.0), 1.0, op.divide(width, 255.0))
     zero = op.round(op.clip(op.divide(op.negative(low), scale), 0.0, 255.0))
     steps = op.clip(op.add(op.round(op.divide(x, scale)), zero), 0.0, 255.0)
-    total = op.matmul(op.astype(op.subtract(steps, zero), i32), centred(node, b, zero_b, COLUMNS))
-    return _scaled(node, total, scale, scale_b, bias)
+    return _scaled(node, op.matmul(op.astype(op.subtract(steps, zero), i32), matrix), scale, scale_b, None)
 
 
-def _scaled(node: OnnxNode, total: Operand, scale_a: Operand, scale_b: Tensor, bias: Tensor | None) -> Operand:
+def _scaled(node: OnnxNode, total: Operand, scale_a: Operand, scale_b: Operand, bias: Tensor | None) -> Operand:
     y = op.multiply(op.astype(total, f32), op.multiply(one_number(node, scale_a), placed(node, scale_b, COLUMNS)))
     return y if bias is None else op.add(y, bias)
+
+
+@imports("DynamicQuantizeLSTM", domain=MICROSOFT)
+def lstm_quantized_by_its_range(node: OnnxNode, *inputs: Tensor) -> list[Operand]:
+    """Long short-term memory with quantized weights, whose rows come first: the input is quantized by the range of all
+    of it, and the state by its range in each step."""
+    *given, scale_w, zero_w, scale_r, zero_r = _complete(inputs, 12)
+
+    def products(direction: int) -> Any:
+        def times(x: Operand, weight: Tensor, scale: Tensor, zero: Tensor) -> Operand:
+            matrix, factor, offset = (node.tensor(part_at(t, 0, direction)) for t in (weight, scale, zero))
+            return times_by_its_range(node, x, centred(node, matrix, offset, COLUMNS), factor)
+
+        return (lambda x: times(x, given[1], scale_w, zero_w)), (lambda h: times(h, given[2], scale_r, zero_r))
+
+    return lstm(node, products, *given)

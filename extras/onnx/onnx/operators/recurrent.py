@@ -73,6 +73,8 @@ class _Direction:
     number: int
     size: int
     recurrence: Operand
+    product: Function
+    """From a state to its product with the recurrence."""
     biases: list[Operand] | None
     """Of the inputs, and of the state."""
     peepholes: Operand | None
@@ -92,11 +94,22 @@ class _Direction:
 
     def total(self, projected: Operand, old: Operand) -> Operand:
         """Return the sum of the projected input, the projected state and both biases."""
-        x = op.add(projected, op.dense(old, self.recurrence))
+        x = op.add(projected, self.product(old))
         return x if self.biases is None else op.add(x, op.add(*self.biases))
 
 
-def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: OnnxNode, *given: Tensor) -> list[Operand]:
+Products = Callable[[int], tuple[Function, Function]]
+"""From the number of a direction to the products with its weight and its recurrence."""
+
+
+def _run(
+    gates: int,
+    states: int,
+    start: Callable[[_Direction], Step],
+    node: OnnxNode,
+    *given: Tensor,
+    products: Products | None = None,
+) -> list[Operand]:
     """Run a network in each direction. Return the outputs of all steps, and the parts of the last states."""
     inputs, batch_first = _Inputs(*given), node.flag("layout")
 
@@ -105,19 +118,22 @@ def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: Onn
 
     data = moved(inputs.x)
     length, batch, _ = node.shape(data)
-    directions, _, size = node.static_shape(inputs.recurrence)
+    directions, *sizes = node.static_shape(inputs.recurrence)
+    size = min(sizes)
     outputs: list[Operand] = []
     finals: list[list[Operand]] = []
     for d in range(directions):
         is_reverse = d == 1 or node.text("direction", "forward") == "reverse"
         bias, peepholes = (None if x is None else part_at(x, 0, d) for x in (inputs.bias, inputs.peepholes))
         biases = None if bias is None else pieces(bias, [gates * size] * 2, 0)
-        step = start(_Direction(node, d, size, part_at(inputs.recurrence, 0, d), biases, peepholes))
+        weight, recurrence = (part_at(x, 0, d) for x in (inputs.weight, inputs.recurrence))
+        project, product = (partial(_dense, weight), partial(_dense, recurrence)) if products is None else products(d)
+        step = start(_Direction(node, d, size, recurrence, product, biases, peepholes))
         state = [
             node.full([batch, size], 0.0, inputs.x.element_type) if x is None else part_at(moved(x), 0, d)
             for x in (inputs.initial, inputs.initial_cell)[:states]
         ]
-        projected = op.dense(data, part_at(inputs.weight, 0, d))
+        projected = project(data)
         if isinstance(length, int):
             places = range(length)[::-1] if is_reverse else range(length)
             columns, final = _steps(node, projected, places, inputs.lengths, step, state)
@@ -128,6 +144,10 @@ def _run(gates: int, states: int, start: Callable[[_Direction], Step], node: Onn
         finals.append(final)
     joined, last = stacked(outputs, 1), [stacked(parts, 0) for parts in zip(*finals, strict=True)]
     return [op.permute_dims(joined, [2, 0, 1, 3]) if batch_first else joined, *map(moved, last)]
+
+
+def _dense(weight: Operand, x: Operand) -> Operand:
+    return op.dense(x, weight)
 
 
 def _steps(
@@ -234,3 +254,8 @@ def _lstm(direction: _Direction) -> Step:
 row("RNN", partial(_run, 1, 1, _rnn), with_node)
 row("GRU", partial(_run, 3, 1, _gru), with_node)
 row("LSTM", partial(_run, 4, 2, _lstm), with_node)
+
+
+def lstm(node: OnnxNode, products: Products, *given: Tensor) -> list[Operand]:
+    """Run long short-term memory by given products."""
+    return _run(4, 2, _lstm, node, *given, products=products)

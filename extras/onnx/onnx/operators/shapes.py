@@ -173,9 +173,10 @@ def constant(node: OnnxNode) -> Operand:
         for name in (f"value_{kind}", f"value_{kind}s"):
             if node.has(name):
                 return Known(np.array(node.attribute(name), dtype))
-    if not node.has("value"):
-        refuse("a constant that is a string or a sparse tensor")
-    return Known(array_of(node.attribute("value"), None), node.proto.output[0])
+    value = node.attribute("value") or node.attribute("sparse_value")
+    if value is None:
+        refuse("a constant that is a string")
+    return Known(array_of(value, None), node.proto.output[0])
 
 
 @imports("Range")

@@ -97,11 +97,13 @@ def _removed(node: OnnxNode, x: Tensor, windows: Windows, more: Sequence[int]) -
     auto, wanted = node.text("auto_pad") or "NOTSET", node.integers("output_shape")
     if wanted is None and auto not in ("SAME_UPPER", "SAME_LOWER"):
         return windows.padding if auto == "NOTSET" else [0] * len(windows.padding)
-    steps = list(zip(node.static_shape(x, first=2), windows.strides, strict=True))
     spans = cast("Sequence[int]", windows.spans)
-    whole = [(n - 1) * stride + span for (n, stride), span in zip(steps, spans, strict=True)]
-    sizes = [n * stride for n, stride in steps] if wanted is None else wanted[-len(more) :]
-    return _halves([n + extra - size for n, extra, size in zip(whole, more, sizes, strict=True)], auto)
+    if wanted is None:  # The result has the size of the data times the stride.
+        steps = zip(spans, windows.strides, more, strict=True)
+        return _halves([span - stride + extra for span, stride, extra in steps], auto)
+    data = zip(node.static_shape(x, first=2), windows.strides, spans, strict=True)
+    whole = [(n - 1) * stride + span for n, stride, span in data]
+    return _halves([n + extra - size for n, extra, size in zip(whole, more, wanted[-len(more) :], strict=True)], auto)
 
 
 @imports("MaxPool")
