@@ -53,7 +53,8 @@ test-extras: $(STAMPS)/relex $(STAMPS)/test ## run the tests of extras
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal extras
 
 test-all: lit $(STAMPS)/relex $(STAMPS)/test ## run all tests, with all combinations of their parameters
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --full
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --full $(CORE)
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --full extras
 
 quick: lint $(STAMPS)/test quick-tests ## check style and run a few fast tests, in less than a minute
 
