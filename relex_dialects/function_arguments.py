@@ -19,10 +19,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.symbols import symbol_of
+from relex.dialects.upstream.hints import isa
 
 NAME_ATTR = "relex.name"
 """The name of an argument, for binding and error messages. It defaults to the name of the SSA value."""
@@ -195,7 +195,8 @@ def keep_argument_names(function: Operation, names: Sequence[str | None]) -> Non
 def stated_dims(function: Operation, index: int) -> tuple[str, ...]:
     """Return the sizes of an argument that a function states as `relex.dims`; none if it does not."""
     dims = argument_attr(function, index, DIMS_ATTR)
-    return tuple(dim.data for dim in dims) if isa(dims, ArrayAttr[StringAttr]) else ()
+    parts: Sequence[Attribute] = dims.data if isinstance(dims, ArrayAttr) else ()
+    return tuple(dim.data for dim in parts if isinstance(dim, StringAttr))
 
 
 def state_dims(function: Operation, index: int, dims: Sequence[str]) -> None:

@@ -107,7 +107,7 @@ class Table(ChainMap[KeyT, EntryT]):
 
     def find(self, thing: object) -> EntryT | None:
         """Return the entry for the class of an op or type, else for its nearest base class that has one."""
-        return find(self, thing)
+        return _find(self.maps, thing)
 
 
 def entered_by_others() -> bool:
@@ -122,8 +122,11 @@ def is_own(module: str) -> bool:
 
 def find(table: Mapping[Any, EntryT], thing: object) -> EntryT | None:
     """Return the entry of any mapping for the class of an op or type, else for its nearest base class that has one."""
+    return table.find(thing) if isinstance(table, Table) else _find((table,), thing)
+
+
+def _find(parts: Sequence[Mapping[Any, EntryT]], thing: object) -> EntryT | None:
     # A search in the parts themselves: `in` and `[]` of a `ChainMap` take several calls each.
-    parts: Sequence[Mapping[Any, EntryT]] = table.maps if isinstance(table, ChainMap) else (table,)
     for kind in type(thing).__mro__:
         for part in parts:
             if kind in part:

@@ -25,11 +25,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import C_INTERFACE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, LIBRARY_ATTR, OUTPUTS_ATTR
 from relex.dialects.target.machine import ALLOCATOR_ATTR
+from relex.dialects.upstream.hints import isa
 from relex.lowering.llvm.descriptor import field_type, positions
 from relex.lowering.llvm.quick_ops import load
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, convert_type

@@ -17,7 +17,6 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import LLVMTranslationException
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import C_INTERFACE_ATTR
@@ -25,6 +24,7 @@ from relex.dialects.reserved import MATH, MEMORY, functions_of
 from relex.dialects.target.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.target.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_BYTES, INTERNAL_PREFIX
 from relex.dialects.upstream.dominance import reverse_postorder
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.translate_ops import FunctionTranslation, translate_op

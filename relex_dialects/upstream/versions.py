@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, FloatData, IndexType, IntegerAttr, IntegerType, f32, i64
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
+
+from relex.dialects.upstream.hints import isa
 
 if TYPE_CHECKING:
     from xdsl.universe import Universe

@@ -1,0 +1,22 @@
+"""`isa` of xDSL, which asks whether something is of a type that may have parameters."""
+
+from __future__ import annotations
+
+from inspect import isclass
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+
+from xdsl.utils.hints import isa as xdsl_isa
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
+T = TypeVar("T")
+
+
+def isa(arg: Any, hint: TypeForm[T]) -> TypeGuard[T]:
+    """Return whether `arg` is of the type `hint`. Most are classes without parameters: xDSL's function takes a dozen
+    calls to find that out."""
+    if isclass(hint) and not isinstance(hint, GenericAlias):
+        return type(arg) is hint or isinstance(arg, hint)
+    return xdsl_isa(arg, hint)
