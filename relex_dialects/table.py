@@ -110,6 +110,16 @@ class Table(ChainMap[KeyT, EntryT]):
         return _find(self.maps, thing)
 
 
+def flat(table: Mapping[KeyT, EntryT]) -> dict[KeyT, EntryT]:
+    """Return a copy of a mapping as one dictionary, even if it is made of several."""
+    if not isinstance(table, ChainMap):
+        return dict(table)
+    found: dict[KeyT, EntryT] = {}
+    for part in reversed(cast("ChainMap[KeyT, EntryT]", table).maps):
+        found.update(flat(part))
+    return found
+
+
 def entered_by_others() -> bool:
     """Return whether any module that is not of relex or xDSL has made an entry in any table."""
     return any(table.of_others for table in TABLES)

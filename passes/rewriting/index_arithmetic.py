@@ -51,15 +51,21 @@ class IndexArithmetic(IndexBuilder):
         return constant(value, self.before)
 
 
+_SEEN = "_relex_substituted"
+"""The attribute of the object of a loop around which nothing is and in which arithmetic is in its place."""
+
+
 def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> None:
     """
     Replace values in the extents, conditions and bindings in a loop.
 
-    Index arithmetic in the whole nest around the loop is emitted again, before each op that needs it, and
-    loop-invariant arithmetic before the nest, so that the loops hold nothing in between. The bodies of blocks use no
-    loop variables and are left alone.
+    Index arithmetic in the loop is emitted again, before each op that needs it, and loop-invariant arithmetic before
+    the nest around it, so that the loops hold nothing in between; the first time that a nest is seen, all arithmetic in
+    it. The bodies of blocks use no loop variables and are left alone.
     """
     nest = [loop, *loops_around(loop)][-1]
+    is_seen = vars(nest).get(_SEEN, False)
+    vars(nest)[_SEEN] = True
     loops = [nest, *(op for op in steps_in(nest) if type(op) is ForOp)]
     outside: dict[SSAValue, Index] = {inner.variable: IndexExpr.of(inner.variable) for inner in loops}
     inside = outside | dict(values or {})
@@ -67,9 +73,12 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> N
     for op in list(steps_in(nest)):
         if type(op) not in (BlockOp, ForOp, scf.IfOp):
             continue
+        is_inside = holds(loop, op)
+        if is_seen and not is_inside:
+            continue
         place = _place_of(op)
         if place not in rebuilders:
-            rebuilders[place] = _Rebuilder(place, inside if holds(loop, op) else outside)
+            rebuilders[place] = _Rebuilder(place, inside if is_inside else outside)
         for i, operand in enumerate(op.operands):
             op.operands[i] = rebuilders[place].rebuild(operand)
     remove_unused(list(steps_in(nest)))

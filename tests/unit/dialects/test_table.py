@@ -8,7 +8,7 @@ import pytest
 
 from relex.dialects.errors import DuplicateError, RelexError
 from relex.dialects.relex import Operator
-from relex.dialects.table import TABLES, Table, find
+from relex.dialects.table import TABLES, Table, find, flat
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
 from relex.lowering.te import Tensor
 
@@ -73,7 +73,9 @@ def test_tables_made_of_tables() -> None:
     assert whole.find(Derived()) == "of the second"
     with pytest.raises(DuplicateError, match=r"whole: .* found 'of the second' and 'third'"):
         whole.add("third", Base)
+    assert flat(whole) == dict(whole)
     whole[Base] = "of the whole"
+    assert flat(whole) == dict(whole)
     assert (first[Base], second[Base], whole[Base]) == ("of the first", "of the second", "of the whole")
 
 
