@@ -39,11 +39,11 @@ from xdsl.irdl import (
     operand_def,
     var_operand_def,
 )
+from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import np
 from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.dialects.exceptions import DTypeError
-from relex.dialects.upstream.hints import isa
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.hints import isa
 
 from relex.dialects.exceptions import ArityError as ArityError
 from relex.dialects.exceptions import AssertionFailedError as AssertionFailedError
@@ -43,7 +44,6 @@ from relex.dialects.exceptions import UnknownNameError as UnknownNameError
 from relex.dialects.exceptions import expect_kind as expect_kind
 from relex.dialects.exceptions import kind_of as kind_of
 from relex.dialects.exceptions import wrong_kind as wrong_kind
-from relex.dialects.upstream.hints import isa
 
 
 class InferenceError(RelexError, VerifyException):

@@ -19,10 +19,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from relex.dialects.errors import UnknownNameError
 from relex.dialects.symbols import symbol_of
-from relex.dialects.upstream.hints import isa
 
 NAME_ATTR = "relex.name"
 """The name of an argument, for binding and error messages. It defaults to the name of the SSA value."""

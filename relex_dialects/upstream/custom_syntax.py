@@ -22,9 +22,9 @@ from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.traits import IsTerminator
+from xdsl.utils.hints import isa
 
 from relex.dialects.table import Table
-from relex.dialects.upstream.hints import isa
 
 if TYPE_CHECKING:
     from xdsl.dialects import llvm, memref, scf

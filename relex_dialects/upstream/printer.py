@@ -11,10 +11,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
+from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import ELEMENT_TYPES, repeats
 from relex.dialects.upstream.dense import print_dense
-from relex.dialects.upstream.hints import isa
 
 
 class ExactPrinter(Printer):

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, FloatData, IndexType, IntegerAttr, IntegerType, f32, i64
 from xdsl.ir import Attribute
-
-from relex.dialects.upstream.hints import isa
+from xdsl.utils.hints import isa
 
 if TYPE_CHECKING:
     from xdsl.universe import Universe
