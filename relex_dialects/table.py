@@ -115,7 +115,7 @@ def flat(table: Mapping[KeyT, EntryT]) -> dict[KeyT, EntryT]:
     if not isinstance(table, ChainMap):
         return dict(table)
     found: dict[KeyT, EntryT] = {}
-    for part in reversed(cast("ChainMap[KeyT, EntryT]", table).maps):
+    for part in reversed(table.maps):
         found.update(flat(part))
     return found
 

@@ -20,6 +20,7 @@ T = TypeVar("T")
 def isa(arg: Any, hint: TypeForm[T]) -> TypeGuard[T]:
     """Return whether `arg` is of the type `hint`. Most are classes without parameters: xDSL's function takes a dozen
     calls to find that out."""
-    if isclass(hint) and not isinstance(hint, GenericAlias):
-        return type(arg) is hint or isinstance(arg, hint)
+    kind: Any = hint
+    if isclass(kind) and not isinstance(kind, GenericAlias):
+        return type(arg) is kind or isinstance(arg, kind)
     return xdsl_isa(arg, hint)
