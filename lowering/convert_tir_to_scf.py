@@ -39,7 +39,7 @@ from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.verification import is_guarded
 from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.memref import PrefetchOp
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk, walk_of
 from relex.lowering.support.aliasing import NOALIAS
 from relex.lowering.support.folding import folded
 from relex.lowering.support.guards import IndexEmitter, hoisted_conditions
@@ -97,7 +97,7 @@ class ConvertTirToScfPass(RelexPass):
     name = "convert-tir-to-scf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for call in [o for o in walk(op) if isinstance(o, CallLoopsOp)]:
+        for call in walk_of(op, CallLoopsOp):
             new = func.CallOp(call.callee, list(call.arguments), [])
             new.location = call.location
             Rewriter.replace_op(call, new, [])
@@ -118,7 +118,7 @@ class _Lowering:
         """The body of each `scf.parallel`, by the outermost of its loops."""
         self._joined: set[ForOp] = set()
         """The other loops of each `scf.parallel`."""
-        blocks = [op for op in walk(prim_func) if isinstance(op, BlockOp)]
+        blocks = walk_of(prim_func, BlockOp)
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
         self._hoisted = hoisted_conditions(blocks)

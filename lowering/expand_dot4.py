@@ -12,13 +12,13 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IntegerType, ModuleOp, VectorType, i8, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.target.features import has_feature, module_target
 from relex.dialects.target.processors import architecture_of
 from relex.dialects.target.target_attribute import Target
 from relex.dialects.tir import Dot4Op
-from relex.dialects.walks import walk
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.lowering.llvm.intrinsics import call_intrinsic
 from relex.lowering.te.scalars import build_constant
 from relex.passes.driver.base import RelexPass
@@ -46,7 +46,7 @@ class ExpandDot4Pass(RelexPass):
     name = "expand-dot4"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [o for o in walk(op) if isinstance(o, Dot4Op)]
+        found = walk_of(op, Dot4Op)
         if found:
             target = module_target(op)
             for dot4 in found:

@@ -21,12 +21,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.dialects.names import Names
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.passes.driver.base import RelexPass
 
 CLOCK = "relex.clock"
@@ -80,7 +81,7 @@ def recorded_calls(module: ModuleOp) -> Iterator[CallLoopsOp | func.CallOp]:
     """Yield the calls of loop functions and library functions in the plain functions of a module, in order."""
     for function in module.ops:
         if isinstance(function, func.FuncOp):
-            yield from (op for op in function.walk() if isinstance(op, CallLoopsOp | func.CallOp) and _is_recorded(op))
+            yield from (op for op in walk_of(function, CallLoopsOp, func.CallOp) if _is_recorded(op))
 
 
 def open_sizes(call: CallLoopsOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
@@ -106,7 +107,7 @@ def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
     """Rename a public loop function, and put a plain function of its name in its place that calls it."""
     name, block = function.sym_name.data, Block(arg_types=[arg.type for arg in function.args])
     inner = Names.of_symbols(module).fresh(f"{name}_loops")
-    for call in [op for op in module.walk() if isinstance(op, CallLoopsOp) and op.callee.root_reference.data == name]:
+    for call in [op for op in walk_of(module, CallLoopsOp) if op.callee.root_reference.data == name]:
         call.callee = SymbolRefAttr(inner)
     block.add_ops([CallLoopsOp(inner, block.args), func.ReturnOp()])
     plain = func.FuncOp(name, (block.arg_types, []), Region(block), arg_attrs=function.arg_attrs)

@@ -20,7 +20,7 @@ from relex.dialects.relex.types import SizedType, with_names
 from relex.dialects.reserved import RESERVED
 from relex.dialects.sizes import Requirement, gathering
 from relex.dialects.sizes.requirements import Solver
-from relex.dialects.table import find
+from relex.dialects.table import find, flat
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.walks import walk
 from relex.lowering.legalizations import LEGALIZATIONS, CountAndFill, Legalization, apply_legalization
@@ -75,7 +75,7 @@ class LegalizeOpsPass(RelexPass):
         read_overrides(self.overrides or {})
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        table = {**LEGALIZATIONS, **read_overrides(self.overrides or {}, strict=self.strict)}
+        table = {**flat(LEGALIZATIONS), **read_overrides(self.overrides or {}, strict=self.strict)}
         missing = [o for o in walk(op) if isinstance(o, Operator) and find(table, o) is None]
         reason = "has no entry in the legalization table; add one with '@legalizes'"
         problems = [diagnose(o, reason) for o in missing]

@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects import tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
@@ -48,7 +47,8 @@ from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
 from relex.dialects.symbols import resolve
-from relex.dialects.walks import walk
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
 from relex.lowering.support.control_rules import (
     convert_end,
@@ -124,10 +124,10 @@ class LowerCallTirPass(ConversionPass):
     types = _types
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in [o for o in walk(op) if isinstance(o, DataflowOp)]:
+        for block in walk_of(op, DataflowOp):
             block.dissolve()
         _check_recursion(op)
-        calls = [o for o in walk(op) if isinstance(o, (CallOp, func.CallOp, *BRANCHES, *LOOPS))]
+        calls = walk_of(op, CallOp, func.CallOp, *BRANCHES, *LOOPS)
         types = [value.type for call in calls for value in call.results]
         types += [t for f in op.ops if isinstance(f, func.FuncOp) and replacements(f) for t in f.function_type.outputs]
         may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
@@ -346,7 +346,7 @@ def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
 def _pass_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
     """Let callers allocate results whose sizes follow from the sizes of the arguments, and pass them as
     destinations."""
-    ops = [op for op in walk(module) if isinstance(op, CallOp | func.CallOp)]
+    ops = walk_of(module, CallOp, func.CallOp)
     calls = [op for op in ops if any(map(has_unknown, op.result_types))]
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}

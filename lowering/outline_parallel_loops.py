@@ -21,13 +21,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
 from relex.dialects.symbols import lookup
-from relex.dialects.walks import ancestors, walk
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import ancestors, walk_of
 from relex.lowering.support.aliasing import NOALIAS, has_own_memory
 from relex.passes.driver.base import RelexPass
 
@@ -79,7 +79,7 @@ class OutlineParallelLoopsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = Names.of_symbols(op)
         for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
-            for loop in [o for o in walk(function) if isinstance(o, scf.ParallelOp) and _is_outlined(o)]:
+            for loop in [o for o in walk_of(function, scf.ParallelOp) if _is_outlined(o)]:
                 body = _outline(loop, function, names.fresh(f"{function.sym_name.data}_parallel"))
                 op.body.block.insert_op_after(body, function)
 

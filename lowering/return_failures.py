@@ -25,13 +25,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.exceptions import AssertionRecord
 from relex.dialects.failures import NOTES, failure_of, found_index, notes_index
 from relex.dialects.function_arguments import PARALLEL_ATTR, SIGNATURE_ATTR
 from relex.dialects.symbols import erase_unused
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import reachable, walk
 from relex.lowering.memory.live_buffers import live_buffers
 from relex.lowering.support.signatures import state_signature, stated_signature

@@ -195,7 +195,8 @@ def keep_argument_names(function: Operation, names: Sequence[str | None]) -> Non
 def stated_dims(function: Operation, index: int) -> tuple[str, ...]:
     """Return the sizes of an argument that a function states as `relex.dims`; none if it does not."""
     dims = argument_attr(function, index, DIMS_ATTR)
-    return tuple(dim.data for dim in dims) if isa(dims, ArrayAttr[StringAttr]) else ()
+    parts = cast("ArrayAttr[Attribute]", dims).data if isinstance(dims, ArrayAttr) else ()
+    return tuple(dim.data for dim in parts if isinstance(dim, StringAttr))
 
 
 def state_dims(function: Operation, index: int, dims: Sequence[str]) -> None:

@@ -20,11 +20,11 @@ from typing import TypeGuard
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, Region
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import storage_of
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import C_INTERFACE_ATTR
+from relex.dialects.upstream.hints import isa
 
 LIBRARY_ATTR = "relex.library"
 """On a declaration: the name of the library function that it stands for."""

@@ -45,6 +45,8 @@ class Table(ChainMap[KeyT, EntryT]):
         self.name = name
         self.entered_by: dict[KeyT, str] = {}
         """The module that made each entry: the entry itself may consist of another module's functions."""
+        self.of_others: set[KeyT] = set()
+        """The keys whose entries are neither relex's nor xDSL's."""
         self._made: dict[KeyT, list[tuple[EntryT, str]]] = {}
         """All entries that each key has had, with the modules that made them."""
         TABLES.append(self)
@@ -58,11 +60,13 @@ class Table(ChainMap[KeyT, EntryT]):
             module = _caller()
             made.append((value, module))
         self.entered_by[key] = module
+        (self.of_others.discard if is_own(module) else self.of_others.add)(key)
         super().__setitem__(key, value)
 
     def __delitem__(self, key: KeyT) -> None:
         super().__delitem__(key)
         self.entered_by.pop(key, None)
+        self.of_others.discard(key)
 
     def rule(self, *keys: KeyT) -> Callable[[EntryT], EntryT]:
         """Return a decorator that adds an entry for all of these keys. Raises `DuplicateError` if one has an entry
@@ -103,12 +107,22 @@ class Table(ChainMap[KeyT, EntryT]):
 
     def find(self, thing: object) -> EntryT | None:
         """Return the entry for the class of an op or type, else for its nearest base class that has one."""
-        return find(self, thing)
+        return _find(self.maps, thing)
+
+
+def flat(table: Mapping[KeyT, EntryT]) -> dict[KeyT, EntryT]:
+    """Return a copy of a mapping as one dictionary, even if it is made of several."""
+    if not isinstance(table, ChainMap):
+        return dict(table)
+    found: dict[KeyT, EntryT] = {}
+    for part in reversed(table.maps):
+        found.update(flat(part))
+    return found
 
 
 def entered_by_others() -> bool:
     """Return whether any module that is not of relex or xDSL has made an entry in any table."""
-    return any(not is_own(module) for table in TABLES for module in table.entered_by.values())
+    return any(table.of_others for table in TABLES)
 
 
 def is_own(module: str) -> bool:
@@ -118,8 +132,11 @@ def is_own(module: str) -> bool:
 
 def find(table: Mapping[Any, EntryT], thing: object) -> EntryT | None:
     """Return the entry of any mapping for the class of an op or type, else for its nearest base class that has one."""
+    return table.find(thing) if isinstance(table, Table) else _find((table,), thing)
+
+
+def _find(parts: Sequence[Mapping[Any, EntryT]], thing: object) -> EntryT | None:
     # A search in the parts themselves: `in` and `[]` of a `ChainMap` take several calls each.
-    parts: Sequence[Mapping[Any, EntryT]] = table.maps if isinstance(table, ChainMap) else (table,)
     for kind in type(thing).__mro__:
         for part in parts:
             if kind in part:

@@ -17,11 +17,11 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from relex.dialects.table import TABLES, describe, packages_of, parts_of
 from relex.dialects.target.features import default_target
 from relex.dialects.target.machine import Target
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.printer import ExactPrinter, printed
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes.driver.extension import AnyExtension, PlacedPass

@@ -211,8 +211,9 @@ def _compile(program: ModuleOp, kernels: Kernels | None, **options: Any) -> Comp
 
 def split_kernels(module: ModuleOp) -> None:
     """Run the passes that come after the pipeline."""
+    context = make_context()
     for p in (PoolAllocationsPass(), WatchLoopsPass(), SplitKernelsPass()):
-        p.apply(make_context(), module)
+        p.apply(context, module)
 
 
 def compile_groups(module: ModuleOp, kernels: Kernels, strict: bool) -> None:

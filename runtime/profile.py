@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
-from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import np
 from relex.dialects.context import make_context
@@ -24,6 +23,7 @@ from relex.dialects.errors import RelexError
 from relex.dialects.libraries import library_function
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
+from relex.dialects.upstream.hints import isa
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
 from relex.passes import ScheduleCpuPass

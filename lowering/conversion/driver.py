@@ -33,7 +33,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import Diagnostic, PassError, fail
 from relex.dialects.symbols import symbol_of
-from relex.dialects.table import Table, find
+from relex.dialects.table import Table, find, flat
 from relex.passes.driver.base import RelexPass
 from relex.passes.tracing import current_trace
 from relex.passes.tracing.trace import Trace
@@ -68,8 +68,7 @@ class Conversion:
         self.types = types
         self.module: ModuleOp
         """The module that is being converted."""
-        # A flat copy: a table may be made of several.
-        self._rules = dict(rules)
+        self._rules = flat(rules)
         self._new: dict[SSAValue, Replacement] = {}
         self._replaced: list[Operation] = []
         self._left: list[Operation] = []

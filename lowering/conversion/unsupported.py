@@ -17,13 +17,13 @@ from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import CompileError, Diagnostic, diagnose
 from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.relex import AllocTensorOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import symbols_used
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import ConversionPass
 from relex.lowering.llvm.convert_to_llvm import REFUSED, goes_with_parent, removed_by
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.fingerprint import fingerprint
 from relex.dialects.function_arguments import NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.symbols import erase_unused, is_private, symbol_of, symbols_used
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import reachable, walk
 
 KEY_ATTR = "relex.kernel"

@@ -17,6 +17,7 @@ from relex.dialects.function_arguments import SIGNATURE_ATTR
 from relex.dialects.target.machine import PACKED_PREFIX
 from relex.lowering.llvm.c_interface import call, extract, new_function
 from relex.lowering.llvm.interface import SEAL_ATTR, entry_of, expect_sealed
+from relex.lowering.llvm.quick_ops import element_pointer, load, store
 from relex.lowering.llvm.types import PTR
 from relex.lowering.support.signatures import stated_signature
 from relex.passes.driver.base import RelexPass
@@ -98,13 +99,13 @@ class _Frame:
         self._word = 0
 
     def load(self, kind: Attribute) -> SSAValue:
-        return self.builder.insert(llvm.LoadOp(self._next(), kind)).dereferenced_value
+        return self.builder.insert(load(self._next(), kind)).dereferenced_value
 
     def store(self, value: SSAValue) -> None:
-        self.builder.insert(llvm.StoreOp(value, self._next()))
+        self.builder.insert(store(value, self._next()))
 
     def _next(self) -> SSAValue:
         word, self._word = self._word, self._word + 1
         if word == 0:
             return self._start
-        return self.builder.insert(llvm.GEPOp(self._start, [word], i64)).result
+        return self.builder.insert(element_pointer(self._start, word, i64)).result

@@ -9,9 +9,9 @@ from operator import add, mul
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import set_inbounds
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm import quick_ops

@@ -7,6 +7,7 @@ function `f` with the attribute `llvm.emit_c_interface`, `_mlir_ciface_f` is the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from xdsl.builder import Builder
 from xdsl.dialects import func, llvm
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     SymbolRefAttr,
     UnitAttr,
@@ -23,12 +25,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import C_INTERFACE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, LIBRARY_ATTR, OUTPUTS_ATTR
 from relex.dialects.target.machine import ALLOCATOR_ATTR
+from relex.dialects.upstream.hints import isa
 from relex.lowering.llvm.descriptor import field_type, positions
+from relex.lowering.llvm.quick_ops import load
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, convert_type
 
 C_PREFIX = "_mlir_ciface_"
@@ -76,7 +79,13 @@ _CALL_PROPERTIES = llvm.CallOp("callee").properties
 
 def extract(struct: SSAValue, position: Sequence[int], kind: Attribute) -> llvm.ExtractValueOp:
     """Build an op that extracts a field of type `kind` from a struct."""
-    return llvm.ExtractValueOp(DenseArrayBase.from_list(i64, position), struct, kind)
+    properties = {"position": _place(tuple(position))}
+    return llvm.ExtractValueOp.create(operands=(struct,), properties=properties, result_types=(kind,))
+
+
+@cache
+def _place(position: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, position)
 
 
 def wrap_definition(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
@@ -89,7 +98,7 @@ def wrap_definition(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
     arguments: list[SSAValue] = []
     for old, passed in zip(op.function_type.inputs, block.args[returns_struct:], strict=True):
         if isa(old, MemRefType):
-            struct = builder.insert(llvm.LoadOp(passed, LLVM_TYPES.convert(old))).dereferenced_value
+            struct = builder.insert(load(passed, LLVM_TYPES.convert(old))).dereferenced_value
             fields = [extract(struct, p, field_type(p)) for p in positions(old.get_num_dims())]
             arguments += (builder.insert(field).res for field in fields)
         else:

@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import record_of
 from relex.dialects.errors import fail
 from relex.dialects.upstream.arith import RemFOp
 from relex.dialects.upstream.attributes import integer_attr
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.c_interface import extract

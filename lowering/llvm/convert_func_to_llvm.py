@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, MemRefType, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import BUFFERS_ATTR, library_function
 from relex.dialects.symbols import lookup
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.buffers import MemRefOperand, Number
 from relex.lowering.llvm.c_interface import call, extract, new_function, wrap_declaration, wrap_definition

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from xdsl.dialects import llvm, memref, vector
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion import Conversion, Parts
 from relex.lowering.llvm.types import LLVM_TYPES, PTR, constant, known_integer
 

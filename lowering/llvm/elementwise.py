@@ -15,9 +15,9 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, IntegerType, MemRefType, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.llvm.intrinsics import add_intrinsic, llvm_flags

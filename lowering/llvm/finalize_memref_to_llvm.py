@@ -30,13 +30,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.target.code_generators import pointer_bits
 from relex.dialects.target.features import module_target
 from relex.dialects.target.machine import ALLOC, FREE, NEW_RESULT
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, convert
 from relex.lowering.llvm.buffers import MemRefOperand, Number, as_value, buffer_type, load, product, store

@@ -3,6 +3,7 @@ checked against what is left of types."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 
 from xdsl.dialects import llvm
@@ -84,5 +85,9 @@ def seal(function: llvm.FuncOp) -> None:
 
 
 def _digest(holder: llvm.FuncOp, function: llvm.FuncOp) -> StringAttr:
-    text = f"{holder.attributes[SIGNATURE_ATTR]} {function.function_type}"
-    return StringAttr(sha256(text.encode()).hexdigest()[:16])
+    return _digest_of(holder.attributes[SIGNATURE_ATTR], function.function_type)
+
+
+@lru_cache(maxsize=128)  # It is compared twice after it was made.
+def _digest_of(signature: Attribute, function_type: llvm.LLVMFunctionType) -> StringAttr:
+    return StringAttr(sha256(f"{signature} {function_type}".encode()).hexdigest()[:16])

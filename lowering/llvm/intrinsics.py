@@ -13,9 +13,9 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.fast_math import fast_math_flags
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm.quick_ops import intrinsic
 from relex.lowering.te.scalars import build_constant

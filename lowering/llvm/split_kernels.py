@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import SymbolRefAttr as Symbol
 from xdsl.ir import Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.fingerprint import fingerprint
 from relex.dialects.symbols import erase_unreachable
 from relex.dialects.target.machine import EXTERNAL_CONSTANT_BYTES
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk
 from relex.lowering.kernels.marks import ARGUMENTS_ATTR, KEY_ATTR, CompiledAs, Part, Symbols, is_internal, local_names
 from relex.lowering.llvm.c_interface import call

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NoReturn
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import LLVMTranslationException
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import C_INTERFACE_ATTR
@@ -25,6 +25,7 @@ from relex.dialects.reserved import MATH, MEMORY, functions_of
 from relex.dialects.target.llvm_binding import ir, xdsl_ops, xdsl_types
 from relex.dialects.target.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_BYTES, INTERNAL_PREFIX
 from relex.dialects.upstream.dominance import reverse_postorder
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.translate_ops import FunctionTranslation, translate_op
@@ -79,8 +80,15 @@ def _located(op: Operation) -> Generator[None]:
     """Turn errors of xDSL's translation and llvmlite into an error at `op`."""
     try:
         yield
-    except (LLVMTranslationException, LookupError, NameError, NotImplementedError, TypeError, ValueError) as e:
-        fail(op, f"cannot be translated to LLVM IR: {e}")
+    except _UNTRANSLATABLE as e:
+        _refuse(op, e)
+
+
+_UNTRANSLATABLE = (LLVMTranslationException, LookupError, NameError, NotImplementedError, TypeError, ValueError)
+
+
+def _refuse(op: Operation, error: Exception) -> NoReturn:
+    fail(op, f"cannot be translated to LLVM IR: {error}")
 
 
 class _Module(ir.Module):
@@ -232,9 +240,12 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
             body.values[argument] = ir.IRBuilder(body.blocks[argument.block]).phi(
                 xdsl_types.convert_type(argument.type)
             )
-    for block in order:
-        builder = ir.IRBuilder(body.blocks[block])
-        builder.position_at_end(body.blocks[block])
-        for inner in block.ops:
-            with _located(inner):
-                translate_op(inner, builder, body)
+    current: Operation = op
+    try:
+        for block in order:
+            builder = ir.IRBuilder(body.blocks[block])
+            builder.position_at_end(body.blocks[block])
+            for current in block.ops:
+                translate_op(current, builder, body)
+    except _UNTRANSLATABLE as e:
+        _refuse(current, e)

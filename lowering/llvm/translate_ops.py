@@ -142,6 +142,21 @@ def _translate_alloca(op: llvm.AllocaOp, builder: ir.IRBuilder, body: FunctionTr
     body.values[op.res].type = ir.PointerType()
 
 
+@TRANSLATIONS.rule(llvm.GEPOp)
+def _translate_address(op: llvm.GEPOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
+    pointer, *values = (body.values[value] for value in op.operands)
+    places = iter(values)
+    indices = [
+        next(places) if place == llvm.GEP_USE_SSA_VAL else ir.Constant(_I32, place)
+        for place in op.rawConstantIndices.iter_values()
+    ]
+    kind = xdsl_types.convert_type(op.elem_type)
+    body.values[op.results[0]] = builder.gep(pointer, indices, inbounds=op.inbounds is not None, source_etype=kind)
+
+
+_I32 = ir.IntType(32)
+
+
 @TRANSLATIONS.rule(llvm.LoadOp, llvm.StoreOp)
 def _translate_access(op: llvm.LoadOp | llvm.StoreOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     if op.ordering is not None and (ordering := op.ordering.value.data):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     CompileTimeFixedBitwidthType,
@@ -18,7 +20,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import ConstantLike
-from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import ELEMENT_TYPES, integer_splat, is_emulated
@@ -26,6 +27,7 @@ from relex.dialects.errors import fail
 from relex.dialects.target.features import module_target, provides
 from relex.dialects.target.processors import baseline_of
 from relex.dialects.upstream.attributes import integer_attr
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion import Conversion, TypeConverter
 
 PTR = llvm.LLVMPointerType()
@@ -70,12 +72,15 @@ _COMPATIBLE = {Float32Type, Float64Type, llvm.LLVMPointerType}
 """Frequent types of the machine level: xDSL asks for many kinds of types, one after the other."""
 
 
+_is_compatible = lru_cache(maxsize=2**10)(llvm.is_compatible_type)
+
+
 def convert_type(op: Operation, old: Attribute) -> Attribute:
     """Return the machine type of `old`; a type that has none is an error at `op`."""
     if type(old) is VectorType and (old.get_num_dims() != 1 or old.get_num_scalable_dims()):
         fail(op, f"expected vectors of one dimension and a fixed length, found {old}")
     new = LLVM_TYPES.convert(old)
-    if type(new) not in _COMPATIBLE and not llvm.is_compatible_type(new):
+    if type(new) not in _COMPATIBLE and not _is_compatible(new):
         fail(op, f"expected types of the core level (integers, floats, index, vector, memref), found '{old}'")
     return new
 
@@ -96,7 +101,7 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
     """Return a constant of an integer type, or a splat of a vector type, for the op that is being converted."""
 
     def make() -> SSAValue:
-        if isa(kind, IntegerType):
+        if type(kind) is IntegerType:
             return conversion.add(integer_constant(value, kind)).result
         assert isa(kind, VectorType[IntegerType])
         return conversion.add(llvm.ConstantOp(integer_splat(kind, value), kind)).result
@@ -110,12 +115,19 @@ def known_integer(value: SSAValue) -> int | None:
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
+_NATIVE = {Float32Type, Float64Type, IndexType, IntegerType}
+"""Numbers that each target computes with."""
+
+
 def require_native_floats(op: Operation, conversion: Conversion, *, fused: bool = False) -> None:
     """Refuse arithmetic on half-precision floats if the target would call a helper function for it.
 
     A `fused` multiply-add is rounded once: without native instructions it would be computed as f64.
     """
-    kinds = {get_element_type_or_self(value.type) for value in (*op.operands, *op.results)}
+    types = [value.type for value in (*op.operands, *op.results)]
+    if _NATIVE.issuperset([type(t.element_type) if type(t) is VectorType else type(t) for t in types]):
+        return
+    kinds = set(map(get_element_type_or_self, types))
     for kind in kinds:
         if is_emulated(kind) and kind != f16:
             fail(op, f"expected f16, f32 or f64, found {kind}, for which 'expand-floats' computes with f32")
@@ -136,4 +148,4 @@ def vector_alignment(kind: Attribute) -> IntegerAttr[IntegerType] | None:
         return None
     element = kind.element_type
     assert isinstance(element, CompileTimeFixedBitwidthType)
-    return IntegerAttr(element.compile_time_size, i64)
+    return integer_attr(element.compile_time_size, i64)

@@ -11,11 +11,11 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, VectorType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import record_of
 from relex.dialects.element_types import ELEMENTS, ElementType
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion import Conversion
 from relex.lowering.te.scalars import build_constant
 

@@ -14,7 +14,7 @@ from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
 from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
-from relex.dialects.walks import reachable, walk
+from relex.dialects.walks import reachable, walk_of
 from relex.lowering.kernels.marks import CompiledAs
 
 
@@ -60,7 +60,7 @@ def _is_about_sizes(op: Operation, analysis: SizeAnalysis) -> bool:
 
 
 def _callees(function: func.FuncOp) -> set[str]:
-    return {op.callee.root_reference.data for op in walk(function) if isinstance(op, func.CallOp)}
+    return {op.callee.root_reference.data for op in walk_of(function, func.CallOp)}
 
 
 class MemoryNeeds:
@@ -99,7 +99,7 @@ class MemoryNeeds:
     def _compute(self, function: func.FuncOp) -> tuple[Size, ...]:
         own: Size = 0
         of_callees: dict[Size, None] = {0: None}
-        for op in walk(function):
+        for op in walk_of(function, memref.AllocOp, func.CallOp):
             if isinstance(op, memref.AllocOp) and (shape := self._sizes_in(function).of(op.memref)) is not None:
                 own += bytes_of(op.memref.type, shape)
             elif isinstance(op, func.CallOp) and not self._is_recursive(function, op):

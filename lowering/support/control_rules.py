@@ -8,10 +8,10 @@ from xdsl.dialects import arith, cf, func, memref, scf, tensor
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.failures import FOUND_INDEX, declaration
 from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
 from relex.lowering.support.destinations import is_tensor, with_types
 

@@ -14,11 +14,11 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.tensor import FromElementsOp, InsertSliceOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp
-from relex.dialects.walks import walk
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.passes.rewriting.size_values import SizesOfResults
 
 BRANCHES = (scf.IfOp, scf.IndexSwitchOp)
@@ -49,7 +49,7 @@ def give_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
     }
     ```
     """
-    for op in [op for op in walk(module) if isinstance(op, BRANCHES + LOOPS)]:
+    for op in walk_of(module, *BRANCHES, *LOOPS):
         if isinstance(op, scf.IfOp | scf.IndexSwitchOp) and any(map(is_tensor, op.results)):
             _Rewriting(op, sizes).branches(op)
         elif isinstance(op, scf.ForOp) and any(map(is_tensor, op.results)):

@@ -8,7 +8,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.relex import CallOp
 from relex.dialects.symbols import erase_unused, is_private, resolve
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk_of
 from relex.passes.rewriting.size_values import SizesOfResults
 
 
@@ -29,7 +29,7 @@ def inline_late_calls(module: ModuleOp, sizes: SizesOfResults) -> bool:
     late = [f for f in module.ops if isinstance(f, func.FuncOp) and _returns_late(f, sizes)]
     private = [f for f in late if is_private(f)]
     is_changed = bool(private)
-    while calls := [op for op in walk(module) if isinstance(op, CallOp | func.CallOp) and _callee(op) in late]:
+    while calls := [op for op in walk_of(module, CallOp, func.CallOp) if _callee(op) in late]:
         is_changed = True
         for call in calls:
             _inline(call, _callee(call))

@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
@@ -34,7 +33,8 @@ from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import is_private, symbol_of
 from relex.dialects.target.machine import HAS_MEMORY
 from relex.dialects.tir import CallLoopsOp
-from relex.dialects.walks import walk
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.lowering.memory.lifetimes import uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
 from relex.passes.rewriting.size_values import SizesOfResults
@@ -101,7 +101,7 @@ def check_memory(module: ModuleOp, functions: Sequence[func.FuncOp]) -> None:
 
 def _late_buffers(function: func.FuncOp) -> Iterator[memref.AllocOp]:
     known = BufferSizes(function)
-    for op in [op for op in walk(function) if isinstance(op, memref.AllocOp)]:
+    for op in walk_of(function, memref.AllocOp):
         if op.dynamic_sizes and known.of(op.memref) is None:
             yield op
 
@@ -161,7 +161,7 @@ def _constant(builder: Builder, value: int) -> SSAValue:
 
 def free_early(function: func.FuncOp) -> None:
     """Free each buffer right after its last use: one of late size has no place in the memory that is planned."""
-    for dealloc in [op for op in walk(function) if isinstance(op, memref.DeallocOp)]:
+    for dealloc in walk_of(function, memref.DeallocOp):
         uses, block = uses_of_memory(dealloc.memref), dealloc.parent_block()
         if uses is None or block is None or isinstance(dealloc.memref.owner, Block):
             continue

@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.symbols import symbol_of
 from relex.dialects.target.machine import GOES_ON, STOPPED
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk
 from relex.passes.graph.simplify_regions import is_on_tensors
 

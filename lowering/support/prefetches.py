@@ -7,7 +7,6 @@ from itertools import product
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType
 from xdsl.ir import SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.function_arguments import PREFETCH_ATTR
@@ -16,6 +15,7 @@ from relex.dialects.index.expr import Index, IndexExpr, span_of, values_in
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import ForOp
+from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, loops_of

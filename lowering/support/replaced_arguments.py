@@ -9,12 +9,12 @@ from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import INOUT_ATTR, replacements, set_argument_attr
 from relex.dialects.relex import AllocTensorOp
 from relex.dialects.symbols import resolve
-from relex.dialects.walks import walk
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.passes.rewriting.size_values import SizesOfResults
 
 _VIEWS = (tensor.CastOp, tensor.CollapseShapeOp, tensor.ExpandShapeOp)
@@ -42,7 +42,7 @@ def write_arguments(module: ModuleOp, sizes: SizesOfResults) -> None:
     replaced = {f: found for f in module.ops if isinstance(f, func.FuncOp) and (found := replacements(f))}
     if not replaced:
         return
-    for call in [op for op in walk(module) if isinstance(op, func.CallOp)]:
+    for call in walk_of(module, func.CallOp):
         callee = resolve(call, call.callee, func.FuncOp)
         if callee in replaced:
             _pass_copies(call, replaced[callee], sizes)

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import buffer_of
 from relex.dialects.errors import fail
@@ -26,6 +25,7 @@ from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
 from relex.lowering.support.destinations import destination_of
 

@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import BUFFER_TYPES, ELEMENT_TYPES, record_of
 from relex.dialects.element_types import ELEMENTS
@@ -41,6 +40,7 @@ from relex.dialects.sizes import MAX_SIZE, Sizes, names_in
 from relex.dialects.sizes.attributes import stated_requirements
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.upstream.hints import isa
 
 SCALARS = (*(t for t in BUFFER_TYPES if record_of(t).in_numpy), IndexType())
 """The types of scalar arguments and results."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects import arith, cf, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, StringAttr
 from xdsl.ir import SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
 from relex.lowering.support.result_buffers import result_buffer
 

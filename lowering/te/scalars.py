@@ -18,13 +18,13 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import SUB_BYTE, integer_limits, integer_splat, is_unsigned, record_of, storage_of
 from relex.dialects.table import Table
 from relex.dialects.tir import Dot4Op
 from relex.dialects.upstream.arith import RemFOp
 from relex.dialects.upstream.attributes import float_attr
+from relex.dialects.upstream.hints import isa
 
 Builder = Callable[..., Operation]
 

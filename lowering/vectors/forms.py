@@ -27,11 +27,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from relex.dialects.table import Table
 from relex.dialects.tir import Dot4Op
 from relex.dialects.tir.accesses import is_pure
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import call_intrinsic, mangled
 from relex.lowering.vectors.lanes import LaneEmitter, Lanes

@@ -12,10 +12,10 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, LocationAttr, VectorType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.hints import isa
 
 from relex.dialects.index.expr import IndexExpr, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.lowering.te.scalars import build_constant
 

@@ -8,10 +8,10 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
-from xdsl.utils.hints import isa
 
 from relex.dialects.index.expr import Atom, span_of, terms_of
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
 from relex.dialects.walks import ancestors, reachable
 

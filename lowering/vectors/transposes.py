@@ -10,12 +10,12 @@ from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import DenseArrayBase, FixedBitwidthType, MemRefType, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import IndexExpr, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir.accesses import is_pure
+from relex.dialects.upstream.hints import isa
 from relex.lowering.support.aliasing import are_apart
 from relex.lowering.vectors.lanes import LaneEmitter
 from relex.passes.cpu import cost

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, VectorT
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import takes_whole_bytes
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir.accesses import variables_in
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select

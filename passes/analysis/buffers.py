@@ -14,6 +14,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses
 from relex.dialects.walks import ancestors
 from relex.passes.analysis.dependence import block_accesses, may_alias, statement_accesses
+from relex.passes.analysis.kept import once
 from relex.passes.analysis.loop_tree import blocks_in, function_of, name_of_block
 
 
@@ -55,7 +56,8 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[Access]:
             users.add(block)
         elif not isinstance(use.operation, memref.DimOp):
             fail(use.operation, f"expected {name_of(buffer)} to be used in blocks only")
-    for block in blocks_in(func) if users else ():
+    in_order = once((blocks_in, func), lambda: list(blocks_in(func))) if len(users) > 1 else users
+    for block in in_order:
         if block in users:
             yield from block_accesses(block, buffer)
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.index.constraints import System, at_least, different, less, limits_of, same
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, larger, smaller
 from relex.dialects.index.from_ir import divisor_of
 from relex.dialects.table import Table
+from relex.dialects.upstream.hints import isa
 
 if TYPE_CHECKING:
     from relex.passes.analysis.iteration_systems import Instance

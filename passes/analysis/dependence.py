@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import TypeAlias
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -23,14 +23,14 @@ from relex.dialects.index.atoms import Atom, Quotient, Remainder
 from relex.dialects.index.constraints import System, different, same
 from relex.dialects.index.domains import domain_of
 from relex.dialects.index.elimination import Contradiction, TooHardError
-from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, span_of_atom, terms_of, values_in
+from relex.dialects.index.expr import Index, IndexExpr, atom_of, constant_of, span_of, span_of_atom, terms_of, values_in
 from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.index.ranges import Range
 from relex.dialects.index.solve import find_point
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.dialects.tir.accesses import Access, Element, UsedValues, is_access
-from relex.dialects.walks import walk
+from relex.dialects.tir.accesses import Access, Element, UsedValues, is_access, is_arithmetic
+from relex.dialects.walks import holds, walk
 from relex.passes.analysis.iteration_systems import Instance
 from relex.passes.analysis.kept import once
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
@@ -74,6 +74,9 @@ _KNOWN = {BlockOp, ForOp, InitOp, AllocBufferOp, memref.DimOp}
 
 
 def _uses_memory(op: Operation) -> bool:
+    # Most ops in blocks are arithmetic, and use none; only a selected value may be a buffer.
+    if is_arithmetic(type(op)) and type(op) is not arith.SelectOp:
+        return False
     return any(type(value.type) is MemRefType for value in (*op.operands, *op.results))
 
 
@@ -108,7 +111,7 @@ def may_alias(a: SSAValue, b: SSAValue, function: PrimFuncOp) -> bool:
 def lifetime(buffer: SSAValue, scope: Operation) -> Operation:
     """Return the largest part of `scope` in which a buffer is one and the same."""
     home = buffer.owner.parent_op()
-    return home if home is not None and scope.is_ancestor(home) else scope
+    return home if home is not None and holds(scope, home) else scope
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,8 @@ class Meeting:
         """Return whether two variables certainly have the same value."""
         if _is_shared(v, self.scope) or not domain_of(v).width:
             return True
+        if v is w and any(atom_of(i) is v and atom_of(j) is v for i, j in zip(*self._forms, strict=True)):
+            return True  # An index is the variable itself: it is that often, and there is nothing to solve.
         return self._equal is not None and v in self._equal and w in self._alike
 
     @cached_property
@@ -181,7 +186,7 @@ class Meeting:
 def _is_shared(value: SSAValue, scope: Operation) -> bool:
     """Return whether a value is the same throughout one run of a scope."""
     home = value.owner.parent_op()
-    return home is not None and home.is_ancestor(scope)
+    return home is not None and holds(home, scope)
 
 
 def dependences(loops: Sequence[ForOp]) -> Iterator[tuple[Access, Access, list[ForOp]]]:
@@ -275,4 +280,4 @@ def _solve(left: Index, right: Index, scope: Operation, same: set[Atom]) -> set[
 
 def _is_fixed(atom: Atom, scope: Operation, same: set[Atom]) -> bool:
     values = (atom,) if isinstance(atom, SSAValue) else values_in(IndexExpr.of(atom))
-    return all(value in same or not scope.is_ancestor(value.owner) for value in values)
+    return all(value in same or not holds(scope, value.owner) for value in values)

@@ -16,7 +16,6 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import name_of
 from relex.dialects.index.atoms import VariableOrigin
@@ -29,6 +28,7 @@ from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
 from relex.dialects.tir.indices import stated_name
+from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.conditional_values import CHOICES, condition_of, type_limits
 from relex.passes.analysis.loop_tree import variables_of_kind
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import StringAttr
@@ -17,12 +18,19 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.tir.indices import driving_variables
-from relex.dialects.walks import ancestors, ops_directly_in
+from relex.dialects.walks import ancestors, holds, ops_directly_in
 
 
-def structures_in(func: Operation) -> Iterator[Operation]:
-    """Yield the ops in a function that have regions, in pre-order."""
-    return (op for op in _ops_in(func, lambda _: True) if op.regions)
+def structures_in(func: Operation) -> list[Operation]:
+    """Return the ops in a function that have regions, in pre-order."""
+    found: list[Operation] = []
+    pending = ops_directly_in(func)
+    while pending:
+        op = pending.pop()
+        if op.regions:
+            found.append(op)
+            pending += ops_directly_in(op)
+    return found
 
 
 def find_loop(func: PrimFuncOp, label: str) -> ForOp:
@@ -41,11 +49,20 @@ _FOUND = "_relex_structures"
 """The attribute of the object of a function with its loops and blocks by kind and name, as they were found last."""
 
 
+def note_structures(func: PrimFuncOp, made: object) -> None:
+    """Let the loops and blocks that a step has made, alone or in lists, be found without a search."""
+    if isinstance(made, list):
+        for part in cast("list[object]", made):
+            note_structures(func, part)
+    elif isinstance(made, ForOp | BlockOp):
+        vars(func).setdefault(_FOUND, {})[type(made), _name_in(made)] = made
+
+
 def _find(func: PrimFuncOp, kind: type[StructureT], name: str) -> StructureT | None:
     known: dict[Any, Any] = vars(func).setdefault(_FOUND, {})
     found = known.get((kind, name))
     # It may have been moved out of the function or renamed since.
-    if found is None or _name_in(found) != name or not func.is_ancestor(found):
+    if found is None or _name_in(found) != name or not holds(func, found):
         known.clear()
         known.update({(type(op), _name_in(op)): op for op in structures_in(func)})
         found = known.get((kind, name))
@@ -226,23 +243,22 @@ def comparison_of(condition: SSAValue) -> tuple[str, Index] | None:
 
 def steps_in(scope: Operation) -> Iterator[Operation]:
     """Yield the ops in the loops and conditionals of `scope`, in program order, without entering blocks."""
-    return _ops_in(scope, lambda op: type(op) is not BlockOp)
-
-
-def _ops_in(scope: Operation, enters: Callable[[Operation], bool]) -> Iterator[Operation]:
-    """Yield the ops in `scope` in pre-order, with those in the ops that it enters. The ops next to one that is yielded
-    may change meanwhile."""
     pending = ops_directly_in(scope)
     while pending:
         op = pending.pop()
-        yield op
-        if op.regions and enters(op):
+        yield op  # The ops next to it may change meanwhile.
+        if op.regions and type(op) is not BlockOp:
             pending += ops_directly_in(op)
 
 
 def is_scalar(op: Operation) -> bool:
     """Return whether an op computes an index or a condition from its operands alone."""
-    return op.dialect_name() == "arith" and not op.regions
+    return _is_arith(type(op)) and not op.regions
+
+
+@cache
+def _is_arith(kind: type[Operation]) -> bool:
+    return kind.dialect_name() == "arith"
 
 
 _DIVISIONS = (

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import BlockArgument, Operation
 
 from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.tir import AllocBufferOp, BlockOp, Dot4Op, ForOp, IterKind, PrimFuncOp
-from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
+from relex.dialects.tir.accesses import Access, accesses, is_access, is_pure, variables_in
 from relex.dialects.tir.indices import is_subsequence, plain_indices, reads_memory, variable_of
 from relex.dialects.tir.op_pattern import OpPattern, get_op_pattern, widest
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk, walk_of
+from relex.passes.analysis.kept import once
 from relex.passes.analysis.loop_tree import is_reduction
 
 _PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp, Dot4Op)
@@ -35,7 +36,7 @@ def pattern_of_function(function: PrimFuncOp) -> OpPattern:
     """
     if not all(map(_is_structure, function.body.block.ops)):
         return OpPattern.OPAQUE
-    blocks = [op for op in walk(function) if isinstance(op, BlockOp)]
+    blocks = walk_of(function, BlockOp)
     written = [access.buffer for block in blocks for access in _stores(block)]
     if not blocks or len(set(written)) != len(written) or not set(function.outputs) <= set(written):
         return OpPattern.OPAQUE
@@ -61,6 +62,10 @@ def _is_structure(op: Operation) -> bool:
 def pattern_of_block(block: BlockOp) -> OpPattern:
     """Return the op pattern of a block; `OPAQUE` if it cannot be determined, for example because an index depends on
     data."""
+    return once((pattern_of_block, block), lambda: _pattern_of_block(block))
+
+
+def _pattern_of_block(block: BlockOp) -> OpPattern:
     stores, loads = _stores(block), _loads(block)
     if len(stores) != 1 or not all(map(_is_plain, walk(block))):
         return OpPattern.OPAQUE
@@ -80,7 +85,7 @@ def pattern_of_block(block: BlockOp) -> OpPattern:
 
 
 def _is_plain(op: Operation) -> bool:
-    return isinstance(op, BlockOp | memref.LoadOp | memref.StoreOp) or bool(op.regions) or is_pure(op)
+    return is_access(op) or bool(op.regions) or is_pure(op)
 
 
 def _stores(block: BlockOp) -> list[Access]:

@@ -7,13 +7,14 @@ from math import inf, nan
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.fast_math import may_reassociate
 from relex.dialects.index.domains import is_same_value
 from relex.dialects.tir import BlockOp, InitOp
 from relex.dialects.tir.accesses import accesses
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.loop_tree import function_of, name_of_block
 
 _EXACT = (
@@ -96,7 +97,7 @@ def update_of(block: BlockOp) -> Operation | str:
     combine = store.value.owner
     if not isinstance(combine, _EXACT + _ROUNDED):
         return "it is no sum, product, minimum or maximum"
-    loads = [op for op in block.walk() if isinstance(op, memref.LoadOp) and op.memref is store.memref]
+    loads = [op for op in walk_of(block, memref.LoadOp) if op.memref is store.memref]
     is_same = len(loads) == 1 and all(map(is_same_value, loads[0].indices, store.indices))
     if not is_same or loads[0] not in body:
         return "it reads more than the element that it writes"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import PassError, fail
 from relex.dialects.tir import AllocBufferOp, BlockOp
+from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
 from relex.passes.analysis.loop_tree import function_of, is_reduction, name_of_block
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
-from relex.dialects.tir.accesses import accesses, is_pure, variables_in
+from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
 from relex.dialects.tir.indices import known_size
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk, walk_of
 from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import may_alias, may_conflict
+from relex.passes.analysis.kept import once
 
 _UNDERSTOOD = {AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp}
 
@@ -33,11 +36,11 @@ def has_views(function: PrimFuncOp) -> bool:
 
 def is_spatial(loop: ForOp) -> bool:
     """Return whether no block reduces along a loop."""
+    scope = loop.parent_op() or loop
     return not any(
-        v.kind is IterKind.REDUCE and loop.variable in variables_in(v.binding, loop.parent_op() or loop)
-        for block in walk(loop)
-        if type(block) is BlockOp
-        for v in block.iter_vars
+        kind.data is IterKind.REDUCE and loop.variable in variables_in(binding, scope)
+        for block in walk_of(loop, BlockOp)
+        for kind, binding in zip(block.kinds, block.bindings, strict=True)
     )
 
 
@@ -61,9 +64,15 @@ def may_be_one(first: ForOp, second: ForOp, function: PrimFuncOp) -> bool:
     if known_size(first.extent) != known_size(second.extent) or not (is_spatial(first) and is_spatial(second)):
         return False
     apart = [(first.variable, second.variable)]
+    ours, theirs = all_accesses(first), all_accesses(second)
     return not any(
         may_conflict(a, b, function, apart)
-        for a in accesses(first)
-        for b in accesses(second)
+        for a in ours
+        for b in theirs
         if (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
     )
+
+
+def all_accesses(nest: Operation) -> Sequence[Access]:
+    """Return the accesses in a nest. Where they are kept, so are the elements that they access."""
+    return once((all_accesses, nest), lambda: list(accesses(nest)))

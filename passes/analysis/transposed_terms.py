@@ -10,6 +10,7 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses, is_pure
 from relex.dialects.tir.indices import variable_of
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.loop_tree import blocks_in
 from relex.passes.analysis.reduction_order import order_matters
 
@@ -42,7 +43,7 @@ def moves_terms_apart(copy: PrimFuncOp, product: PrimFuncOp, operand: int) -> bo
 
 
 def _loads_of(block: BlockOp, buffer: object) -> list[memref.LoadOp]:
-    return [op for op in block.walk() if isinstance(op, memref.LoadOp) and op.memref is buffer]
+    return [op for op in walk_of(block, memref.LoadOp) if op.memref is buffer]
 
 
 def _dimension_of_terms(copy: BlockOp, load: memref.LoadOp) -> int | None:

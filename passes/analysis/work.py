@@ -9,13 +9,13 @@ from math import ceil, prod
 from xdsl.dialects import arith, func, math, memref, scf
 from xdsl.dialects.builtin import AnyFloat, MemRefType
 from xdsl.ir import Block, Dialect, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.sizes import Sizes, evaluate
 from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.tir import BlockOp, CallLoopsOp, ForOp, InitOp, IterKind, PrimFuncOp
+from relex.dialects.upstream.hints import isa
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from math import prod
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
-from xdsl.ir import Dialect, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import Access
-from relex.dialects.walks import walk
+from relex.dialects.walks import holds, walk
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.cpu import cost
@@ -27,11 +27,11 @@ def cycles_of(nest: ForOp, processor: Processor, unknown: int) -> float:
     """
     steps, touched = 0.0, dict[SSAValue, int]()
     for block in blocks_in(nest):
-        loops = [loop for loop in loops_of(block) if nest.is_ancestor(loop)]
+        loops = [loop for loop in loops_of(block) if holds(nest, loop)]
         accesses = block_accesses(block)
         steps += count(loops, unknown) * _cycles_of_step(block, accesses, processor)
         for access in accesses:
-            if not nest.is_ancestor(access.buffer.owner):
+            if not holds(nest, access.buffer.owner):
                 touched[access.buffer] = max(touched.get(access.buffer, 0), _bytes(access, loops, unknown))
     return max(steps, sum(touched.values()) / cost.BYTES_PER_CYCLE)
 
@@ -44,8 +44,8 @@ def _cycles_of_step(block: BlockOp, accesses: Sequence[Access], processor: Proce
 
 
 def _cycles_of_vector(op: Operation) -> float:
-    dialect, _ = Dialect.split_name(op.name)
-    if dialect not in ("arith", "math") or isinstance(op, arith.ConstantOp) or op.results[0].type == IndexType():
+    dialect = op.name.partition(".")[0]
+    if dialect not in ("arith", "math") or type(op) is arith.ConstantOp or type(op.results[0].type) is IndexType:
         return 0
     if isinstance(op, arith.MulfOp) and all(isinstance(use.operation, arith.AddfOp) for use in op.result.uses):
         return 0  # One instruction with the addition.

@@ -11,13 +11,13 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, Dot4Op, ForOp
 from relex.dialects.tir.accesses import Access
+from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block

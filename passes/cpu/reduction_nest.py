@@ -9,12 +9,12 @@ from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
 from xdsl.ir import SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, terms_of, values_in
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import Access, Element
+from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.buffers import buffers_written, statement_of
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.kept import once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -41,10 +41,14 @@ def watched_by(watcher: Watcher) -> Generator[None]:
         _watchers.reset(token)
 
 
-@contextmanager
-def doing(name: str) -> Generator[None]:
+def doing(name: str) -> AbstractContextManager[None]:
     """Run the body as a stage: a pass, or what comes before or after all passes."""
     told = _watchers.get()
+    return _told(name, told) if told else nullcontext()
+
+
+@contextmanager
+def _told(name: str, told: Sequence[Watcher]) -> Generator[None]:
     for watcher in told:
         watcher.begin(name)
     try:

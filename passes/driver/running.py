@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, wraps
@@ -58,8 +58,16 @@ class Running:
     """The op that it is tried on."""
     _inserted: list[Operation] = field(default_factory=list[Operation])
     """The new ops of this try."""
-    _counts: Counter[str] = field(default_factory=Counter[str])
-    _last: deque[str] = field(default_factory=lambda: deque[str](maxlen=SHOWN))
+
+    # Most passes try no pattern: these are made on first use.
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter()
+
+    @cached_property
+    def _last(self) -> deque[str]:
+        return deque(maxlen=SHOWN)
 
     def watch(self, pattern: RewritePattern) -> RewritePattern:
         """Return a pattern that does the same, and reports to this object."""
@@ -74,12 +82,11 @@ class Running:
             operation_replacement_handler=[lambda op, _: self._locate(op)],
         )
 
-    @contextmanager
-    def trying(self, pattern: RewritePattern, op: Operation) -> Generator[None]:
-        """Record that a pattern is tried on an op in the `with` block. If that fails, both stay recorded."""
+    def attempt(self, pattern: RewritePattern, op: Operation, rewrite: Callable[[], object]) -> None:
+        """Record that a pattern is tried on an op by `rewrite`. If that fails, both stay recorded."""
         outer = self.pattern, self.op, self._inserted
         self.pattern, self.op, self._inserted = pattern, op, []
-        yield
+        rewrite()
         self.pattern, self.op, self._inserted = outer
 
     def applied(self, op: Operation) -> None:
@@ -152,18 +159,23 @@ ApplyT = TypeVar("ApplyT", bound=Callable[..., None])
 
 def watched(apply: ApplyT) -> ApplyT:
     """Wrap the method `apply` of a pass so that the pass runs under `running`, and check that it returns no ops."""
+    return cast(ApplyT, _watched(apply))
 
+
+@cache
+def _watched(apply: Callable[..., None]) -> Callable[..., None]:
     @wraps(apply)
     def run(self: ModulePass, ctx: Context, op: ModuleOp) -> None:
-        with running(self, op):
+        active = _RUNNING.get()
+        with nullcontext() if active is not None and active.p is self else running(self, op):
             returned: Any = apply(self, ctx, op)
-            if any(isinstance(part, Operation) for part in _ir_in(returned)):
+            if returned is not None and any(isinstance(part, Operation) for part in _ir_in(returned)):
                 raise DTypeError(
                     f"expected 'apply' of pass '{self.name}' to change the module in place and return None, "
                     f"found that it returns {kind_of(returned)}"
                 )
 
-    return cast(ApplyT, run)
+    return run
 
 
 @dataclass
@@ -175,12 +187,14 @@ class _Watched(RewritePattern):
     method: Callable[[Operation, PatternRewriter], Any]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        with self.run.trying(self.pattern, op):
-            returned = self.method(op, rewriter)
-            if returned is not None:
-                self._expect_in_place(_ir_in(returned), rewriter)
-            if rewriter.has_done_action:
-                self.run.applied(op)
+        self.run.attempt(self.pattern, op, lambda: self._rewrite(op, rewriter))
+
+    def _rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        returned = self.method(op, rewriter)
+        if returned is not None:
+            self._expect_in_place(_ir_in(returned), rewriter)
+        if rewriter.has_done_action:
+            self.run.applied(op)
 
     def _expect_in_place(self, returned: Sequence[Operation | SSAValue], rewriter: PatternRewriter) -> None:
         """Raise `DTypeError` for ops and values that are returned to replace the matched one, which xDSL ignores."""

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import IndexType, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import arguments
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp
 from relex.dialects.tir.accesses import is_pure
+from relex.dialects.upstream.hints import isa
 
 
 class Primitive:

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
-from xdsl.utils.hints import isa
 
 from relex.dialects.array_files.array_files import load_arrays
 from relex.dialects.arrays import Array, np
@@ -23,6 +22,7 @@ from relex.dialects.function_arguments import argument_names, replacements
 from relex.dialects.relex import CallOp, ConstantOp
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
+from relex.dialects.upstream.hints import isa
 from relex.passes.driver.base import RelexPass
 
 

@@ -20,6 +20,7 @@ from xdsl.pattern_rewriter import (
 from relex.dialects.relex import ConstantOp, DenseOp, MatmulOp, PermuteDimsOp, ReshapeOp
 from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of, shape_of
+from relex.dialects.walks import walk_of
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.canonicalization.canonicalization_table import Simplify
 from relex.passes.graph.canonicalization.shape import permutation
@@ -72,7 +73,7 @@ class CancelTransposesPass(RelexPass):
 
 
 def _transposes(module: ModuleOp) -> list[PermuteDimsOp]:
-    return [op for op in module.walk() if isinstance(op, PermuteDimsOp)]
+    return walk_of(module, PermuteDimsOp)
 
 
 def _reordered_somewhere(module: ModuleOp) -> bool:

@@ -21,9 +21,9 @@ from xdsl.dialects.tensor import ExtractOp, FromElementsOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
-from xdsl.utils.hints import isa
 
-from relex.dialects.walks import walk
+from relex.dialects.upstream.hints import isa
+from relex.dialects.walks import walk_of
 from relex.passes.driver.base import RelexPass
 
 
@@ -63,7 +63,7 @@ class CarryNumbersPass(RelexPass):
     name = "carry-numbers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [inner for inner in walk(op) if isinstance(inner, scf.ForOp | scf.WhileOp)]:
+        for loop in walk_of(op, scf.ForOp, scf.WhileOp):
             given = {result.index for result in loop.results if _is_number(result.type)}
             if isinstance(loop, scf.ForOp):
                 _give(loop.body.block, given)
@@ -76,7 +76,7 @@ class CarryNumbersPass(RelexPass):
             _give(loop.after_region.block, carried)
             _take(loop.after_region.block, given)
             _carry(loop, carried, given)
-        for made in [inner for inner in walk(op) if isinstance(inner, FromElementsOp)]:
+        for made in walk_of(op, FromElementsOp):
             if made.result.first_use is None:
                 Rewriter.erase_op(made)
 

@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import is_emulated, mapped_dense, numpy_dtype
@@ -34,6 +33,7 @@ from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.table import Table
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.constants import erase_unused_constants

@@ -29,7 +29,7 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, is_private, symbols_called
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.prim_func import STRICT_ATTR
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk, walk_of
 from relex.passes.driver.base import RelexPass
 from relex.passes.fusion.group_sizes import GroupSizes
 from relex.passes.fusion.primitive import is_size, meaning
@@ -106,12 +106,12 @@ class _Groups:
         function = self.functions.pop(name, None)
         if function is None:
             return
-        for inner in [op for op in function.walk() if isinstance(op, CallOp)]:
+        for inner in walk_of(function, CallOp):
             self.fuse(inner.callee.root_reference.data)
         calls = self._calls.get(name, [])
         if len(calls) != self._uses[name] or not _is_fusible(function):
             return
-        for block in [op for op in function.walk() if isinstance(op, DataflowOp)]:
+        for block in walk_of(function, DataflowOp):
             block.dissolve()
         constants: dict[Attribute, ConstantOp] = {}
         for op in function.walk():

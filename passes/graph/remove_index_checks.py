@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from relex.dialects.relex import AssertOp
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk_of
 from relex.passes.driver.base import RelexPass
 from relex.passes.driver.extension import extends_pipeline
 from relex.passes.graph.remove_unused import RemoveUnusedPass
@@ -43,7 +43,7 @@ class RemoveIndexChecksPass(RelexPass):
     name = "remove-index-checks"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for check in [inner for inner in walk(op) if isinstance(inner, AssertOp) and inner.index is not None]:
+        for check in [inner for inner in walk_of(op, AssertOp) if inner.index is not None]:
             check.detach()
             check.erase()
         RemoveUnusedPass(keep_functions=True).apply(ctx, op)

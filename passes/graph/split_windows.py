@@ -26,7 +26,7 @@ from relex.dialects.relex import (
 )
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, shape_of
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk_of
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.trim_windows import constant_weight
@@ -70,7 +70,7 @@ class SplitWindowsPass(RelexPass):
     name = "split-windows"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pending = [found for found in walk(op) if isinstance(found, Conv1dOp | Conv2dOp | Conv3dOp)]
+        pending = walk_of(op, Conv1dOp, Conv2dOp, Conv3dOp)
         while pending:
             pending += _split(pending.pop())
 

@@ -25,7 +25,7 @@ from relex.dialects.relex.types import Shape, rank_of, shape_of, tensor_type
 from relex.dialects.relex.winograd import POINTS, WINDOW, Transforms, tiles_of
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk_of
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.channel_blocks import from_blocks, into_blocks
@@ -75,7 +75,7 @@ class WinogradConv2dPass(RelexPass):
         processor = processor_in(op)
         if processor is None or not processor.vector_bits:
             return
-        for found in [found for found in walk(op) if isinstance(found, Conv2dOp | Conv2dBlockedOp)]:
+        for found in walk_of(op, Conv2dOp, Conv2dBlockedOp):
             layer = _Layer.of(found, processor)
             if layer is not None and (tile := layer.best_tile) is not None:
                 layer.replace(tile)

@@ -18,8 +18,10 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.ranges import Range
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, buffers_written
 from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.kept import keeping
 from relex.passes.analysis.loop_tree import blocks_in, function_of, loops_in, only_step
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.scaled_sums import is_scaled_later
@@ -173,8 +175,9 @@ def _blocked(function: PrimFuncOp, nearby: int) -> PrimFuncOp | None:
     name = function.sym_name.data
     schedule = Schedule(ModuleOp([function.clone()]), sizes_are_stated=True)
     schedule.get_loops(block_named(next(blocks_in(function))))  # gives all loops labels
-    chain = _chain_of(schedule.function(name))
-    size = chain.block_size(nearby) if chain is not None else None
+    with keeping({}):
+        chain = _chain_of(schedule.function(name))
+        size = chain.block_size(nearby) if chain is not None else None
     if chain is None or size is None:
         return None
     extent = chain.rows[0].extent
@@ -184,7 +187,7 @@ def _blocked(function: PrimFuncOp, nearby: int) -> PrimFuncOp | None:
     for loop in rows:
         schedule.split(loop, [None, size])
     new = schedule.function(name)
-    for alloc in [op for op in new.walk() if isinstance(op, AllocBufferOp)]:
+    for alloc in walk_of(new, AllocBufferOp):
         _split_dimensions(alloc, new, size)
     new.detach()
     return new

@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import PassError
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.buffers import accesses_in, buffers_written
+from relex.passes.analysis.kept import Kept, keeping
 from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views
@@ -64,15 +66,14 @@ class CompactBuffersPass(RelexPass):
 
 
 def _compact_all(function: PrimFuncOp, nearby: int) -> None:
-    for alloc in [inner for inner in function.walk() if isinstance(inner, AllocBufferOp)]:
+    kept: Kept = {}
+    for alloc in walk_of(function, AllocBufferOp):
         with suppress(PassError):
-            _compact(alloc, function, nearby)
-
-
-def _compact(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) -> None:
-    """Compact a buffer if the innermost loop around its uses allows it; fail if that is not possible."""
-    if (block := _writer_in_loops(alloc, function, nearby)) is not None:
-        compact_buffer(block, buffers_written(block).index(alloc.buffer))
+            with keeping(kept):
+                block = _writer_in_loops(alloc, function, nearby)
+            if block is not None:
+                kept.clear()
+                compact_buffer(block, buffers_written(block).index(alloc.buffer))
 
 
 def _writer_in_loops(alloc: AllocBufferOp, function: PrimFuncOp, nearby: int) -> BlockOp | None:

@@ -13,12 +13,22 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, OpPattern, PrimFuncOp, loops_around
-from relex.dialects.tir.accesses import Element, accesses, is_pure
+from relex.dialects.tir.accesses import Element, is_pure
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import may_alias, statement_accesses
+from relex.passes.analysis.kept import forget, keeping
 from relex.passes.analysis.loop_tree import blocks_in, following, is_reduction, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
-from relex.passes.analysis.sharing import depends_on, has_views, is_spatial, is_understood, may_be_one, packs
+from relex.passes.analysis.sharing import (
+    all_accesses,
+    depends_on,
+    has_views,
+    is_spatial,
+    is_understood,
+    may_be_one,
+    packs,
+)
 from relex.passes.cpu.l2_working_set import bytes_nearby, bytes_used
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.loop_edits import take_body
@@ -62,8 +72,9 @@ class MergeLoopsPass(RelexPass):
         nearby = bytes_nearby(op)
         for function in op.ops:
             if isinstance(function, PrimFuncOp) and not has_views(function):
-                while _merge_in(function.body.block, function, nearby):
-                    pass  # A merged nest may in turn depend on the one before it.
+                with keeping({}):
+                    while _merge_in(function.body.block, function, nearby):
+                        pass  # A merged nest may in turn depend on the one before it.
 
 
 def _merge_in(block: Block, function: PrimFuncOp, nearby: int) -> bool:
@@ -89,8 +100,8 @@ def _may_come_before(first: Operation | None, second: Operation, function: PrimF
         return False
     return all(map(is_understood, (first, second))) and not any(
         (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
-        for a in accesses(first)
-        for b in accesses(second)
+        for a in all_accesses(first)
+        for b in all_accesses(second)
     )
 
 
@@ -127,12 +138,13 @@ def _bytes_between(first: ForOp, second: ForOp, loop: ForOp) -> int:
 
 def _products(nest: ForOp) -> list[BlockOp]:
     """Return the blocks in a nest that reuse elements of their operands."""
-    reductions = [op for op in nest.walk() if isinstance(op, BlockOp) and is_reduction(op)]
+    reductions = [op for op in walk_of(nest, BlockOp) if is_reduction(op)]
     return [block for block in reductions if pattern_of_block(block) is OpPattern.OUT_ELEMENTWISE_FUSABLE]
 
 
 def _merge(shared: Sequence[tuple[ForOp, ForOp]]) -> None:
     """Append the body of each second loop to the body of the first."""
+    forget()
     for first, second in shared:
         move_before(list(takewhile(partial(is_not, second), following(first))), first)
         second.variable.replace_all_uses_with(first.variable)

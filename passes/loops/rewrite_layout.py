@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import argument_attrs
 from relex.dialects.relex import CallTirOp, ConstantOp
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.constant_inputs import KnownCalls, constant_of, known_calls
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
@@ -79,7 +79,7 @@ class RewriteLayoutPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         made = _Copies()
-        constants = [o for o in walk(op) if isinstance(o, ConstantOp) and o.result.first_use is not None]
+        constants = [o for o in walk_of(op, ConstantOp) if o.result.first_use is not None]
         for known in known_calls(op):
             if known.constants:
                 _Rewriting(known, made).run()

@@ -211,5 +211,6 @@ def _carried_out(plan: Plan, schedule: Schedule) -> Schedule:
     if plan.steps is None:
         return schedule
     trial = Schedule(schedule.module, sizes_are_stated=True)
-    plan.steps(trial)
+    with keeping({}):  # Between two steps, nothing changes.
+        plan.steps(trial)
     return trial

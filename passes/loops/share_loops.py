@@ -15,6 +15,7 @@ from relex.dialects.function_arguments import LEAST_ATTR
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import ForOp, PrimFuncOp
+from relex.passes.analysis.kept import keeping
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, loops_of, name_of_block
 from relex.passes.cpu.shared_loops import SharedLoops, better_inside, loops_to_share, nests_inside, stays
 from relex.passes.driver.base import RelexPass
@@ -57,9 +58,10 @@ class ShareLoopsPass(RelexPass):
             return
         for function in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
             for nest in [o for o in function.body.block.ops if isinstance(o, ForOp)]:
-                for shared in _share(nest, processor):
-                    if self.explain:
-                        warnings.warn(CompileRemark(_remark(shared)), stacklevel=2)
+                with keeping({}):  # Accesses stay as they are.
+                    shares = _share(nest, processor)
+                for shared in shares if self.explain else ():
+                    warnings.warn(CompileRemark(_remark(shared)), stacklevel=2)
 
 
 def _share(nest: ForOp, processor: Processor) -> list[Sequence[ForOp]]:

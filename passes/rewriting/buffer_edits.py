@@ -11,11 +11,11 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.tir import AllocBufferOp
 from relex.dialects.tir.indices import dimension_of, known_size
+from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.buffers import size_asked
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import (
     DIMS_ATTR,
@@ -32,6 +31,7 @@ from relex.dialects.sizes.attributes import (
 from relex.dialects.sizes.expressions import Size, Sizes
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import ancestors
 from relex.passes.analysis.constant_inputs import known_calls
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.index.domains import constant_value
@@ -16,6 +16,7 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.tir import BlockOp, ForOp, loops_around
 from relex.dialects.upstream.attributes import INDEX, index_attr
+from relex.dialects.walks import holds
 from relex.passes.analysis.loop_tree import function_of, is_scalar, may_trap, steps_in
 
 
@@ -50,15 +51,21 @@ class IndexArithmetic(IndexBuilder):
         return constant(value, self.before)
 
 
+_SEEN = "_relex_substituted"
+"""The attribute of the object of a loop around which nothing is and in which arithmetic is in its place."""
+
+
 def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> None:
     """
     Replace values in the extents, conditions and bindings in a loop.
 
-    Index arithmetic in the whole nest around the loop is emitted again, before each op that needs it, and
-    loop-invariant arithmetic before the nest, so that the loops hold nothing in between. The bodies of blocks use no
-    loop variables and are left alone.
+    Index arithmetic in the loop is emitted again, before each op that needs it, and loop-invariant arithmetic before
+    the nest around it, so that the loops hold nothing in between; the first time that a nest is seen, all arithmetic in
+    it. The bodies of blocks use no loop variables and are left alone.
     """
     nest = [loop, *loops_around(loop)][-1]
+    is_seen = vars(nest).get(_SEEN, False)
+    vars(nest)[_SEEN] = True
     loops = [nest, *(op for op in steps_in(nest) if type(op) is ForOp)]
     outside: dict[SSAValue, Index] = {inner.variable: IndexExpr.of(inner.variable) for inner in loops}
     inside = outside | dict(values or {})
@@ -66,14 +73,17 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> N
     for op in list(steps_in(nest)):
         if type(op) not in (BlockOp, ForOp, scf.IfOp):
             continue
+        is_inside = holds(loop, op)
+        if is_seen and not is_inside:
+            continue
         place = _place_of(op)
         if place not in rebuilders:
-            rebuilders[place] = _Rebuilder(place, inside if loop.is_ancestor(op) else outside)
+            rebuilders[place] = _Rebuilder(place, inside if is_inside else outside)
         for i, operand in enumerate(op.operands):
             op.operands[i] = rebuilders[place].rebuild(operand)
     remove_unused(list(steps_in(nest)))
     for op in list(steps_in(nest)):
-        changes = any(nest.is_ancestor(operand.owner) for operand in op.operands)
+        changes = is_scalar(op) and any(holds(nest, operand.owner) for operand in op.operands)
         if is_scalar(op) and not changes and not may_trap(op):
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(nest))
@@ -107,7 +117,7 @@ class _Rebuilder:
         if not self._changes(value):
             return value
         if value not in self._done:
-            if isinstance(value.type, IndexType):
+            if type(value.type) is IndexType:
                 form = index_of(value, self._lookup, lambda opaque: IndexExpr.of(self._clone(opaque)))
                 self._done[value] = self._emitter.emit(form, value.name_hint)
             else:
@@ -129,5 +139,4 @@ class _Rebuilder:
     def _changes(self, value: SSAValue) -> bool:
         if value in self._forms:
             return True
-        op = value.owner
-        return isinstance(op, Operation) and is_scalar(op) and any(map(self._changes, op.operands))
+        return type(value) is OpResult and is_scalar(value.op) and any(map(self._changes, value.op.operands))

@@ -17,7 +17,7 @@ from relex.dialects.sizes.limits import fits_index
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.symbols import symbol_of
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk_of
 from relex.passes.rewriting.saturating_sizes import SaturatingSizes
 from relex.passes.rewriting.size_values import SizeValues
 
@@ -29,13 +29,13 @@ def check_late_sizes(module: ModuleOp, sizes: ModuleSizes) -> None:
         late = sizes.late(function)
         if late.sources or late.checks:
             insert_checks(module, function, late)
-        for op in [op for op in walk(function) if isinstance(op, MatchSizesOp)]:
+        for op in walk_of(function, MatchSizesOp):
             forward(op)
 
 
 def insert_checks(module: ModuleOp, function: func.FuncOp, late: LateSizes) -> None:
     """Insert the assertions of one function."""
-    for block in [op for op in walk(function) if isinstance(op, DataflowOp)]:
+    for block in walk_of(function, DataflowOp):
         block.dissolve()  # Assertions stay outside of dataflow blocks.
     checks = _Checks(function, late)
     for check in late.checks:

@@ -114,7 +114,7 @@ class NewNames:
 
     def take(self, blocks: Sequence[str] = (), loops: Sequence[str] = ()) -> tuple[list[str], list[str]]:
         """Return names for new blocks and loops; where none are given, fresh ones made from these."""
-        structures = list(structures_in(self._func))
+        structures = structures_in(self._func)
         block_names = Names(op.block_name.data for op in structures if type(op) is BlockOp)
         loop_names = Names(op.label.data for op in structures if type(op) is ForOp and op.label is not None)
         new_blocks = self._choose(block_names, blocks, self._given[: len(blocks)])

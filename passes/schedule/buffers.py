@@ -28,6 +28,7 @@ from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import block_accesses, carrying, equal_atoms
 from relex.passes.analysis.footprints import region_of
+from relex.passes.analysis.kept import resumed
 from relex.passes.analysis.loop_tree import (
     function_of,
     label_of,
@@ -50,12 +51,14 @@ def compact_buffer(block: BlockOp, index: int) -> None:
     """
     buffer = pick_buffer(block, "write", index)
     alloc = local_buffer(buffer, block)
-    accesses = list(accesses_in(function_of(block), buffer))
-    loop = _innermost_loop(accesses, alloc, block)
-    _check_private(accesses, loop, alloc, block)
-    footprint = _footprint(accesses, loop, alloc)
-    bases = [base for base, _ in footprint]
-    changed = {access.block: _variables_shifted(access.block, buffer, bases) for access in accesses}
+    with resumed():
+        accesses = list(accesses_in(function_of(block), buffer))
+        loop = _innermost_loop(accesses, alloc, block)
+        _check_private(accesses, loop, alloc, block)
+        footprint = _footprint(accesses, loop, alloc)
+        bases = [base for base, _ in footprint]
+        users = dict.fromkeys(access.block for access in accesses)
+        changed = {user: _variables_shifted(user, buffer, bases) for user in users}
     for user, variables in changed.items():
         if not is_bound_to_loops(user, variables):
             fail(user, f"expected variables of {name_of_block(user)} that are sums of loops")

@@ -8,12 +8,12 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule.block_primitives import CacheReadOp, CacheWriteOp
 from relex.dialects.tir import BlockOp
 from relex.dialects.tir.indices import sizes_of
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import buffer_name, check_aliases, check_only_writer, pick_buffer, statement_of
 from relex.passes.analysis.dependence import block_accesses, statement_accesses

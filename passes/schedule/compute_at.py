@@ -17,10 +17,11 @@ from relex.dialects.index.from_ir import index_of, is_below
 from relex.dialects.schedule.block_primitives import ComputeAtOp, ReverseComputeAtOp
 from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, LoopKind, loops_around
 from relex.dialects.tir.accesses import Access, Element
-from relex.dialects.walks import walk
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, check_only_writer, local_buffer
 from relex.passes.analysis.dependence import block_accesses, carrying
 from relex.passes.analysis.footprints import IndexInterval, Region, covers, interval_of, region_of
+from relex.passes.analysis.kept import resumed
 from relex.passes.analysis.loop_tree import (
     check_serial,
     check_structure,
@@ -150,6 +151,18 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
         elementwise_store(block)
     check_runs_anywhere(block)
     _check_still_runs(block, loop, other)
+    late, placement = _reversed(block, loop, branch, other)
+    labels = placement.labels(names)
+    move_before(late, other)
+    placement.move(InsertPoint.at_end(loop.body.block), labels)
+
+
+@resumed()
+def _reversed(
+    block: BlockOp, loop: ForOp, branch: Operation, other: Operation
+) -> tuple[Sequence[Operation], _Placement]:
+    """Return what has to move with a block into a loop of its producers, and where it goes there. `branch` holds the
+    loop and `other` the block, next to each other. Fail if the block cannot be there."""
     passed = list(accesses_from(other, branch))
     inside = [access for access in passed if loop.is_ancestor(access.block) and access.is_write]
     produced = [buffer for buffer in buffers_read(block) if any(access.buffer is buffer for access in inside)]
@@ -162,10 +175,8 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     _check_any_order(block, branch)
     late = find_late_values(block, other)
     shared = branch.parent_op()
-    placement = _Placement(block, loop, _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None))
-    labels = placement.labels(names)
-    move_before(late, other)
-    placement.move(InsertPoint.at_end(loop.body.block), labels)
+    ranges = _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None)
+    return late, _Placement(block, loop, ranges)
 
 
 def _check_still_runs(block: BlockOp, loop: ForOp, other: Operation) -> None:
@@ -255,7 +266,7 @@ def _finished(block: BlockOp, loop: ForOp, buffer: SSAValue) -> list[tuple[SSAVa
 
 def _is_whole(form: Index, loop: ForOp, extent: int | SSAValue) -> bool:
     """Return whether an index is the variable of a loop inside of `loop` that runs over the whole `extent`."""
-    loops = [op for op in walk(loop) if isinstance(op, ForOp) and op is not loop]
+    loops = [op for op in walk_of(loop, ForOp) if op is not loop]
     return any(form == IndexExpr.of(inner.variable) and inner.extent == extent for inner in loops)
 
 

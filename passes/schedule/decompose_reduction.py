@@ -10,7 +10,6 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.expr import Index, IndexExpr, values_in
@@ -18,6 +17,7 @@ from relex.dialects.schedule.block_primitives import DecomposeReductionOp, Rfact
 from relex.dialects.tir import BlockOp, ForOp, InitOp, IterKind
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.attributes import number_attr
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import ancestors, walk
 from relex.passes.analysis.buffers import buffer_name, buffers_written, check_aliases
 from relex.passes.analysis.dependence import carrying, check_bindings_differ, may_alias, statement_accesses

@@ -17,7 +17,7 @@ from relex.dialects.schedule.block_primitives import UnguardOp, ZeroFillOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterVar
 from relex.dialects.tir.accesses import Access, Element, variables_in
 from relex.dialects.upstream.attributes import number_attr
-from relex.dialects.walks import ancestors, reachable
+from relex.dialects.walks import ancestors, reachable, walk_of
 from relex.passes.analysis.buffers import accesses_in
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import (
@@ -113,7 +113,7 @@ def zero_fill(block: BlockOp) -> None:
 
 def _only_store(block: BlockOp) -> memref.StoreOp:
     """Return the store that a block ends with; fail if it is not the only one."""
-    stores = [op for op in block.walk() if isinstance(op, memref.StoreOp)]
+    stores = walk_of(block, memref.StoreOp)
     last = block.body.block.last_op
     if len(stores) != 1 or stores[0] is not last:
         fail(block, f"expected {name_of_block(block)} to store one element, at its end")

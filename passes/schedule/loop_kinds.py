@@ -9,7 +9,9 @@ from xdsl.dialects.builtin import StringAttr
 from relex.dialects.errors import fail, name_of
 from relex.dialects.schedule.loop_primitives import LabelLoopsOp, ParallelOp, UnrollOp, VectorizeOp
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, LoopKindAttr, PrimFuncOp
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.dependence import dependences
+from relex.passes.analysis.kept import resumed
 from relex.passes.analysis.loop_tree import check_serial, check_structure, label_of, name_of_block
 from relex.passes.analysis.reduction_order import order_matters
 from relex.passes.cpu import cost
@@ -55,6 +57,7 @@ def _sums_up_lanes(block: BlockOp) -> bool:
     return block.init is None and order_matters(block) is None
 
 
+@resumed()
 def _check_independent(loop: ForOp, except_for: Callable[[BlockOp], bool] = lambda block: False) -> None:
     """Fail if an iteration writes what another one accesses, except within a block that `except_for` accepts."""
     check_serial(loop)
@@ -70,7 +73,7 @@ def _check_independent(loop: ForOp, except_for: Callable[[BlockOp], bool] = lamb
 @primitive(LabelLoopsOp)
 def label_loops(func: PrimFuncOp, names: NewNames) -> None:
     """Give a label to each loop that has none, in program order."""
-    loops = [op for op in func.walk() if isinstance(op, ForOp) and op.label is None]
+    loops = [op for op in walk_of(func, ForOp) if op.label is None]
     _, labels = names.take(loops=[f"loop{i}" for i in range(len(loops))])
     for loop, label in zip(loops, labels, strict=True):
         loop.label = StringAttr(label)

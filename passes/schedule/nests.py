@@ -16,6 +16,7 @@ from relex.dialects.schedule.loop_primitives import FuseOp, ReorderOp
 from relex.dialects.tir import ForOp, IterKind, LoopKind, loops_around
 from relex.dialects.tir.accesses import Access, UsedValues
 from relex.passes.analysis.dependence import Meeting, check_bindings_differ, dependences, lifetime
+from relex.passes.analysis.kept import resumed
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
@@ -59,6 +60,7 @@ def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
     return nest[::-1]
 
 
+@resumed()
 def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
     for block in blocks_in(nest[0]):
         if block.init is not None:

@@ -24,6 +24,7 @@ from relex.dialects.tir.indices import sizes_of as known_sizes
 from relex.dialects.walks import ancestors
 from relex.passes.analysis.buffers import allocated_sizes, buffer_name, size_asked, statement_of
 from relex.passes.analysis.dependence import may_conflict, statement_accesses
+from relex.passes.analysis.kept import resumed
 from relex.passes.analysis.loop_tree import (
     base_name,
     blocks_in,
@@ -96,6 +97,7 @@ class _Group:
     own: Mapping[AllocBufferOp, int]
 
     @classmethod
+    @resumed()
     def of(cls, loops: Sequence[ForOp]) -> _Group:
         """Return the group of some loops. Fail if the second part of a loop could observe that the first part of a
         later one has already run."""

@@ -11,6 +11,7 @@ from relex.dialects.errors import PassError, diagnose, fail
 from relex.dialects.schedule import NamingOp, PrimitiveOp
 from relex.dialects.table import Table
 from relex.dialects.tir import PrimFuncOp
+from relex.passes.analysis.loop_tree import note_structures
 from relex.passes.schedule.arguments import KINDS, NewNames, annotation_of, parameters_of
 from relex.passes.schedule.steps import add_method
 from relex.passes.schedule.watching import recording
@@ -56,6 +57,7 @@ def apply_primitive(op: PrimitiveOp, func: PrimFuncOp) -> object:
     except PassError as e:
         at_step = diagnose(op, e.reason)
         raise PassError(at_step) if at_step.line else e from e
+    note_structures(func, result)
     if isinstance(op, NamingOp) and names.taken:
         op.new_names = names.taken
     return result

@@ -9,15 +9,19 @@ from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.errors import UnknownNameError, fail
 from relex.dialects.schedule import PrimitiveOp, SequenceOp
-from relex.dialects.schedule.loop_primitives import LabelLoopsOp
+from relex.dialects.schedule.loop_primitives import LabelLoopsOp, ParallelOp, UnrollOp, VectorizeOp
 from relex.dialects.symbols import named
 from relex.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from relex.extras import find_part
+from relex.passes.analysis.kept import suspended
 from relex.passes.analysis.loop_tree import find_block, find_loop, loops_of, structures_in
 from relex.passes.rewriting.stated_sizes import state_sizes
 from relex.passes.schedule.arguments import Block, Loop
 from relex.passes.schedule.primitive_table import apply_primitive
 from relex.passes.schedule.steps import Steps
+
+_OF_KINDS = (LabelLoopsOp, ParallelOp, UnrollOp, VectorizeOp)
+"""Steps that change only how loops run, and their names."""
 
 
 class Schedule(Steps):
@@ -34,6 +38,8 @@ class Schedule(Steps):
         if not sizes_are_stated:
             state_sizes(self.module)
         self._steps: dict[str, list[PrimitiveOp]] = {}
+        self._labelled: set[str] = set()
+        """The functions whose loops have been given labels."""
 
     def trace(self) -> ModuleOp:
         """Return all steps so far as schedules for `apply-schedule`: one `schedule.sequence` per function."""
@@ -58,7 +64,8 @@ class Schedule(Steps):
             op.verify_()
         except VerifyException as e:
             fail(op, str(e))
-        made = apply_primitive(op, function)
+        with suspended(is_kept=isinstance(op, _OF_KINDS)):
+            made = apply_primitive(op, function)
         self._steps.setdefault(func, []).append(op)
         return _by_name(made, func)
 
@@ -73,11 +80,17 @@ class Schedule(Steps):
 
     def get_loops(self, block: Block) -> list[Loop]:
         """Return the loops around a block, outermost first. Unlabelled loops of the function are given labels."""
-        func = self.function(block.func)
-        if any(type(op) is ForOp and op.label is None for op in structures_in(func)):
-            self.apply(block.func, LabelLoopsOp())
         loops = loops_of(self.block_op(block))
+        # Steps label the loops that they make: most calls need not look at the whole function.
+        if block.func not in self._labelled or any(loop.label is None for loop in loops):
+            self._label(block.func)
         return [Loop(block.func, loop.label.data) for loop in loops if loop.label is not None]
+
+    def _label(self, func: str) -> None:
+        """Give labels to the loops of a function that have none."""
+        if any(type(op) is ForOp and op.label is None for op in structures_in(self.function(func))):
+            self.apply(func, LabelLoopsOp())
+        self._labelled.add(func)
 
     def function(self, name: str) -> PrimFuncOp:
         """Return a loop function of the module, in its current state."""

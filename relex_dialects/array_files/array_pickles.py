@@ -9,10 +9,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
-from xdsl.utils.hints import isa
-
 from relex.dialects.arrays import Array, np
 from relex.dialects.errors import RelexError, kind_of
+from relex.dialects.upstream.hints import isa
 
 SUFFIXES = (".pkl", ".pickle")
 

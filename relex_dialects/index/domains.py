@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import inf
+from typing import cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -50,15 +51,22 @@ def is_same_value(a: SSAValue, b: SSAValue) -> bool:
 
 def extent_of(atom: Atom) -> int | SSAValue | None:
     """Return the extent up to which a loop or block variable counts from 0; None for anything else."""
-    if not isinstance(atom, BlockArgument):
+    if type(atom) is not BlockArgument:
         return None
-    op = atom.owner.parent_op()
-    return op.extent_of(atom) if isinstance(op, Counting) else None
+    # Asked often: accessors of xDSL, and `isinstance` of abstract classes, take several times as long.
+    region = atom.block.parent
+    op = None if region is None else region.parent
+    return cast(Counting, op).extent_of(atom) if op is not None and _counts(type(op)) else None
+
+
+@cache
+def _counts(kind: type[Operation]) -> bool:
+    return issubclass(kind, Counting)
 
 
 def domain_of(value: SSAValue) -> Range:
     """Return bounds of a loop or block variable; any other value is unbounded."""
-    if not isinstance(value, BlockArgument):
+    if type(value) is not BlockArgument:
         return ANYTHING
     if (extent := extent_of(value)) is not None:
         return Range(0, extent - 1 if isinstance(extent, int) else inf)

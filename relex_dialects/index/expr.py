@@ -153,7 +153,7 @@ def divide_factors(index: Index, divisor: int) -> Index:
 
 def _sum(constant: int, terms: dict[Atom, int]) -> Index:
     """Return the `combination`, with `d * (x // d) + x % d` folded to `x`."""
-    for atom in [atom for atom in terms if isinstance(atom, Remainder)]:
+    for atom in [atom for atom in terms if isinstance(atom, Remainder)] if Remainder in map(type, terms) else ():
         factor, quotient = terms[atom], atom_of(_quotient(atom.dividend, atom.divisor))
         if factor and quotient is not None and terms.get(quotient, 0) == factor * atom.divisor:
             left = {other: f for other, f in terms.items() if other not in (atom, quotient)}
@@ -175,7 +175,7 @@ def _quotient(dividend: IndexExpr, divisor: int) -> Index:
             return IndexExpr.of(Quotient(dividend, divisor))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Division:
     """A dividend as `whole` times the divisor, plus `large` times `scale`, plus `small`, which stays below `scale`; the
     divisor is `divisor` times `scale`. So the quotient is `whole` plus the quotient of `large` by `divisor`."""
@@ -337,6 +337,9 @@ def parts_of(atom: Atom) -> Iterator[Index]:
 _COMPOUND = {Extreme, Product, Quotient, Remainder}
 """Atoms that have parts."""
 
+_WITHOUT_VALUES = {Symbol, *_COMPOUND}
+"""Atoms that are not values of a program themselves."""
+
 
 def atoms_in(index: Index) -> Iterator[Atom]:
     """Yield all atoms in an index, each once, nested ones first."""
@@ -367,7 +370,10 @@ def values_in(index: Index) -> Iterator[SSAValue]:
 
 def has_values(index: Index) -> bool:
     """Return whether an index depends on a value of the program, or a variable, not only on numbers and names."""
-    return any(not isinstance(a, Symbol | Product | Quotient | Remainder | Extreme) for a in atoms_in(index))
+    terms = terms_of(index)
+    if not terms or not _WITHOUT_VALUES.issuperset(map(type, terms)):
+        return bool(terms)  # Most indices are numbers, or sums with a value.
+    return any(type(atom) not in _WITHOUT_VALUES for atom in atoms_in(index))
 
 
 def names_in(index: Index) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from relex.dialects.index.atoms import Extreme, Quotient
 from relex.dialects.index.domains import constant_value, extent_of
@@ -54,9 +54,14 @@ class _Reader:
 
     def __call__(self, value: SSAValue) -> Index:
         found = self._known.get(id(value))
-        if found is None:  # Expressions share their parts.
-            for part in reversed(self._first_terms(value)):
-                found = self._known[id(part)] = part, self._compute(part)
+        if found is not None:
+            return found[1]  # Expressions share their parts.
+        if type(value) is not OpResult or type(value.op) is not arith.AddiOp:
+            index = self._compute(value)
+            self._known[id(value)] = value, index
+            return index
+        for part in reversed(self._first_terms(value)):
+            found = self._known[id(part)] = part, self._compute(part)
         assert found is not None
         return found[1]
 
@@ -78,6 +83,8 @@ class _Reader:
         if (found := self._lookup(value)) is not None:
             return found
         if type(value.type) is not IndexType:
+            return self._opaque(value)
+        if type(value) is BlockArgument:
             return self._opaque(value)
         if (constant := constant_value(value)) is not None:
             return constant
@@ -101,13 +108,14 @@ def _difference(op: arith.SubiOp, of: Callable[[SSAValue], Index]) -> Index:
 def _product(op: arith.MuliOp, of: Callable[[SSAValue], Index]) -> Index | None:
     lhs, rhs = map(of, op.operands)
     # A factor that does not vary: a number, or an expression of names.
-    return lhs * rhs if not has_values(lhs) or not has_values(rhs) else None
+    return lhs * rhs if isinstance(rhs, int) or not has_values(lhs) or not has_values(rhs) else None
 
 
 @EXPRESSIONS.rule(arith.FloorDivSIOp)
 def _quotient(op: arith.FloorDivSIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    divisor = divisor_of(of(op.rhs))
-    return of(op.lhs) // divisor if divisor else None
+    lhs, rhs = op.operands
+    divisor = divisor_of(of(rhs))
+    return of(lhs) // divisor if divisor else None
 
 
 @EXPRESSIONS.rule(arith.CeilDivSIOp)
@@ -118,13 +126,15 @@ def _quotient_rounded_up(op: arith.CeilDivSIOp, of: Callable[[SSAValue], Index])
 
 @EXPRESSIONS.rule(arith.DivSIOp, arith.DivUIOp)
 def _quotient_of_natural(op: arith.DivSIOp | arith.DivUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), divisor_of(of(op.rhs))
+    lhs, rhs = op.operands
+    dividend, divisor = of(lhs), divisor_of(of(rhs))
     return dividend // divisor if divisor and never_negative(dividend) else None
 
 
 @EXPRESSIONS.rule(arith.RemSIOp, arith.RemUIOp)
 def _remainder_of_natural(op: arith.RemSIOp | arith.RemUIOp, of: Callable[[SSAValue], Index]) -> Index | None:
-    dividend, divisor = of(op.lhs), divisor_of(of(op.rhs))
+    lhs, rhs = op.operands
+    dividend, divisor = of(lhs), divisor_of(of(rhs))
     return dividend % divisor if divisor and never_negative(dividend) else None
 
 

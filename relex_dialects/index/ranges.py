@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)  # Never changed. Not frozen: there are many, and that takes several times as long.
 class Range:
     """The values from `low` to `high`, both inclusive; none if `low` is larger. A side with an infinite end is
     unbounded. Sums and products are bounds, whatever is known about their parts."""

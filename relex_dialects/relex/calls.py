@@ -31,12 +31,12 @@ from xdsl.irdl import (
 )
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import TensorConstr, storage_of, var_tensor_operand_def
 from relex.dialects.relex.structure import impurity
 from relex.dialects.relex.tensor_ops import verify_sizes
 from relex.dialects.symbols import VerifiesCallee, resolve
+from relex.dialects.upstream.hints import isa
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

@@ -22,12 +22,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, BaseAttr, OptPropertyDef, PropertyDef
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import ELEMENT_TYPES, ElementConstr, dense_integers, integer_limits
 from relex.dialects.errors import DTypeError, InferenceError, RangeError, kind_of
 from relex.dialects.relex.types import SizedType, tensor_type
 from relex.dialects.upstream.attributes import float_attr
+from relex.dialects.upstream.hints import isa
 
 IntegersConstr = DenseArrayBase.constr(i64)
 IntegerConstr = IntegerAttr.constr(i64)

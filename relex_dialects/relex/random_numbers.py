@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_prop_def, prop_def
-from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, ElementConstr, numpy_dtype, tensor_operand_def, var_tensor_operand_def
@@ -29,6 +28,7 @@ from relex.dialects.relex.reductions import expect_elements
 from relex.dialects.relex.size_properties import names_of_sizes, open_shape, shape_for
 from relex.dialects.relex.types import SizedType, expect_element_type
 from relex.dialects.tir.op_pattern import OpPattern
+from relex.dialects.upstream.hints import isa
 
 ui32 = IntegerType(32, Signedness.UNSIGNED)
 ui64 = IntegerType(64, Signedness.UNSIGNED)

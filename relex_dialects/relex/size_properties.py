@@ -11,7 +11,6 @@ from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
 from relex.dialects.errors import InferenceError
@@ -21,6 +20,7 @@ from relex.dialects.relex.operator import Operator
 from relex.dialects.relex.properties import as_integers
 from relex.dialects.relex.types import SizedType, expect_integers
 from relex.dialects.sizes import Size, at_most, evaluate, names_in, parse_index, substitute
+from relex.dialects.upstream.hints import isa
 
 OPEN = {"shape": "sizes", "begin": "begin_sizes", "end": "end_sizes"}
 """Properties with numbers, and those with the expressions that take the place of some of them."""

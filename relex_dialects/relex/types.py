@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i8
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import ui8
 from relex.dialects.errors import InferenceError, size_str
 from relex.dialects.sizes import Size, Sizes, equal, named
+from relex.dialects.upstream.hints import isa
 
 Shape = tuple[int, ...]
 """Numbers, one for each dimension or for some of them."""

@@ -7,6 +7,7 @@ have no iterations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import takewhile
 from math import prod
 
@@ -15,7 +16,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.index.atoms import factors_of
 from relex.dialects.index.expr import Index, IndexExpr, constant_of, has_values, never_negative, terms_of
-from relex.dialects.index.from_ir import index_of
+from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, count
 from relex.dialects.sizes.implied import always_holds
@@ -32,23 +33,25 @@ def _require_in_bounds(op: memref.LoadOp | memref.StoreOp, analysis: SizeAnalysi
         return
     if not executes(op):
         return
+    in_loops = _reader_in_loops(analysis)
     for index, size in zip(op.indices, analysis.sizes(op.memref), strict=True):
-        if not _require_inside(_in_loops(index, analysis), size, analysis, _never_below_zero(index)):
+        if not _require_inside(in_loops(index), size, analysis, _never_below_zero(index)):
             analysis.unchecked.append(op)
 
 
-def _in_loops(index: SSAValue, analysis: SizeAnalysis) -> Index:
-    """Return an index in terms of loop variables and named sizes."""
+def _reader_in_loops(analysis: SizeAnalysis) -> Callable[[SSAValue], Index]:
+    """Return what reads indices in terms of loop variables and named sizes."""
 
     def lookup(value: SSAValue) -> Index | None:
         if analysis.knows(value):
             return analysis.number(value)
-        scope = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+        scope = value.block.parent_op() if isinstance(value, BlockArgument) else None
         if isinstance(value, BlockArgument) and isinstance(scope, BlockOp):
-            return index_of(scope.bindings[value.index], lookup)
+            return read(scope.bindings[value.index])
         return None
 
-    return index_of(index, lookup)
+    read = index_reader(lookup)
+    return read
 
 
 def _require_inside(index: Index, size: Size, analysis: SizeAnalysis, is_natural: bool) -> bool:

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import DIMS_ATTR, REQUIRES_ATTR, argument_attrs, result_attrs, set_argument_attr
@@ -24,6 +23,7 @@ from relex.dialects.index.expr import IndexExpr, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.sizes.expressions import Size, Sizes, sources
 from relex.dialects.sizes.requirements import Requirement, parse_requirement
+from relex.dialects.upstream.hints import isa
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class FunctionSizes:
 
 def sizes_in_type(t: Attribute) -> tuple[int, ...]:
     """Return the shape of a tensor or buffer. An index has one unknown size; other types have none."""
-    if isinstance(t, ShapedType):
-        return t.get_shape()
-    return (DYNAMIC_INDEX,) if t == IndexType() else ()
+    if type(t) is IndexType:
+        return (DYNAMIC_INDEX,)
+    return t.get_shape() if isinstance(t, ShapedType) else ()
 
 
 def has_unknown(t: Attribute) -> bool:
     """Return whether a type is a tensor or buffer type with a `?`."""
-    return DYNAMIC_INDEX in sizes_in_type(t) and t != IndexType()
+    return type(t) is not IndexType and DYNAMIC_INDEX in sizes_in_type(t)
 
 
 def signature_of(function: Operation) -> FunctionType:

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType, i8
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.index.atoms import Product
@@ -16,6 +15,7 @@ from relex.dialects.index.expr import atoms_in, named, names_in, never_negative,
 from relex.dialects.index.upper_terms import Bounds, upper_terms
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, MAX_SIZE, Size, Sizes, count
 from relex.dialects.sizes.requirements import Requirement
+from relex.dialects.upstream.hints import isa
 
 Typed = tuple[Attribute, Sizes]
 """A type, and the sizes of a value of that type."""

@@ -8,7 +8,6 @@ from typing import Literal
 from xdsl.dialects import arith, cf, func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import InferenceError, fail, name_of, one_line
 from relex.dialects.index.expr import names_in
@@ -22,6 +21,7 @@ from relex.dialects.sizes.expressions import count
 from relex.dialects.sizes.late import data_size
 from relex.dialects.sizes.requirements import Requirement, gathering
 from relex.dialects.tir import AllocBufferOp
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.reshapes import Collapse, Expand, groups_of
 
 
@@ -163,7 +163,7 @@ def _infer_constant(op: arith.ConstantOp, analysis: SizeAnalysis) -> None:
 @SIZES.rule(*EXPRESSIONS)
 def _infer_arithmetic(op: Operation, analysis: SizeAnalysis) -> None:
     """Infer index arithmetic. An unknown result is an error only if a size depends on it."""
-    if op.results[0].type != IndexType() or not all(map(analysis.knows, op.operands)):
+    if type(op.results[0].type) is not IndexType or not all(map(analysis.knows, op.operands)):
         return
     value = EXPRESSIONS[type(op)](op, analysis.number)
     if value is not None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeAlias, TypeGuard
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Dialect, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from relex.dialects.index.expr import Index
 from relex.dialects.index.from_ir import index_of, index_reader
 from relex.dialects.tir.blocks import BlockOp
 from relex.dialects.tir.loops import ForOp
-from relex.dialects.walks import ancestors, reachable, walk
+from relex.dialects.walks import ancestors, reachable, walk, walk_of
 
 Element: TypeAlias = tuple[Index, ...]
 """The indices of an element."""
@@ -101,13 +101,19 @@ def is_access(op: Operation) -> TypeGuard[memref.LoadOp | memref.StoreOp]:
 
 def accesses(op: Operation) -> Iterator[Access]:
     """Yield the accesses in `op`, including nested ones, in program order."""
-    return (Access.of(inner) for inner in walk(op) if is_access(inner))
+    return map(Access.of, walk_of(op, memref.LoadOp, memref.StoreOp))
 
 
 def is_pure(op: Operation) -> bool:
     """Return whether an op has no side effects. Ops of `arith` and `math` have none, though xDSL does not declare it
     for all of them."""
-    return Dialect.split_name(op.name)[0] in ("arith", "math") or is_side_effect_free(op)
+    return is_arithmetic(type(op)) or is_side_effect_free(op)
+
+
+@cache
+def is_arithmetic(kind: type[Operation]) -> bool:
+    """Return whether a class is one of the ops of `arith` and `math`."""
+    return kind.dialect_name() in ("arith", "math")
 
 
 def variables_in(value: SSAValue, scope: Operation) -> set[BlockArgument]:

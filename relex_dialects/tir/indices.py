@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from relex.dialects.function_arguments import stated_dims
 from relex.dialects.index.domains import constant_value
@@ -18,6 +17,7 @@ from relex.dialects.tir.accesses import Access, variables_in
 from relex.dialects.tir.blocks import BlockOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.loops import ForOp
 from relex.dialects.tir.prim_func import AllocBufferOp, PrimFuncOp
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import reachable
 
 

@@ -102,11 +102,11 @@ class ForOp(Counting, IRDLOperation):
         """The trip count, a number or a value."""
         # Asked often: accessors of xDSL take longer.
         static = self.properties.get("static_extent")
-        if isinstance(static, IntegerAttr):
+        if type(static) is IntegerAttr:
             return static.value.data
-        if self.dynamic_extent is None:
+        if not (operands := self.operands):
             raise VerifyException("expected an extent, a number or a value, found none")
-        return self.dynamic_extent
+        return operands[0]
 
     @property
     def variable(self) -> BlockArgument:

@@ -42,7 +42,6 @@ from xdsl.traits import (
     SymbolOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from relex.dialects.dtypes import BUFFER_TYPES, BufferElementConstr
 from relex.dialects.errors import WrongOp, name_of, types_str
@@ -51,6 +50,7 @@ from relex.dialects.tir.accesses import accesses, innermost_block
 from relex.dialects.tir.blocks import BlockOp
 from relex.dialects.tir.loops import ForOp, verify_name
 from relex.dialects.tir.op_pattern import verify_op_pattern
+from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk
 
 NOALIAS_ATTR = "tir.noalias"

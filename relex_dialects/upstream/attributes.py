@@ -8,8 +8,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.versions import FloatAttr
 
 INDEX = IndexType()

@@ -44,10 +44,10 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from relex.dialects.upstream.attributes import integer_attr
+from relex.dialects.upstream.hints import isa
 
 
 @irdl_op_definition

@@ -8,9 +8,9 @@ from math import prod
 from xdsl.dialects import memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, TensorType
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from relex.dialects.errors import size_str
+from relex.dialects.upstream.hints import isa
 
 Collapse = tensor.CollapseShapeOp | memref.CollapseShapeOp
 Expand = tensor.ExpandShapeOp | memref.ExpandShapeOp

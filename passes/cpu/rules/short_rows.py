@@ -11,6 +11,7 @@ from relex.dialects.index.expr import values_in
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp
 from relex.dialects.tir.accesses import in_loops
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import blocks_in, function_of, label_of, name_of_block
 from relex.passes.cpu import cost
@@ -65,7 +66,7 @@ def check_alone(block: BlockOp) -> None:
 
 def conditions_in(block: BlockOp) -> list[arith.CmpiOp]:
     """Return the comparisons of integers in a block."""
-    return [op for op in block.walk() if isinstance(op, arith.CmpiOp)]
+    return walk_of(block, arith.CmpiOp)
 
 
 def depends(condition: arith.CmpiOp, loop: ForOp) -> bool:

@@ -12,6 +12,7 @@ from relex.dialects.index.expr import Index, constant_of, terms_of
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp
 from relex.dialects.tir.accesses import in_loops
+from relex.dialects.walks import walk_of
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_nest import check_at_least, count, named, spatial_loops
@@ -46,7 +47,7 @@ def split_at_conditions(block: BlockOp, processor: Processor) -> Plan:
 
 def _compared(block: BlockOp) -> list[Index]:
     """Return what conditions compare with 0."""
-    conditions = [op for op in block.walk() if isinstance(op, arith.CmpiOp) and op.predicate.value.data in _ORDERS]
+    conditions = [op for op in walk_of(block, arith.CmpiOp) if op.predicate.value.data in _ORDERS]
     sides = in_loops(side for condition in conditions for side in condition.operands)
     return [left - right for left, right in zip(sides[::2], sides[1::2], strict=True)]
 

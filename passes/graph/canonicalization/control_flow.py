@@ -15,11 +15,11 @@ from xdsl.transforms.canonicalization_patterns.scf import replace_op_with_region
 from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_operand
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.transforms.loop_invariant_code_motion import can_be_hoisted
-from xdsl.utils.hints import isa
 
 from relex.dialects.relex import Operator
 from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.upstream.hints import isa
 
 
 class ExtractOfConstant(RewritePattern):

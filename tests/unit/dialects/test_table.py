@@ -8,7 +8,7 @@ import pytest
 
 from relex.dialects.errors import DuplicateError, RelexError
 from relex.dialects.relex import Operator
-from relex.dialects.table import TABLES, Table, find
+from relex.dialects.table import TABLES, Table, find, flat
 from relex.lowering.legalizations import LEGALIZATIONS, legalizes
 from relex.lowering.te import Tensor
 
@@ -73,7 +73,9 @@ def test_tables_made_of_tables() -> None:
     assert whole.find(Derived()) == "of the second"
     with pytest.raises(DuplicateError, match=r"whole: .* found 'of the second' and 'third'"):
         whole.add("third", Base)
+    assert flat(whole) == dict(whole)
     whole[Base] = "of the whole"
+    assert flat(whole) == dict(whole)
     assert (first[Base], second[Base], whole[Base]) == ("of the first", "of the second", "of the whole")
 
 
@@ -84,8 +86,21 @@ def test_an_entry_that_is_put_back_is_whose_it_was(monkeypatch: pytest.MonkeyPat
         patch.setitem(table, Base, object())
         patch.setitem(table, Other, object())
         assert {name.partition(".")[0] for name in table.entered_by.values()} == {"_pytest"}
+        assert table.of_others == {Base, Other}
     assert table[Base] is first
     assert table.entered_by == {Base: __name__}
+    assert table.of_others == {Base}
+
+
+def test_entries_of_relex_are_not_of_others() -> None:
+    table = Table[type, object]("test")
+    table.add(object(), Base)
+    exec("table[Base] = object()", {"table": table, "Base": Base, "__name__": "relex.passes"})
+    assert not table.of_others
+    table[Base] = object()
+    assert table.of_others == {Base}
+    del table[Base]
+    assert not table.of_others
 
 
 def identity(op: Operator, x: Tensor) -> Tensor:
