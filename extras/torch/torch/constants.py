@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from relex.dialects.sizes import IndexExpr
 from relex.frontend.graph_expressions import Expr
@@ -31,11 +31,11 @@ def computed_at_import(target: Any, arguments: Sequence[Any]) -> Any:
             found = target(**_without_device(named))
     except RuntimeError as e:
         refuse(f"torch cannot compute it at import: {str(e).splitlines()[0]}")
-    results = found if isinstance(found, tuple) else (found,)
+    results: Sequence[Any] = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
     for result, tensor in zip(target._schema.returns, results, strict=False):
         if result.name == "info" and tensor.any():
             refuse("torch cannot compute it at import: a matrix is singular, or not positive")
-    return tree.tree_map_only(torch.Tensor, _known, found if not isinstance(found, tuple) else list(found))
+    return tree.tree_map_only(torch.Tensor, _known, [*results] if isinstance(found, tuple) else found)
 
 
 def _is_open(x: Any) -> bool:
@@ -46,7 +46,11 @@ def _is_open(x: Any) -> bool:
 
 
 def _as_tensor(x: Any) -> Any:
-    return tree.tree_map_only(Known, lambda known: tensor_of(known.array), x)
+    return tree.tree_map_only(Known, _tensor, x)
+
+
+def _tensor(known: Known) -> Any:
+    return tensor_of(known.array)
 
 
 def _without_device(named: dict[str, Any]) -> dict[str, Any]:
