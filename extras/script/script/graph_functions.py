@@ -178,8 +178,9 @@ class GraphFunctionReader:
         return any(isinstance(n, ast.Name) and n.id == name for call in casts for n in ast.walk(call))
 
     def _declares_size(self, node: ast.expr) -> bool:
-        is_call = isinstance(node, ast.Call) and not node.args
-        return is_call and self._scope.meaning(node.func) in ("T.int64", "T.int32")
+        if not isinstance(node, ast.Call) or node.args:
+            return False
+        return self._scope.meaning(node.func) in ("T.int64", "T.int32")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> None:
         values = self._graph.tensors(value)

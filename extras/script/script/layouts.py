@@ -80,4 +80,4 @@ def _is_wider(dtype: Attribute | None, value: SSAValue) -> bool:
     old = tensor_type(value.type).element_type
     if isa(dtype, AnyFloat):
         return not isinstance(old, AnyFloat) or old.bitwidth < dtype.bitwidth
-    return isinstance(dtype, IntegerType) and isinstance(old, IntegerType) and old.width.data < dtype.width.data
+    return isa(dtype, IntegerType) and isa(old, IntegerType) and old.width.data < dtype.width.data

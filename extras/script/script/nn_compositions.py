@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import f16, f32
@@ -260,7 +261,8 @@ def pad(data: Given, pad_width: Sequence[int], pad_mode: str = "constant", pad_v
     x: Operand = data
     for axis, widths in enumerate(zip(pad_width[::2], pad_width[1::2], strict=True)):
         if widths != (0, 0):
-            x = op.take(x, const(np.pad(np.arange(data.size(axis)), widths, modes[pad_mode])), axis)
+            mode: Any = modes[pad_mode]
+            x = op.take(x, const(np.pad(np.arange(data.size(axis)), widths, mode)), axis)
     return x
 
 

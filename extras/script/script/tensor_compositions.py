@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i32, i64
@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.relex import BroadcastToOp, IotaOp, RepeatOp, ReshapeOp, StridedSliceOp
 from relex.frontend import op
-from relex.frontend.graph_expressions import Call, Operand, call_operator, const
+from relex.frontend.graph_expressions import Operand, call_operator, const
 from relex.frontend.script.compositions import DType, Given, Part, Result, Shape, as_type, composed, read_composition
 from relex.frontend.script.graph_calls import CALLS, Value
 
@@ -137,7 +137,7 @@ def unique(
 ) -> Result:
     if axis is not None and x.rank != 1:
         raise ValueError(f"expected no axis for a tensor of rank {x.rank}")
-    found = cast("Call", op.unique(x if x.rank == 1 else op.reshape(x, [-1])))
+    found = op.unique(x if x.rank == 1 else op.reshape(x, [-1]))
     wanted = [True, return_index, return_inverse, return_counts]
     parts = [Part(found, i) for i, is_wanted in enumerate(wanted) if is_wanted]
     return parts if len(parts) > 1 else parts[0]

@@ -244,10 +244,12 @@ def main(X: T.Buffer((8,), "float32"), n: T.int64, Y: T.Buffer((8,), "float32"))
     for i in range(0, T.max(T.min(n, 8), 0), 4):
         Y[i] = X[i] + 1.0
 """,
-        lambda x, n: np.where(
-            np.isin(np.arange(8), range(0, min(n, 8), 4)), x + 1, np.where(np.arange(8) % 3 == 1, x, 0)
+        two(
+            lambda x, n: np.where(
+                np.isin(np.arange(8), range(0, min(int(n), 8), 4)), x + 1, np.where(np.arange(8) % 3 == 1, x, 0)
+            )
         ),
-        [np.arange(8, dtype=np.float32), np.int64(5)],
+        [np.arange(8, dtype=np.float32), np.array(5)],
     ),
     "what TVM's versions print around it": (
         """

@@ -111,7 +111,7 @@ def test_operators_of_constants() -> None:
 
     class Windowed(torch.nn.Module):
         def __init__(self) -> None:
-            super().__init__()
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]
             self.mixing = torch.nn.Parameter(torch.randn(6, 6) + 3 * torch.eye(6))
 
         def forward(self, x: Any) -> Any:
@@ -128,7 +128,7 @@ def test_operators_of_constants() -> None:
 def test_constants_that_torch_refuses() -> None:
     class Singular(torch.nn.Module):
         def __init__(self) -> None:
-            super().__init__()
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]
             self.mixing = torch.nn.Parameter(torch.zeros(2, 2))
 
         def forward(self, x: Any) -> Any:
