@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two installations into one environment at the same time would damage it; the tools are parallel inside.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-extras test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples replays lit unit lint typecheck bench docs notebooks tvm torch pyodide targets format clean
+.PHONY: help demo test test-core test-extras test-all quick quick-tests quick-xdsl quick-pythons onnx-suite onnx-schemas accuracy fuzz mutants nnsmith torch-samples replays lit unit lint typecheck bench bench-report docs notebooks tvm torch pyodide targets format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,10 @@ typecheck: $(STAMPS)/relex $(STAMPS)/test $(STAMPS)/dev ## check types
 
 bench: $(STAMPS)/relex $(STAMPS)/bench ## measure relex and other libraries side by side
 	$(BIN)/python -m benchmarks --publish
+
+# Which, and how: `make bench-report REPEAT="znver4-avx2 --rows 'MLP*'"`.
+bench-report: $(STAMPS)/relex $(STAMPS)/bench ## repeat published measurements, and say where they differ
+	$(BIN)/python -m benchmarks.repeat $(REPEAT)
 
 docs: $(STAMPS)/relex $(STAMPS)/docs ## build the documentation site, in build/docs/html
 	$(BIN)/python docs/site/make_site.py

@@ -95,7 +95,7 @@ def _of_transformers(name: str, is_vision: bool) -> Any:
         fields = {"image_size": 64} if name == "swin" else {}
     config = transformers.AutoConfig.for_model(name, **fields)
     config.use_cache = False
-    config._attn_implementation = "sdpa" if name not in ("deberta-v2",) else "eager"
+    config._attn_implementation = "sdpa" if name not in ("deberta-v2", "mamba") else "eager"
     model = transformers.AutoModel.from_config(config).eval()
 
     module: Any = import_module("torch").nn.Module

@@ -380,7 +380,9 @@ def dense(data: Operand, weight: Operand) -> Call:
 def dense_blocks(data: Operand, scales: Operand, digits: Operand, layout: str) -> Call:
     """
     A dense layer, as `relex.dense`, whose weight `[N, K]` is in blocks, as `relex.dequantize_blocks` takes them, but
-    with the bytes of the scales and the bytes of the digits in separate tensors. The weight is unpacked in registers.
+    with the bytes of the scales and the bytes of the digits in separate tensors. The weight is unpacked in registers:
+    digits, and `data` where there is a minimum, are added up for each group before they are scaled. So a result is
+    infinite where one of these sums is, however small its scale.
     """
 
 def dequantize_blocks(data: Operand, layout: str) -> Call:

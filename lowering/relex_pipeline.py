@@ -52,6 +52,7 @@ from relex.passes import (
     LocalizeSizesPass,
     MergeLoopsPass,
     MergeScalesPass,
+    MoveBytesPass,
     MultiplyBlocksPass,
     PackBytesPass,
     RemoveUnusedPass,
@@ -80,8 +81,8 @@ class RelexPipelinePass(RelexPass):
     ```mlir
     // relex-pipeline{to=llvm}
     // set-target,multiply-blocks,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,
-    // delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,
-    // infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
+    // move-bytes,delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,
+    // join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
@@ -130,6 +131,7 @@ def pipeline(
     folding = [FoldConstantsPass(strict=strict), SimplifyOpsPass(), SimplifyRegionsPass(), CancelTransposesPass(strict)]
     layers = [
         TrimWindowsPass(),
+        MoveBytesPass(),
         DelayScalesPass(),
         MergeScalesPass(),
         RoundToBytesPass(),
@@ -171,6 +173,7 @@ def pipeline(
     left_out = (
         (
             MultiplyBlocksPass,
+            MoveBytesPass,
             DelayScalesPass,
             MergeScalesPass,
             FoldBatchNormPass,
@@ -184,6 +187,22 @@ def pipeline(
     return [
         (level, [p for p in group if not isinstance(p, left_out)]) for level, group in extend(levels, passes)[:count]
     ]
+
+
+PRECISIONS = ("f32", "bf16")
+"""The types that operands of products with weights may be rounded to; f32 rounds nothing."""
+
+
+def passes_for(precision: str) -> tuple[ModulePass, ...]:
+    """Return the additional passes of a compilation whose operands of products are rounded. Raises `RelexError` for a
+    type to which none are."""
+    if precision not in PRECISIONS:
+        raise RelexError(f"expected a precision of {' or '.join(PRECISIONS)}, found {precision!r}")
+    if precision == "f32":
+        return ()
+    from relex.passes import NarrowProductsPass  # Few programs need it.
+
+    return (NarrowProductsPass(),)
 
 
 def _kernels(strict: bool) -> list[ModulePass]:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from relex.passes.graph.join_rows import JoinRowsPass as JoinRowsPass
     from relex.passes.graph.localize_sizes import LocalizeSizesPass as LocalizeSizesPass
     from relex.passes.graph.merge_scales import MergeScalesPass as MergeScalesPass
+    from relex.passes.graph.move_bytes import MoveBytesPass as MoveBytesPass
     from relex.passes.graph.multiply_blocks import MultiplyBlocksPass as MultiplyBlocksPass
+    from relex.passes.graph.narrow_products import NarrowProductsPass as NarrowProductsPass
     from relex.passes.graph.pack_bytes import PackBytesPass as PackBytesPass
     from relex.passes.graph.remove_index_checks import RemoveIndexChecksPass as RemoveIndexChecksPass
     from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from relex.passes.rewriting.numerics import exact as exact
     from relex.passes.rewriting.numerics import reassociates as reassociates
     from relex.passes.rewriting.numerics import relaxes as relaxes
+    from relex.passes.rewriting.numerics import rounds_operands as rounds_operands
     from relex.passes.tracing import observe as observe
     from relex.passes.tracing import refuse as refuse
     from relex.passes.tracing import remark as remark

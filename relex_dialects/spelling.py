@@ -11,7 +11,7 @@ def similar_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that a misspelled one resembles most, None if none is likely to be meant: one that differs
     in few letters, or that has a word in common."""
     for found in get_close_matches(name, known, n=5):
-        if _are_alike(name, found) or any(_are_alike(a, b) for a in _words(name) for b in _words(found)):
+        if _are_alike(name, found) or any(_are_related(a, b) for a in _words(name) for b in _words(found)):
             return found
     return None
 
@@ -23,9 +23,23 @@ def advice(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    return [word for word in re.split(r"[^A-Za-z0-9]+", name) if len(word) > 2]
+    """Return the words of a name that tell it from others: `mlir` begins many options."""
+    return [word for word in re.split(r"[^A-Za-z0-9]+", name) if len(word) > 2 and word != "mlir"]
+
+
+def _are_related(a: str, b: str) -> bool:
+    """Return whether words of two names are the same but for an ending or a slip: "use" is not "fuse"."""
+    short, long = sorted((a, b), key=len)
+    if len(short) < 4:
+        return a == b
+    return (long.startswith(short) and len(long) - len(short) <= 3) or _resemblance(a, b) > 0.85
 
 
 def _are_alike(a: str, b: str) -> bool:
-    swapped = sorted(a) == sorted(b)
-    return swapped or a.startswith(b) or b.startswith(a) or SequenceMatcher(None, a, b).ratio() > 0.8
+    # "int" is no form of "interchange".
+    begins = (a.startswith(b) or b.startswith(a)) and 2 * min(len(a), len(b)) >= max(len(a), len(b))
+    return sorted(a) == sorted(b) or begins or _resemblance(a, b) > 0.8
+
+
+def _resemblance(a: str, b: str) -> float:
+    return SequenceMatcher(None, a, b).ratio()

@@ -28,7 +28,7 @@ from relex.lowering.llvm.parts import compile_each, compile_parts
 from relex.lowering.llvm.pool_allocations import PoolAllocationsPass
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.llvm.watch_loops import WatchLoopsPass
-from relex.lowering.relex_pipeline import pipeline
+from relex.lowering.relex_pipeline import passes_for, pipeline
 from relex.lowering.support.signatures import refusals
 from relex.passes import FuseOpsPass
 from relex.passes.driver.activity import doing
@@ -70,6 +70,7 @@ def build(
     values: Mapping[str, Any] | None = None,
     proof: bool = False,
     approximate: bool = False,
+    precision: str = "f32",
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
@@ -77,7 +78,8 @@ def build(
     TVMScript; `model.py:MyModule` is one of several modules in a file. It is not modified.
     With `strict`, sums keep the order and the rounding of the plain loop. With `approximate`, convolutions with windows
     of 3 by 3 may be computed in fewer products, whose rounding differs more than the rounding of sums in another order:
-    `winograd-conv2d` tells how much.
+    `winograd-conv2d` tells how much. With `precision="bf16"`, operands of products and convolutions in f32 that have
+    constant weights are rounded to bf16: `narrow-products` tells how much that changes.
 
     `target` is a `Target`, which may have fewer CPU features than this machine, a text such as "host:haswell"
     (`TRIPLE[:CPU[:FEATURES]]`), or "llvm" for this machine. The default is this machine, or the processor that the
@@ -106,7 +108,7 @@ def build(
     Raises `CompileError` for an invalid program, or one that calls library functions that are not registered, and
     `RelexError` for a file that cannot be read; for an object that is no program this is a `TypeError` too.
     """
-    options = _Options(strict, as_target(target), tuple(passes), approximate)
+    options = _Options(strict, as_target(target), (*passes_for(precision), *passes), approximate)
     with doing("Parser"):
         program, text = read_program(module, metadata, {"shapes": shapes, "values": values})
     origin = _Origin(program.clone() if text is None else program, text, options)

@@ -20,6 +20,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/lessons/2-end-to-end.md",
         "docs/lessons/3-transformations.md",
         "docs/lessons/4-libraries.md",
+        "docs/lessons/5-why-loops-are-slow.md",
+        "docs/lessons/6-an-operator-in-bytes.md",
         "docs/exercises.md",
         "docs/core.md",
     ),
@@ -106,7 +108,7 @@ def minutes(text: str) -> int:
     return max(1, round(len(prose(text).split()) / WORDS + code / LINES))
 
 
-STATED = {HOME: 5, "docs/first-steps.md": 5, "docs/core.md": 60, "docs/exercises.md": 60}
+STATED = {HOME: 5, "docs/first-steps.md": 5, "docs/core.md": 60, "docs/exercises.md": 120}
 """The minutes that pages take of which the text does not tell: models are downloaded, files are opened."""
 
 

@@ -14,19 +14,20 @@ from relex.dialects.relex.types import broadcast
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
 from relex.lowering.te import Axis, PrimExpr, Tensor, call, cast, compute, if_then_else, reduce_axis, sum
+from relex.lowering.te.tensors import Widened
 
 
 @legalizes(DenseOp)
 def dense(op: DenseOp, x: Tensor, w: Tensor) -> Tensor:
     """Legalize to a sum over the last dimensions of `x` and `w`."""
-    k = reduce_axis(x.shape[-1])
+    x, k = made_wide(x), reduce_axis(x.shape[-1])
     return compute((*x.shape[:-1], w.shape[0]), lambda *i: sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
 
 
 @legalizes(MatmulOp, MatmulPackedOp)
 def matmul(op: MatmulOp | MatmulPackedOp, a: Tensor, b: Tensor) -> Tensor:
     """Legalize to a sum of products, with NumPy's rules for vectors and broadcast batch dimensions."""
-    k = reduce_axis(a.shape[-1])
+    a, k = made_wide(a), reduce_axis(a.shape[-1])
     batch = len(broadcast(a.shape[:-2], b.shape[:-2]))
 
     def element(*i: Axis) -> PrimExpr:
@@ -37,6 +38,11 @@ def matmul(op: MatmulOp | MatmulPackedOp, a: Tensor, b: Tensor) -> Tensor:
         return sum(times(op, left, right), axis=k)
 
     return compute(result_shape(op, a, b), element, name="matmul")
+
+
+def made_wide(data: Tensor) -> Tensor:
+    """Return data that becomes wider before it is multiplied, not once for each column: `inline-blocks` decides."""
+    return compute(data.shape, lambda *i: data[*i], name="wide") if isinstance(data, Widened) else data
 
 
 def times(op: Operator, lhs: PrimExpr, rhs: PrimExpr) -> PrimExpr:

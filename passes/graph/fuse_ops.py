@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
-from relex.dialects.dtypes import record_of
+from relex.dialects.dtypes import is_emulated, record_of
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator
 from relex.dialects.relex.types import is_bytes, tensor_type
@@ -46,6 +46,7 @@ class FuseOpsPass(RelexPass):
 
     * A matrix product takes in elementwise consumers of its result, and the transposition of an operand, as in
       `q @ k.T`, after which its reduction axis is not contiguous any more: it reads the operand better from its source.
+      So it does weights that are stored as f16 or bf16.
     * A reduction takes in elementwise producers of its operands.
     * Elementwise, broadcast and injective ones join each other.
     * Opaque ones, and all other ops, join nothing. A group has at most one product or reduction.
@@ -161,6 +162,9 @@ class _Fusion:
             return
         for i, argument in enumerate(op.arguments if isinstance(op, CallTirOp) else op.operands):
             copy = argument.owner
+            if i and copy.parent is op.parent and _widens_stored_floats(copy):
+                yield copy
+                continue
             if copy.parent is not op.parent or not self._may_transpose(copy):
                 continue
             loops, loops_of_copy = self._loops(op), self._loops(copy)
@@ -248,6 +252,14 @@ def _name(step: _Step) -> str:
     if isinstance(step, Operator):
         return step.name.rpartition(".")[2]
     return step.callee.root_reference.data.removeprefix("fused_")
+
+
+def _widens_stored_floats(op: Operation | Block) -> TypeGuard[AstypeOp]:
+    """Return whether an operator makes wider numbers of floats that a program stores, as weights, for one user."""
+    if not isinstance(op, AstypeOp) or isinstance(op.operand.owner, Operator) or not op.result.has_one_use():
+        return False
+    narrow, wide = (tensor_type(value.type).element_type for value in (op.operand, op.result))
+    return is_emulated(narrow) and wide == f32
 
 
 def _widens_bytes(op: Operation) -> bool:

@@ -23,8 +23,8 @@ class MultiplyBlocksPass(RelexPass):
     transpose, of `relex.dequantize_blocks` becomes `relex.dense_blocks`, which unpacks the weights in registers. Bytes
     of scales and bytes of digits become separate constants.
 
-    Digits are multiplied and added up before their scales are, so that results change by rounding; so `strict`
-    compilation leaves out this pass.
+    Digits are multiplied and added up before their scales are, so that results change by rounding, and by overflow
+    where data is near the largest number; so `strict` compilation leaves out this pass.
 
     ```mlir
     func.func @main(%x: tensor<4x32xf32>) -> tensor<4x1xf32> {

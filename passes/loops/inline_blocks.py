@@ -9,9 +9,10 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from relex.dialects.dtypes import is_emulated
 from relex.dialects.errors import PassError
 from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.index.atoms import Atom
@@ -37,7 +38,8 @@ class InlineBlocksPass(RelexPass):
     buffer, its block and its loops. The same operations are performed on the same numbers. A copy computes nothing: it
     is also dropped for a reduction whose terms are contiguous in its source, and for others if it keeps rows as they
     are. A choice between two numbers is made where it is read as well, unless by a reduction: its mask takes a quarter
-    of the memory or less. Blocks whose results are not read are dropped.
+    of the memory or less. Arguments of f16 or bf16 become wider where they are read, if not often. Blocks
+    whose results are not read are dropped.
 
     The block must fill the buffer by one element for each value of its variables, in its own loops, and nothing that
     it reads may be written after it. Where all calls of a function are known, sizes that are equal in all of them count
@@ -118,6 +120,8 @@ def _is_worth_it(block: BlockOp) -> bool:
         return False
     if len(readers) == 1 and (_reads_an_element_once(readers[0]) or keeps_terms_together(block, readers[0])):
         return True
+    if len(readers) == 1 and _widens_stored_floats(block) and not _repeats(readers[0], block):
+        return True
     if (_keeps_rows(block) or _chooses_a_number(block)) and not any(map(_reduces, readers)):
         return True
     now, then = _extents(block.iter_vars), list(map(_times, readers))
@@ -159,6 +163,26 @@ def _chooses_a_number(block: BlockOp) -> bool:
     if not isinstance(choice, arith.SelectOp) or not isinstance(store, memref.StoreOp) or len(loads) + 2 != len(ops):
         return False
     return store.value is choice.result and all(op.res is choice.cond or not op.indices for op in loads)
+
+
+def _widens_stored_floats(block: BlockOp) -> bool:
+    """Return whether a block only makes wider floats of an argument's, which have half of the bytes."""
+    match list(block.body.block.ops):
+        case [memref.LoadOp() as load, arith.ExtFOp() as wide, memref.StoreOp() as store]:
+            is_argument = isinstance(load.memref, BlockArgument) and is_emulated(wide.input.type)
+            return is_argument and wide.input is load.res and store.value is wide.result
+        case _:
+            return False
+
+
+_MANY = 128
+"""How often elements are read, at least, that better become wide once."""
+
+
+def _repeats(load: memref.LoadOp, block: BlockOp) -> bool:
+    """Return whether elements are certainly read many times."""
+    times = _times(load)
+    return _is_known(times) and _product(times) >= _MANY * _product(_extents(block.iter_vars))
 
 
 def _moving(op: memref.LoadOp | memref.StoreOp, block: BlockOp) -> list[SSAValue | None]:

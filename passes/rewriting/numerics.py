@@ -30,6 +30,8 @@ class Numerics:
     """The largest difference relative to the result."""
     atol: float = 0.0
     """The difference that is allowed on top, also where the result is zero."""
+    operands: float = 0.0
+    """The largest difference, relative to the operand, by which operands of products may be rounded."""
     relaxes: bool = False
     """Loops may be computed as the flags say that `annotate-fast-math` gives them, before the pass, too."""
 
@@ -38,6 +40,8 @@ class Numerics:
         if self.rtol or self.atol:
             more = f", atol={self.atol:g}" if self.atol else ""
             parts.append(f"approximate(rtol={self.rtol:g}{more})")
+        if self.operands:
+            parts.append(f"rounds_operands({self.operands:g})")
         return " and ".join(parts) or "exact"
 
 
@@ -65,6 +69,12 @@ def approximate(*, rtol: float, atol: float = 0.0) -> Numerics:
     return Numerics(rtol=rtol, atol=atol)
 
 
+def rounds_operands(rtol: float) -> Numerics:
+    """Return the numerics of a pass that rounds operands of matrix products and convolutions, each by at most `rtol`
+    times its size, and may change the order of their sums. Operands near the largest number may become infinite."""
+    return Numerics(reassociates=True, operands=rtol)
+
+
 def numerics_of(p: ModulePass | type[ModulePass]) -> Numerics:
     """Return the numerics that any xDSL pass declares. Raises `DTypeError` if its attribute is something else."""
     declared = getattr(p, "numerics", exact)
@@ -83,5 +93,6 @@ def together(passes: Iterable[ModulePass]) -> Numerics:
         any(n.reassociates for n in found),
         sum(n.rtol for n in found),
         sum(n.atol for n in found),
+        sum(n.operands for n in found),
         any(n.relaxes for n in found),
     )

@@ -26,15 +26,15 @@ def load_array(file: str | Path, *, mapped: bool = False) -> Array:
         return cast(Array, np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False))
 
 
-def load_arrays(file: str | Path) -> dict[str, Any]:
+def load_arrays(file: str | Path, *, mapped: bool = False) -> dict[str, Any]:
     """Return the arrays in an `.npz`, a `.safetensors` or a `.pkl` file by name; a pickle may also have lists of them.
-    Raises `RelexError`."""
+    If `mapped`, those in a `.safetensors` file are memory-mapped and read on demand. Raises `RelexError`."""
     if Path(file).suffix in SUFFIXES:
         with _reading(file):
             return read_pickle(file)
     if Path(file).suffix == SUFFIX:
         with _reading(file):
-            return read_safetensors(file)
+            return read_safetensors(file, mapped=mapped)
     with _reading(file), Path(file).open("rb") as stream:
         _expect(file, "an archive", _MANY)
         # Given a stream instead of a name, zipfile leaves no file open, whatever it finds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
@@ -24,14 +25,15 @@ _DTYPES = {
 """Names of dtypes by the names of the format."""
 
 
-def read_safetensors(file: str | Path) -> dict[str, Array]:
-    """Return the arrays in a file by name, as views of its contents. Raises `RelexError` for one of another format."""
-    data = Path(file).read_bytes()
+def read_safetensors(file: str | Path, *, mapped: bool = False) -> dict[str, Array]:
+    """Return the arrays in a file by name, as views of its contents; if `mapped`, the contents are memory-mapped, and
+    read on demand: the file must not change meanwhile. Raises `RelexError` for one of another format."""
+    data = _contents(Path(file), mapped=mapped)
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > len(data) - 8:
         raise RelexError(f"expected a header of {length} bytes, found a file of {len(data)}")
     try:
-        header: object = json.loads(data[8 : 8 + length])
+        header: object = json.loads(bytes(data[8 : 8 + length]))
     except (ValueError, RecursionError) as e:
         raise RelexError(f"expected a header in JSON: {e}") from e
     if not isinstance(header, dict):
@@ -40,7 +42,14 @@ def read_safetensors(file: str | Path) -> dict[str, Array]:
     return {name: _array(name, entry, data, 8 + length) for name, entry in entries.items() if name != "__metadata__"}
 
 
-def _array(name: str, entry: Any, data: bytes, start: int) -> Array:
+def _contents(file: Path, *, mapped: bool) -> memoryview:
+    if not mapped or not file.stat().st_size:
+        return memoryview(file.read_bytes())
+    with file.open("rb") as stream:
+        return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _array(name: str, entry: Any, data: memoryview, start: int) -> Array:
     try:
         kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
         sizes = [int(size) for size in shape]
@@ -53,4 +62,5 @@ def _array(name: str, entry: Any, data: bytes, start: int) -> Array:
     expected = prod(sizes) * dtype.itemsize
     if min(sizes, default=0) < 0 or not 0 <= begin <= end <= len(data) - start or end - begin != expected:
         raise RelexError(f"expected {expected} bytes for '{name}', found {begin} to {end} of {len(data) - start}")
-    return np.frombuffer(data[start + begin : start + end], dtype).reshape(sizes)
+    found = np.frombuffer(data[start + begin : start + end], dtype).reshape(sizes)
+    return found if found.flags.aligned else found.copy()

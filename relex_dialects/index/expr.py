@@ -85,6 +85,8 @@ class IndexExpr:
 
     def __mod__(self, divisor: int) -> Index:
         """Return the remainder of the division by a positive number, rounded down: 0 or more, less than the divisor."""
+        if divisor > 0 and isinstance(alike := _residue(self, divisor), int):
+            return alike
         parts = _divide(self, divisor)
         return parts.remainder * parts.scale + parts.small
 
@@ -214,6 +216,20 @@ def _divide(dividend: IndexExpr, divisor: int) -> _Division:
             large = rest - small
             return _Division(whole, divide_factors(large, scale), small, scale, divisor // scale)
     return _Division(whole, rest, 0, 1, divisor)
+
+
+def _residue(index: IndexExpr, divisor: int) -> Index:
+    """Return an index with the same remainder: of `n + 6 * (n % 7)` by 7, it is as for `7 * n`."""
+    while any(isinstance(atom, Remainder) and atom.divisor % divisor == 0 for atom in index.terms):
+        terms = index.terms
+        inner = {atom: f for atom, f in terms.items() if isinstance(atom, Remainder) and atom.divisor % divisor == 0}
+        outer = combination(index.constant, {atom: f for atom, f in terms.items() if atom not in inner})
+        whole = sum((atom.dividend * factor for atom, factor in inner.items()), start=outer)
+        alike = combination(constant_of(whole) % divisor, {a: f % divisor for a, f in terms_of(whole).items()})
+        if isinstance(alike, int):
+            return alike
+        index = alike
+    return index
 
 
 def _is_within(index: Index, size: int) -> bool:

@@ -65,7 +65,9 @@ class DequantizeBlocksOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPatter
 class DenseBlocksOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """
     A dense layer, as `relex.dense`, whose weight `[N, K]` is in blocks, as `relex.dequantize_blocks` takes them, but
-    with the bytes of the scales and the bytes of the digits in separate tensors. The weight is unpacked in registers.
+    with the bytes of the scales and the bytes of the digits in separate tensors. The weight is unpacked in registers:
+    digits, and `data` where there is a minimum, are added up for each group before they are scaled. So a result is
+    infinite where one of these sums is, however small its scale.
 
     ```mlir
     %y = relex.dense_blocks %x, %scales, %digits layout = "Q4_0"
@@ -103,7 +105,17 @@ class DenseBlocksOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
         return shape_of(self.data)[-1]
 
     def evaluate(self, data: Array, scales: Array, digits: Array) -> Array:
-        return data @ dequantized(layout_of(self.properties), joined(layout_of(self.properties), scales, digits)).T
+        layout = layout_of(self.properties)
+        numbers, *factors = _numbers_of(layout, scales, digits)
+        size, columns, rows = prod(layout.numbers), len(digits), prod(data.shape[:-1])
+        # One after the other: groups, rows or columns, and what is added up.
+        x = np.moveaxis(data.reshape(rows, data.shape[-1] // size, size), 0, 1)
+        sums = [x @ np.moveaxis(numbers.reshape(columns, x.shape[0], size), 0, -1)]
+        if layout.minimum is not None:
+            sums.append(np.broadcast_to(np.sum(x, -1, keepdims=True), sums[0].shape))
+        parts = [np.moveaxis(part.reshape(columns, x.shape[0]), 0, 1) for part in factors if part is not None]
+        found = np.einsum("grc,gc->rc", np.concatenate(sums), np.concatenate(parts))
+        return found.reshape(*data.shape[:-1], columns)
 
 
 def _blocks(size: Size, count: int, what: str) -> Size:
@@ -137,10 +149,18 @@ def _in_blocks(data: Array, count: int) -> Array:
 
 def dequantized(layout: BlockLayout, data: Array) -> Array:
     """Return the numbers in blocks of bytes along the last dimension, as f32."""
-    scales, digits = (
-        _in_blocks(part, count)
-        for part, count in zip(parts_of(layout, data), (layout.scale_bytes, layout.digit_bytes), strict=True)
-    )
+    numbers, scales, minima = _numbers_of(layout, *parts_of(layout, data))
+    numbers = numbers * scales
+    if minima is not None:
+        numbers = numbers + minima
+    return numbers.reshape(*data.shape[:-1], prod(numbers.shape[data.ndim - 1 :]))
+
+
+def _numbers_of(layout: BlockLayout, scales: Array, digits: Array) -> tuple[Array, Array, Array | None]:
+    """Return the digits `[..., blocks, *groups, *numbers]`, and the scales and the minima of their groups."""
+    # Bytes are numbers in any domain: their bits make floats.
+    scales = _in_blocks(np.ascontiguousarray(scales), layout.scale_bytes)
+    digits = _in_blocks(np.ascontiguousarray(digits), layout.digit_bytes)
     functions, shape = NumPyFunctions(), (*layout.groups, *layout.numbers)
     (*indices,) = np.ogrid[tuple(map(slice, shape))]
     groups = indices[: len(layout.groups)]
@@ -155,9 +175,10 @@ def dequantized(layout: BlockLayout, data: Array) -> Array:
     def of_digits(place: int | Array) -> Array:
         return byte_of(digits, place)
 
-    numbers = layout.digit(functions, of_digits, *indices)
-    numbers = numbers * layout.scale(functions, of_scales, *groups)
-    if layout.minimum is not None:
-        numbers = numbers + layout.minimum(functions, of_scales, *groups)
-    columns = scales.shape[-2] * prod(shape)
-    return np.broadcast_to(numbers, (*scales.shape[:-1], *shape)).reshape(*data.shape[:-1], columns)
+    def of_groups(factors: Array) -> Array:
+        return np.broadcast_to(factors, (*scales.shape[:-1], *layout.groups, *(1 for _ in layout.numbers)))
+
+    numbers = np.broadcast_to(layout.digit(functions, of_digits, *indices), (*digits.shape[:-1], *shape))
+    scale = of_groups(layout.scale(functions, of_scales, *groups))
+    minimum = layout.minimum and of_groups(layout.minimum(functions, of_scales, *groups))
+    return numbers, scale, minimum

@@ -43,8 +43,8 @@ def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
 
 @T.prim_func
 def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
-# expected-error@+1:26 {{expected a step of 1; multiply the variable by it instead}}
-    for i in range(0, 8, 2):
+# expected-error@+1:26 {{expected a step of 1 or more, found 0; count from 0 instead}}
+    for i in range(0, 8, 0):
         Y[i] = X[i]
 
 # -----
@@ -451,10 +451,29 @@ def f(Y: T.Buffer(("n + 1",), "float32")):
 
 # -----
 
+@I.ir_module
+class Module:
+    @T.prim_func
+    def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+# expected-error@+1:21 {{expected global_symbol to be the name of the function, 'f'}}
+        T.func_attr({"global_symbol": "g"})
+        for i in range(8):
+            Y[i] = X[i]
+
+# -----
+
 @T.prim_func
 def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
-# expected-error@+1:17 {{expected global_symbol to be the name of the function, 'f'}}
-    T.func_attr({"global_symbol": "g"})
+    for i in range(8):
+# expected-error@+1:34 {{expected a value of "float64", found float32; write T.Cast}}
+        Y[i] = T.exp(X[i], dtype="float64")
+
+# -----
+
+@T.prim_func
+def f(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+# expected-error@+1:36 {{expected scope to be 'global', found 'shared': buffers are dense, row-major and do not alias}}
+    Z = T.alloc_buffer((8,), scope="shared")
     for i in range(8):
         Y[i] = X[i]
 

@@ -11,8 +11,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
@@ -337,6 +338,17 @@ def _timed(started: float | None) -> AbstractContextManager[None]:
     return timed(Timing(started))
 
 
+@contextmanager
+def _verifying_again() -> Generator[None]:
+    """Let attributes be verified again at the end: with `--disable-verify`, xDSL replaces what does so in all of the
+    process."""
+    usual = Attribute.__post_init__
+    try:
+        yield
+    finally:
+        Attribute.__post_init__ = usual
+
+
 def main(args: Sequence[str] | None = None, started: float | None = None) -> int:
     """Run the tool on its arguments (the process's arguments by default) and return the exit code. `started` is when
     the process began to import the tool, on the clock `perf_counter`, if it did.
@@ -347,7 +359,7 @@ def main(args: Sequence[str] | None = None, started: float | None = None) -> int
     flags = {*os.environ.get(FLAGS_VARIABLE, "").split(), *given}
 
     def run() -> None:
-        with _timed(started) if any(map(TIMING.fullmatch, flags)) else nullcontext():
+        with _verifying_again(), _timed(started) if any(map(TIMING.fullmatch, flags)) else nullcontext():
             # Passes are imported when the arguments are parsed.
             RelexOptMain([*_environment_flags(), *given]).run()
 

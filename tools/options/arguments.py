@@ -242,8 +242,9 @@ def add_common_arguments(parser: argparse.ArgumentParser) -> None:
 def normalize(args: Sequence[str], parser: argparse.ArgumentParser, passes: Collection[str] = ()) -> list[str]:
     """Rewrite arguments for a parser: mlir-opt's spellings, and a flag for each of `passes`."""
     names = {*passes, *(option.removeprefix("--") for option in _options_of(parser))}
+    flags = {option.removeprefix("--") for option in _options_of(parser, flags=True)}
     found: list[str] = []
-    rest = [ours for arg in args if (ours := _in_our_spelling(arg, names)) is not None]
+    rest = [ours for arg in args if (ours := _in_our_spelling(arg, names, flags)) is not None]
     while rest:
         arg = rest.pop(0)
         if arg in _ALONE and rest and _is_value(rest[0]):
@@ -258,12 +259,14 @@ def parse(args: Sequence[str], parser: argparse.ArgumentParser) -> argparse.Name
     return parser.parse_args(normalize(args, parser))
 
 
-def _in_our_spelling(arg: str, names: Container[str]) -> str | None:
-    """Return an argument as argparse needs it, with two dashes; None for one that has no effect."""
+def _in_our_spelling(arg: str, names: Container[str], flags: Container[str]) -> str | None:
+    """Return an argument as argparse needs it, with two dashes; None for one that has no effect. `flags` are the names
+    that take no value."""
     option = _LONG_OPTION.fullmatch(arg)
     if option is None:
         return arg
-    if option["name"] in names:
+    name, has_value, _ = option["text"].partition("=")
+    if name in names and not (has_value and name in flags):
         return f"--{option['text']}"
     from relex.tools.options.mlir_opt import translated  # Most uses of the tools do not need it.
 
@@ -318,8 +321,10 @@ def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ())
     parser.error = fail
 
 
-def _options_of(parser: argparse.ArgumentParser) -> list[str]:
+def _options_of(parser: argparse.ArgumentParser, *, flags: bool = False) -> list[str]:
+    """Return the options of a parser that its help has; with `flags`, those without a value."""
     actions = [a for a in parser._actions if a.help is not argparse.SUPPRESS]  # pyright: ignore[reportPrivateUsage]
+    actions = [a for a in actions if a.nargs == 0] if flags else actions
     return [option for action in actions for option in action.option_strings]
 
 

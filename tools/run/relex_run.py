@@ -79,7 +79,7 @@ def _run(args: argparse.Namespace) -> None:
         context = make_context()
         plugins.add_dialects(context)
         source = read_source(args.file, f" or {SAVED}")
-        params = load_arrays(args.params) if args.params else {}
+        params = load_arrays(args.params, mapped=True) if args.params else {}
         try:
             module = _read_program(source, args, context, params)
             results = _results(module, args, inputs, source, context)
@@ -101,6 +101,10 @@ def _set_up(args: argparse.Namespace) -> Plugins:
         explain_library_errors(dict(map(read_text, args.library)))
     args.first_passes = passes_named(args.first_passes, plugins) if args.first_passes else []
     args.passes = [*passes_of(plugins, are_named=bool(args.first_passes)), *tuning(args)]
+    if args.precision is not None:
+        from relex.lowering.relex_pipeline import passes_for
+
+        args.passes = [*passes_for(args.precision), *args.passes]
     if args.target is not None:
         from relex.dialects.target.features import as_target
 
@@ -244,8 +248,8 @@ def load_saved(args: argparse.Namespace) -> Executable:
     from relex.runtime.saving import load
 
     of_programs = ("params", "metadata", "shapes", "values", "first_passes", "load_passes", "tuned")
-    of_compilation = ("target", "emit", "profile", "html", "save", "strict", "approximate", "dump_pass_pipeline")
-    options = (*of_programs, *of_compilation)
+    of_compilation = ("target", "emit", "profile", "html", "save", "strict", "approximate", "precision")
+    options = (*of_programs, *of_compilation, "dump_pass_pipeline")
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
         raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":

@@ -35,7 +35,7 @@ def _later(read: Callable[[str], Input]) -> Callable[[str], tuple[Callable[[str]
 
 
 _CALLS: Options = {
-    "--entry": value("NAME", "the function to run (main)", default="main"),
+    "-e, --entry": value("NAME", "the function to run (main)", default="main"),
     "--input": values(
         "[NAME=]VALUE",
         "an argument, in order or by name: an .npy file, or a number for a scalar",
@@ -88,6 +88,10 @@ _COMPILATION: Options = {
     "--approximate": flag(
         "let convolutions take fewer products, whose rounding differs more than the rounding of sums in another order"
     ),
+    "--precision": {
+        "choices": ("f32", "bf16"),
+        "help": "round operands of products and convolutions that have constant weights to a type (f32: not at all)",
+    },
     "--target": value(
         "TRIPLE[:CPU[:FEATURES]]",
         "compile for another machine, with --emit and --save FILE.o, or for fewer features of this one, as in "

@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -192,6 +192,18 @@ def compile_warnings(show: Callable[[Diagnostic], None]) -> Generator[None]:
         yield
 
 
+@contextmanager
+def _plain_warnings(tool: str) -> Generator[None]:
+    """Print warnings as the tools print errors, without the place in Python where they arise."""
+    with warnings.catch_warnings():
+
+        def showwarning(message: Warning | str, *others: Any, **options: Any) -> None:
+            print_diagnostic(Diagnostic(str(message), tool, severity="warning"))
+
+        warnings.showwarning = showwarning
+        yield
+
+
 def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
     """Run the body of a command-line tool and return its exit code: 0, 1, `status` of a `ToolError`, or 130 after an
     interrupt.
@@ -199,7 +211,8 @@ def run_tool(tool: str, main: Callable[[], None], *, debug: bool) -> int:
     Errors are printed to stderr in one format; `debug` lets them propagate, so that Python prints its traceback.
     """
     try:
-        main()
+        with nullcontext() if debug else _plain_warnings(tool):
+            main()
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe. Python would report it again when it flushes stdout at exit.

@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.relex import FloorModOp, PowerOp
+from relex.dialects.relex import FloorModOp, MaxOp, MinOp, PowerOp
 from relex.dialects.reserved import MATH, MEMORY, functions_of
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
@@ -208,12 +207,22 @@ def inexact(core: ModuleOp) -> frozenset[int]:
     )
 
 
-@cache
-def computed_here(full: bool, strict: bool) -> list[Known]:
-    """Compute all cases, or each operator once, and some of them with dynamic sizes and on narrow floats."""
+TIES = [Case.of(make, [np.array([-2.5, -1.5, -0.5, -0.0, 0.5, 1.5, 2.5, np.nan], np.float32)]) for make in ROUNDINGS]
+"""Numbers between two integers, for which machines have other instructions, or none."""
+
+
+def sample(places: slice) -> list[Case]:
+    """Some places of: each operator once, and some with dynamic sizes; and all that depend on the machine: operators on
+    narrow floats, roundings, and extremes."""
     once = first_of_each(WIDE)
-    cases = [*WIDE, *HALF] if full else [*once, *HALF[0::4], *HALF[3::4]]
-    cases += [case.opened for case in (WIDE if full else once[::8])]
+    cases = [*once, *(case.opened for case in once[::8])]
+    chosen = range(len(cases))[places]
+    found = [case for i, case in enumerate(cases) if i in chosen or operator_of(case.make) in (MaxOp, MinOp)]
+    return [*found, *TIES, *HALF[0::4], *HALF[3::4]]
+
+
+def computed_here(cases: Sequence[Case], strict: bool) -> list[Known]:
+    """Compute cases on this machine."""
     module = program(cases)
     if HERE is not None:
         set_target(module, HERE)
@@ -230,8 +239,8 @@ def computed_here(full: bool, strict: bool) -> list[Known]:
 
 
 SAMPLE = {"aarch64": slice(0, None, 2), "riscv64": slice(1, None, 4), "wasm32-simd": slice(1, None, 2)}
-"""The machines that run cases without `--full`, and which ones: each case on one machine. The others' code is much like
-the code of one of these."""
+"""The machines that run cases without `--full`, and which ones: each case on one, unless its code depends on the
+machine. The others' code is much like the code of one of these."""
 
 
 @pytest.mark.parametrize("strict", [True, pytest.param(False, marks=pytest.mark.full)], ids=["strict", "fast"])
@@ -245,7 +254,8 @@ def test_operators_give_the_same_bits(
     machine = available(name)
     monkeypatch.delenv("RELEX_VERIFY", raising=False)
     full = bool(pytestconfig.getoption("--full"))
-    cases = computed_here(full, strict)[slice(None) if full else SAMPLE[name]]
+    chosen = [*WIDE, *HALF, *TIES, *(case.opened for case in WIDE)] if full else sample(SAMPLE[name])
+    cases = computed_here(chosen, strict)
     found = computed_on(machine, cases, tmp_path, strict=strict)
     exact = [i for i, known in enumerate(cases) if strict and known.is_exact]
     assert bool(exact) == strict

@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.relex import Exactness, Operator
+from relex.dialects.relex import Convolution, DenseOp, Exactness, MatmulOp, Operator
 from relex.passes.rewriting.numerics import Numerics
 from relex.reference.domains.symbols import SymbolHead
 from relex.reference.equivalence.bounded import SLACK, Format, plain, spread_of, value_of, where
@@ -30,7 +30,22 @@ def numbers_for(numerics: Numerics) -> BoundedNumbers:
     bounds = ReassociatedBounds() if numerics.reassociates else Bounds()
     if numerics.rtol or numerics.atol:
         return ApproximateNumbers(ApproximateBounds(bounds, numerics))
+    if numerics.operands:
+        return RoundedOperands(bounds, numerics.operands)
     return BoundedNumbers(bounds)
+
+
+class RoundedOperands(BoundedNumbers):
+    """Numbers with the spread of their values if operands of products are rounded."""
+
+    def __init__(self, bounds: Bounds, rtol: float) -> None:
+        super().__init__(bounds)
+        self._rounding = ApproximateBounds(bounds, Numerics(rtol=rtol, atol=2.0**-134))  # Small numbers of 8 bits less.
+
+    def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        if isinstance(op, DenseOp | MatmulOp | Convolution):
+            arrays = [self._rounding.with_tolerance(a) if is_float_dtype(value_of(a).dtype) else a for a in arrays]
+        return super().run_operator(op, arrays)
 
 
 class ApproximateBounds(Bounds):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from relex.dialects.errors import AssertionFailedError
 from relex.dialects.signature import TensorSpec
 from relex.dialects.sizes import names_in
 from relex.reference.equivalence.samples import KINDS
@@ -46,11 +47,13 @@ def random_arguments(specs: Sequence[TensorSpec], rng: np.random.Generator, kind
 
 
 def called(function: Callable[..., Any], arguments: Sequence[Array]) -> Any:
-    """Call a function. Raises `Skip` if it refuses the sizes of the arguments."""
+    """Call a function. Raises `Skip` if it refuses the sizes of the arguments, or a size that it computes of them."""
     try:
         return function(*arguments)
     except ValueError as e:
         raise Skip(f"sizes that do not go together: {e}") from e
+    except AssertionFailedError as e:
+        raise Skip(f"elements that are refused: {e}") from e
 
 
 def as_list(results: Any) -> list[Array]:

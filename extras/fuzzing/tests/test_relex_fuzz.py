@@ -234,6 +234,21 @@ WORKER = """
 """
 
 
+REPEATED = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<?xi64>) -> tensor<?xf32> {
+  %0 = relex.repeat %x, %n : (tensor<?xf32>, tensor<?xi64>) -> tensor<?xf32>
+  func.return %0 : tensor<?xf32>
+}
+"""
+
+
+def test_calls_of_which_the_data_decides() -> None:
+    # A size that the data decides: nobody can give its array; numbers that the program refuses say nothing.
+    found = [try_case("calls", Case(parse_module(REPEATED), {"seed": str(seed)})) for seed in range(12)]
+    assert {outcome.verdict for outcome in found} == {"right", "skipped"}
+    assert any("elements that are refused: 'relex.repeat'" in outcome.message for outcome in found)
+
+
 def test_a_process_that_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "COMMAND", (sys.executable, "-c", dedent(WORKER)))
     found = list(outcomes(Setting(0, ["no-relu"], tmp_path), iter([0, 1, 3]), 2))

@@ -217,7 +217,8 @@ def evaluate_on_sizes(op: Operator, arrays: Sequence[Array]) -> Array | None:
     function = _conversion(op) if isinstance(op, AstypeOp) else OF_ONE.get(kind) or OF_TWO.get(kind)
     try:
         if function is not None:
-            return np.asarray(np.frompyfunc(_bounded(function), len(arrays), 1)(*arrays))
+            # Of scalars, NumPy returns elements.
+            return np.asarray(np.frompyfunc(_bounded(function), len(arrays), 1)(*arrays), object)
         if isinstance(op, Reduction) and kind in REDUCTIONS:
             return _reduced(op, arrays[0])
     except UndecidedError:
@@ -249,5 +250,5 @@ def _conversion(op: AstypeOp) -> Callable[[Element], Element] | None:
 def _reduced(op: Reduction, array: Array) -> Array:
     join = np.frompyfunc(_bounded(REDUCTIONS[type(op)]), 2, 1)
     for axis in sorted(op.axes, reverse=True):
-        array = np.asarray(join.reduce(array, axis=axis, keepdims=op.keeps))
+        array = np.asarray(join.reduce(array, axis=axis, keepdims=op.keeps), object)
     return array

@@ -19,7 +19,7 @@ HEADING = re.compile(r"^## (\d+\.\d+) (.*)\n", re.MULTILINE)
 HINT = re.compile(r"^\d+\. (.*(?:\n   .*)*)", re.MULTILINE)
 
 
-LESSONS = ("1", "2", "3")
+LESSONS = ("1", "2", "3", "4", "5", "6")
 
 
 @dataclass(frozen=True)

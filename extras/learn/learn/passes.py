@@ -18,6 +18,8 @@ from relex.dialects.walks import walk
 from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.passes.driver.base import RelexPass
 from relex.reference import check_pass
+from relex.runtime.library import Function
+from relex.tools.learn.grading import with_library
 from relex.tools.options.pipelines import instantiate
 from relex.tools.options.plugins import Plugins
 from relex.tools.shell.diagnostics import ToolError
@@ -40,6 +42,8 @@ class PassAim:
     """What a pass is to do."""
 
     programs: Sequence[GradedCase]
+    library: Mapping[str, Function] = field(default_factory=dict[str, Function])
+    """The library functions that it may call."""
 
 
 def graded_pass(file: Path, aim: PassAim) -> Iterator[str]:
@@ -50,6 +54,11 @@ def graded_pass(file: Path, aim: PassAim) -> Iterator[str]:
         raise ToolError(f"expected one pass in {file}, found {len(passes)}: {', '.join(passes)}")
     [(name, factory)] = passes.items()
     solution = instantiate("pass", factory(), ArgSpec(name, {}))
+    with with_library(aim.library):
+        yield from _graded(solution, aim)
+
+
+def _graded(solution: ModulePass, aim: PassAim) -> Iterator[str]:
     verdicts = Counter[str]()
     for program in aim.programs:
         module = parse_module(program.text)

@@ -72,8 +72,9 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
     from relex.dialects.errors import CompileError
     from relex.dialects.parser import parse_module
     from relex.tools.learn.exercises import find_exercise
+    from relex.tools.learn.graded_operators import graded_operator
     from relex.tools.learn.grading import graded
-    from relex.tools.learn.lessons import AIMS, PASSES
+    from relex.tools.learn.lessons import AIMS, OPERATORS, PASSES
     from relex.tools.learn.passes import graded_pass
 
     exercise = find_exercise(number)
@@ -83,9 +84,11 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
     try:
         if number in PASSES:
             lines = graded_pass(file, PASSES[number])
+        elif number in OPERATORS:
+            lines = graded_operator(file, OPERATORS[number])
         else:
             module = parse_source(source, {})
-            start = parse_module(exercise.start) if exercise.suffix == ".mlir" else module
+            start = parse_module(exercise.start) if AIMS[number].keeps else module
             lines = graded(module, start, AIMS[number], speed=speed)
         for line in lines:
             print(f"{number}  {line}", flush=True)

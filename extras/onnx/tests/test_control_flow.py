@@ -206,7 +206,7 @@ def test_scan_of_dynamic_length(direction: int, axis: int):
 @pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("has_lengths", [False, True])
-@pytest.mark.sampled(diagonals=2)
+@pytest.mark.sampled
 def test_recurrent_layers_of_dynamic_length(operator: str, direction: str, has_lengths: bool):
     gates, directions = {"LSTM": 4, "GRU": 3, "RNN": 1}[operator], 1 + (direction == "bidirectional")
     rng, size = np.random.default_rng(0), 4

@@ -112,6 +112,7 @@ def resize(sizes: list[Any], scales: list[float], **mode: Any) -> ModelProto:
     return model([node("Resize", "x  scales", "y", **mode)], [value("x", FLOAT, sizes)], ["y"], constants)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("factors", [(2.0, 2.0), (3.0, 1.0)])
 def test_resize_of_open_sizes(mode: dict[str, Any], factors: tuple[float, float]) -> None:

@@ -56,6 +56,7 @@ CONSTANTS: list[TensorProto] = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("nodes", "meaning"), NODES, ids=[nodes[-1].op_type for nodes, _ in NODES])
 @pytest.mark.parametrize("rows", [4, "rows"])
 def test_positions(nodes: list[NodeProto], meaning: Callable[[Any, Any], Any], rows: int | str) -> None:

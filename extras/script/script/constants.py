@@ -122,6 +122,8 @@ class Constants:
                 return found
             case ast.Call(args=[argument], keywords=[]) if self._vocabulary.calls(node, *_WRAPPERS):
                 return self.value(argument)
+            case ast.Call(args=[_, number], keywords=[]) if self._vocabulary.calls(node, "T.FloatImm", "T.IntImm"):
+                return self.value(number)
             case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
                 try:
                     return float(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,14 +22,18 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "data": (None,),
     "strides": ((), None),
     "elem_offset": (0, None),
-    "scope": ("global",),
-    "align": (64, 0, -1),
+    "scope": ("global", "local", ""),
     "offset_factor": (1, 0),
     "buffer_type": ("default", ""),
     "axis_separators": ((), None),
     "layout": ("default", None),
 }
-"""Options of TVM's buffers, with the values that describe every relex buffer."""
+"""Options of TVM's buffers, with the values that describe every relex buffer. A processor has no memory for a group of
+threads; memory for one thread is like any other."""
+
+
+_IGNORED = ("align", "annotations")
+"""Options of TVM's buffers that are hints."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,17 @@ def read_buffer(unit: Unit, node: ast.expr) -> Declaration:
 def read_allocation(unit: Unit, call: ast.Call, what: str) -> Declaration:
     """Return the buffer that a call declares by shape, dtype and options, all of which must have their neutral
     values."""
-    bound = arguments(call, what, ("shape",), ("dtype",), neutral=tuple(_NEUTRAL))
+    bound = arguments(call, what, ("shape",), ("dtype",), neutral=(*_NEUTRAL, *_IGNORED))
+    return _declared(unit, call, bound)
+
+
+def read_match(unit: Unit, call: ast.Call) -> tuple[ast.expr, Declaration]:
+    """Return the parameter and the buffer of `T.match_buffer(parameter, shape, dtype)`, with options as for others."""
+    bound = arguments(call, "T.match_buffer", ("param", "shape"), ("dtype",), neutral=(*_NEUTRAL, *_IGNORED))
+    return bound["param"], _declared(unit, call, bound)
+
+
+def _declared(unit: Unit, call: ast.Call, bound: Mapping[str, ast.expr]) -> Declaration:
     expect_neutral(unit, bound, _NEUTRAL, ": buffers are dense, row-major and do not alias")
     return declare(unit, call, bound["shape"], bound.get("dtype"))
 
@@ -116,7 +130,8 @@ def read_tensor(unit: Unit, node: ast.expr) -> Declaration:
     """Return the tensor declared by `R.Tensor(shape, dtype, ndim)`."""
     if not unit.vocabulary.calls(node, "R.Tensor"):
         raise ScriptError(node, f"expected R.Tensor(shape, dtype), found '{shown(node)}'")
-    bound = arguments(node, "R.Tensor", (), ("shape", "dtype"), more=("ndim",))
+    # A vdevice is where TVM puts a tensor.
+    bound = arguments(node, "R.Tensor", (), ("shape", "dtype", "vdevice"), more=("ndim",))
     shape, dtype = bound.get("shape"), bound.get("dtype")
     if isinstance(shape, ast.Constant) and isinstance(shape.value, str) and dtype is None:
         shape, dtype = None, shape  # R.Tensor("float32", ndim=2)

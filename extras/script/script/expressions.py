@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 
 from xdsl.dialects import arith, memref, scf
@@ -200,7 +200,12 @@ class Expressions:
             case "T.Not":
                 return self._unary(node, ast.Not(), arguments(node, meaning, ("a",))["a"])
             case "T.likely":
-                return self.expression(arguments(node, meaning, ("cond",))["cond"])
+                return self.expression(arguments(node, meaning, ("cond",), neutral=("dtype",))["cond"])
+            case "T.assume":
+                self.condition(arguments(node, meaning, ("cond",))["cond"])
+                return Literal(0)  # What is assumed is not checked.
+            case "T.bind":
+                return self.expression(arguments(node, meaning, ("value",))["value"])
             case "T.infinity" | "T.min_value" | "T.max_value":
                 type = self._dtype(arguments(node, meaning, ("dtype",))["dtype"])
                 if meaning == "T.infinity" and not isinstance(type, AnyFloat):
@@ -211,9 +216,9 @@ class Expressions:
                 return self._cast(node, arguments(node, meaning, ("value",))["value"], type)
             case _ if meaning in FUNCTIONS:
                 function = FUNCTIONS[meaning]
-                bound = arguments(node, meaning, function.parameters)
+                bound = arguments(node, meaning, function.parameters, neutral=("dtype", "span"))
                 values = [self.expression(bound[name]) for name in function.parameters]
-                return self.numbers.apply(node, function, *values)
+                return self._stated(bound, self.numbers.apply(node, function, *values))
             case _:
                 raise unknown(node.func, meaning, FUNCTIONS, "expected a function of numbers")
 
@@ -230,11 +235,19 @@ class Expressions:
 
     def _selection(self, node: ast.Call, meaning: str) -> SSAValue:
         names = ("cond", "t", "f") if meaning == "T.if_then_else" else ("condition", "true_value", "false_value")
-        condition, value, other = arguments(node, meaning, names).values()
+        bound = arguments(node, meaning, names, neutral=("dtype", "span"))
+        condition, value, other = (bound[name] for name in names)
         if meaning == "T.if_then_else":
-            return self._if_then_else(node, condition, value, other)
+            return self._stated(bound, self._if_then_else(node, condition, value, other))
         holds, values = self.condition(condition), [self.expression(value), self.expression(other)]
         return self.scope.emit(node, arith.SelectOp(holds, *self.numbers.convert_all(node, values))).result
+
+    def _stated(self, bound: Mapping[str, ast.expr], value: SSAValue) -> SSAValue:
+        """Return the value of a call, whose dtype older scripts state."""
+        if "dtype" in bound and value.type != IndexType() and self._dtype(bound["dtype"]) != value.type:
+            found = f"expected a value of {shown(bound['dtype'])}, found {name_of_type(value.type)}"
+            raise ScriptError(bound["dtype"], f"{found}; write T.Cast")
+        return value
 
     def _dtype(self, node: ast.expr) -> Attribute:
         return element_type_of(node, self._constants.value(node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
@@ -15,7 +15,9 @@ from relex.dialects.errors import InferenceError, fail
 from relex.dialects.relex import (
     AddOp,
     AllocTensorOp,
+    ArgsortOp,
     AssertOp,
+    AstypeOp,
     BatchNormOp,
     CallDpsPackedOp,
     CallTirOp,
@@ -25,6 +27,7 @@ from relex.dialects.relex import (
     NonzeroOp,
     PermuteDimsOp,
     TakeOp,
+    UniqueOp,
 )
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import rank_of
@@ -58,6 +61,11 @@ def as_tensors(value: object) -> Value | None:
 def flatten(value: Value) -> list[SSAValue]:
     """Return the tensors of a nested tuple, in order."""
     return [value] if isinstance(value, SSAValue) else [tensor for part in value for tensor in flatten(part)]
+
+
+def grouped(value: Value, tensors: Iterator[SSAValue]) -> Value:
+    """Return tensors in tuples like the tuples of another value."""
+    return next(tensors) if isinstance(value, SSAValue) else tuple(grouped(part, tensors) for part in value)
 
 
 def results_of(op: Operation) -> Value:
@@ -231,7 +239,12 @@ def _elements(value: object, element_type: Attribute) -> str:
 def _linear(graph: GraphExpressions, node: ast.Call) -> Value:
     """`x @ w.T + b`."""
     bound = arguments(node, "R.linear", ("data", "weight"), ("bias", "out_dtype"))
-    values = [graph.tensor(bound[name]) for name in ("data", "weight", "bias") if name in bound]
+    dtype = bound.pop("out_dtype", None)
+    values = [graph.tensor(node) for node in bound.values()]
+    kind = graph.scope.unit.constants.value(dtype) if dtype is not None else None
+    if dtype is not None and kind not in (None, "", "void"):
+        wanted = element_type_of(dtype, kind)
+        values = [graph.scope.emit(node, AstypeOp(value, wanted)).result for value in values]
     try:
         product = graph.scope.emit(node, DenseOp(*values[:2])).result
         return product if len(values) == 2 else graph.scope.emit(node, AddOp(product, values[2])).result
@@ -244,14 +257,6 @@ def _print_dense(printer: GraphPrinter, op: DenseOp) -> str:
     return f"R.linear({', '.join(map(printer.text, op.operands))})"
 
 
-@CALLS.rule("R.nn.batch_norm")
-def _batch_norm(graph: GraphExpressions, node: ast.Call) -> Value:
-    """Read `R.nn.batch_norm`. In TVM it also returns the statistics; in inference they are unchanged."""
-    op = graph.apply(node, "R.nn.batch_norm", BatchNormOp)
-    mean, variance = op.operands[-2:]
-    return op.results[0], mean, variance
-
-
 @PRINTED.rule(BatchNormOp)
 def _print_batch_norm(printer: GraphPrinter, op: BatchNormOp) -> str:
     return f"{printer.operator(op, 'training=False')}[0]"
@@ -260,6 +265,16 @@ def _print_batch_norm(printer: GraphPrinter, op: BatchNormOp) -> str:
 @PRINTED.rule(TakeOp)
 def _print_take(printer: GraphPrinter, op: TakeOp) -> str:
     return printer.operator(op, 'mode="clip"')  # TVM's default differs.
+
+
+@PRINTED.rule(ArgsortOp)
+def _print_argsort(printer: GraphPrinter, op: ArgsortOp) -> str:
+    return printer.operator(op, 'dtype="int64"')  # TVM's default differs.
+
+
+@PRINTED.rule(UniqueOp)
+def _print_unique(printer: GraphPrinter, op: UniqueOp) -> str:
+    return printer.operator(op, "return_index=True", "return_inverse=True", "return_counts=True")
 
 
 @CALLS.rule("R.argwhere")

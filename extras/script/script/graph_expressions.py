@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.dialects.builtin import TensorType, UnitAttr, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
@@ -17,7 +17,7 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, ConstantOp, Operator
 from relex.dialects.relex.structure import impurity
 from relex.frontend.script.dtypes import NAMES
 from relex.frontend.script.expressions import Expressions
-from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, make_constant, results_of
+from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, grouped, make_constant, results_of
 from relex.frontend.script.graph_numbers import number_as_tensor
 from relex.frontend.script.metadata import MetadataReference, dictionary_of, missing
 from relex.frontend.script.open_options import OpenOptions
@@ -60,7 +60,7 @@ class GraphExpressions:
         self.scalars = Expressions(scope, parameters)
         self.functions = functions
         self.in_dataflow = False
-        self._sizes = OpenOptions(scope, parameters)
+        self.sizes = OpenOptions(scope, parameters)
 
     def tensors(self, node: ast.expr) -> Value:
         """Read an expression as a tensor or a tuple."""
@@ -143,6 +143,8 @@ class GraphExpressions:
         numbers = {i for i, node in enumerate(nodes) if self._is_number(node)}
         found = {i: self.tensor(node) for i, node in enumerate(nodes) if i not in numbers}
         types = [value.type for value in found.values() if isa(value.type, TensorType)]
+        # A number beside a condition is like the other operands.
+        types = [t for t in types if t.element_type != i1] or types
         if numbers and not types:
             raise ScriptError(nodes[0], "expected a tensor among the operands, found numbers alone")
         return [
@@ -152,7 +154,13 @@ class GraphExpressions:
 
     def _is_number(self, node: ast.expr) -> bool:
         is_value = isinstance(node, ast.Name) and node.id in self.scope.names
-        return not is_value and self.scope.unit.constants.is_constant(node)
+        return not is_value and not self._is_typed(node) and self.scope.unit.constants.is_constant(node)
+
+    def _is_typed(self, node: ast.expr) -> bool:
+        """Return whether an expression is `R.prim_value` of a number with a dtype, such as `T.float32(1)`."""
+        return self.scope.unit.vocabulary.calls(node, "R.prim_value") and any(
+            isinstance(part, ast.Call) for part in node.args
+        )
 
     def _operator(self, node: ast.expr, name: str, operands: Sequence[ast.expr]) -> Value:
         call = ast.copy_location(ast.Call(func=node, args=list(operands), keywords=[]), node)
@@ -162,7 +170,11 @@ class GraphExpressions:
 
     def apply(self, call: ast.Call, name: str, operator: type[Operator]) -> Operator:
         """Emit an operator for a call."""
-        return self.scope.emit(call, apply_operator(self.scope.unit, call, name, operator, self.operands, self._sizes))
+
+        def emit(op: Operator) -> Operator:
+            return self.scope.emit(call, op)
+
+        return apply_operator(self.scope.unit, call, name, operator, self.operands, self.sizes, emit)
 
     def _call_function(self, node: ast.Call) -> Value:
         """Read a call of another graph function."""
@@ -184,7 +196,9 @@ class GraphExpressions:
         if self.in_dataflow:
             self._make_group(node, callee)
         is_group = PRIMITIVE_ATTR in callee.attributes
-        return results_of(self.scope.emit(node, (CallOp if is_group else func.CallOp)(name, values, results)))
+        call = self.scope.emit(node, (CallOp if is_group else func.CallOp)(name, values, results))
+        result = self.functions.result(name)
+        return results_of(call) if result is None else grouped(result, iter(call.results))
 
     def _make_group(self, node: ast.Call, callee: FuncOp) -> None:
         """Mark a function called in a dataflow block as a fused group, after checking that it is pure: older versions

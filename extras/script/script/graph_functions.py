@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, UnitAttr, i64
@@ -16,9 +16,9 @@ from relex.dialects.names import name_value
 from relex.dialects.relex import PRIMITIVE_ATTR, DataflowOp, OutputOp
 from relex.frontend.script.attributes import read_attributes
 from relex.frontend.script.declarations import Declaration
-from relex.frontend.script.graph_calls import Value, as_tensors, flatten
+from relex.frontend.script.graph_calls import Value, as_tensors, flatten, grouped
 from relex.frontend.script.graph_expressions import GraphExpressions, TheModule
-from relex.frontend.script.graph_numbers import NumberDeclaration, name_number, read_value, read_values
+from relex.frontend.script.graph_numbers import NumberDeclaration, name_number, read_value, read_values, tuple_parts
 from relex.frontend.script.graph_regions import read_if, read_while
 from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.parameters import Parameters, function_attributes, plain_parameters
@@ -43,6 +43,8 @@ class GraphFunctionReader:
         self._replaced: Sequence[int] = ()
         self._outputs_of_block: dict[str, Value] = {}
         self._returned: Sequence[SSAValue] | None = None
+        self.result: Value | None = None
+        """The returned tensor or tuple."""
 
     def read(self, *, private: bool) -> FuncOp:
         """Return the function. Raises `ScriptError`."""
@@ -50,10 +52,11 @@ class GraphFunctionReader:
         for arg in plain_parameters(self._node):
             if arg.annotation is None:
                 raise ScriptError(arg, f"expected a type for parameter '{arg.arg}': R.Tensor(shape, dtype)")
-            declared = read_value(self._unit, arg.annotation)
-            self._parameters.add(arg, arg.arg, declared.type, declared.dims)
-            if isinstance(declared, NumberDeclaration) and declared.size:
-                numbers.append((arg, declared.size))
+            numbers += [
+                (arg, declared.size)
+                for declared in self._parameter(arg, arg.arg, arg.annotation)
+                if isinstance(declared, NumberDeclaration) and declared.size
+            ]
         for arg, size in numbers:
             name_number(self._scope, self._parameters, arg, size)
         self._scope.read(self._node.body, self._statement)
@@ -67,6 +70,21 @@ class GraphFunctionReader:
             if position >= 0:
                 set_argument_attr(result, position, INOUT_ATTR, IntegerAttr(number, i64))
         return result
+
+    def _parameter(self, arg: ast.arg, name: str, annotation: ast.expr) -> Sequence[Declaration | NumberDeclaration]:
+        """Add a parameter and return what it is declared as; a tuple becomes an argument for each element."""
+        if not self._unit.vocabulary.calls(annotation, "R.Tuple"):
+            declared = read_value(self._unit, annotation)
+            self._parameters.add(arg, name, declared.type, declared.dims)
+            return [declared]
+        taken = {other.arg for other in self._node.args.args}
+        names = [f"{name}_{i}" for i in range(len(tuple_parts(annotation)))]
+        if clash := taken & {*names}:
+            raise ScriptError(arg, f"expected no parameter '{min(clash)}' beside the tuple '{name}'")
+        parts = zip(names, tuple_parts(annotation), strict=True)
+        found = [declared for part_name, part in parts for declared in self._parameter(arg, part_name, part)]
+        self._scope.names[name] = tuple(self._scope.names.pop(part_name) for part_name in names)
+        return found
 
     # Statements.
 
@@ -119,7 +137,7 @@ class GraphFunctionReader:
             outside.update({name: WrongValue() for name in inside})
         position = iter(results)
         for name, value in self._outputs_of_block.items():
-            self._bind(name, _like(value, position))
+            self._bind(name, grouped(value, position))
 
     def _output(self, call: ast.Call) -> None:
         """Read `R.output(...)`."""
@@ -134,13 +152,18 @@ class GraphFunctionReader:
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple | ast.List):
-            self._unpack(target, value)
+            parts = value.elts if isinstance(value, ast.Tuple) else []
+            if parts and len(parts) == len(target.elts) and all(map(self._declares_size, parts)):
+                for name, size in zip(target.elts, parts, strict=True):
+                    self._assign(name, size)
+            else:
+                self._unpack(target, value)
             return
         if not isinstance(target, ast.Name):
             raise ScriptError(target, f"expected a name, found '{shown(target)}'; tensors do not change")
         if isinstance(value, ast.Name) and value.id == self._functions.class_name and value.id not in self._scope.names:
             self._scope.names[target.id] = TheModule()
-        elif isinstance(value, ast.Call) and self._declares_size(value):
+        elif self._declares_size(value):
             if target.id not in self._scope.names and self._is_matched(target.id):
                 self._scope.names[target.id] = Size(target.id)
             elif target.id not in self._scope.names:
@@ -154,8 +177,9 @@ class GraphFunctionReader:
         casts = (call for call in calls if self._scope.meaning(call.func) == "R.match_cast")
         return any(isinstance(n, ast.Name) and n.id == name for call in casts for n in ast.walk(call))
 
-    def _declares_size(self, call: ast.Call) -> bool:
-        return self._scope.meaning(call.func) in ("T.int64", "T.int32") and not call.args
+    def _declares_size(self, node: ast.expr) -> bool:
+        is_call = isinstance(node, ast.Call) and not node.args
+        return is_call and self._scope.meaning(node.func) in ("T.int64", "T.int32")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> None:
         values = self._graph.tensors(value)
@@ -204,20 +228,17 @@ class GraphFunctionReader:
         return found
 
     def _return(self, node: ast.Return, value: ast.expr) -> None:
-        returned = flatten(self._graph.tensors(value))
+        self.result = self._graph.tensors(value)
+        returned = flatten(self.result)
         if self._node.returns is not None:
             self._expect(node, read_values(self._unit, self._node.returns), returned)
         self._scope.emit(node, ReturnOp(*returned))
         self._returned = returned
 
 
-def _like(value: Value, results: Iterator[SSAValue]) -> Value:
-    """Return results in the same tuple structure as `value`."""
-    return next(results) if isinstance(value, SSAValue) else tuple(_like(part, results) for part in value)
-
-
 def declared_function(unit: Unit, node: ast.FunctionDef) -> FuncOp:
     """Return the type of a function, as its parameters and its result state it."""
-    inputs = [read_value(unit, arg.annotation).type for arg in node.args.args if arg.annotation is not None]
+    annotations = [arg.annotation for arg in node.args.args if arg.annotation is not None]
+    inputs = [declared.type for annotation in annotations for declared in read_values(unit, annotation)]
     outputs = [] if node.returns is None else [declared.type for declared in read_values(unit, node.returns)]
     return FuncOp(node.name, FunctionType.from_lists(inputs, outputs), Region(), "private")

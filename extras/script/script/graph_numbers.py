@@ -62,10 +62,19 @@ def read_value(unit: Unit, node: ast.expr) -> Declaration | NumberDeclaration:
 
 def read_values(unit: Unit, node: ast.expr) -> list[Declaration | NumberDeclaration]:
     """Return the tensors and numbers of a type: one, or the elements of a tuple or list."""
-    parts: Sequence[ast.expr] = node.args if unit.vocabulary.calls(node, "R.Tuple") else [node]
-    if len(parts) == 1 and isinstance(parts[0], ast.List | ast.Tuple):
-        parts = parts[0].elts
+    if unit.vocabulary.calls(node, "R.Tuple"):
+        return [declared for part in tuple_parts(node) for declared in read_values(unit, part)]
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
     return [read_value(unit, part) for part in parts]
+
+
+def tuple_parts(node: ast.Call) -> Sequence[ast.expr]:
+    """Return the types of the elements of `R.Tuple`, which are its arguments or in a list."""
+    match node.args:
+        case [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
+            return parts
+        case parts:
+            return parts
 
 
 def name_number(scope: Scope, parameters: Parameters, node: ast.arg, name: str) -> None:

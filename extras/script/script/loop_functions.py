@@ -15,13 +15,13 @@ from relex.dialects.tir import PrimFuncOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.tir.prim_func import NOALIAS_ATTR, STRICT_ATTR
 from relex.frontend.script.attributes import read_attributes
-from relex.frontend.script.declarations import Declaration, declare, read_buffer
+from relex.frontend.script.declarations import Declaration, read_buffer, read_match
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.in_place_calls import Parameter, with_copies
 from relex.frontend.script.loop_statements import Statements
 from relex.frontend.script.number_emitter import Size
 from relex.frontend.script.parameters import LAYOUT_FREE_ATTR, Parameters, function_attributes, plain_parameters
-from relex.frontend.script.scope import Scope, Unit, arguments
+from relex.frontend.script.scope import Scope, Unit
 from relex.frontend.script.source import ScriptError, shown
 
 OUTPUTS_KEY = "relex.outputs"
@@ -77,14 +77,18 @@ class LoopFunctionReader:
         """Separate the body from the statements that declare parameters: buffers of handles, and names of sizes."""
         body: list[ast.stmt] = []
         matched: dict[str, tuple[str, Declaration]] = {}
-        calls = self._unit.vocabulary.calls
+        is_call = self._unit.vocabulary.calls
         for statement in statements:
             match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=call) if calls(call, "T.match_buffer"):
+                case ast.Assign(targets=[ast.Name(id=name)], value=call) if is_call(call, "T.match_buffer"):
                     handle, buffer = self._match_buffer(call)
                     matched[handle] = (name, buffer)
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if self._declares_size(call):
                     self._scope.names[name] = Size(name)
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=calls)) if all(
+                    isinstance(call, ast.Call) and self._declares_size(call) for call in calls
+                ):
+                    self._scope.names.update({name.id: Size(name.id) for name in names if isinstance(name, ast.Name)})
                 case _:
                     body.append(statement)
         return body, matched
@@ -95,10 +99,10 @@ class LoopFunctionReader:
         return calls(call, "T.var") or (is_plain and calls(call, "T.int32", "T.int64"))
 
     def _match_buffer(self, call: ast.Call) -> tuple[str, Declaration]:
-        bound = arguments(call, "T.match_buffer", ("param", "shape"), ("dtype",), more=("align", "offset_factor"))
-        if not isinstance(bound["param"], ast.Name):
-            raise ScriptError(bound["param"], "expected a parameter of type T.handle")
-        return bound["param"].id, declare(self._unit, call, bound["shape"], bound.get("dtype"))
+        param, buffer = read_match(self._unit, call)
+        if not isinstance(param, ast.Name):
+            raise ScriptError(param, "expected a parameter of type T.handle")
+        return param.id, buffer
 
     def _parameter(
         self, arg: ast.arg, matched: dict[str, tuple[str, Declaration]]

@@ -57,6 +57,7 @@ class _Head:
     extent: int | SSAValue
     start: int | SSAValue = 0
     kind: LoopKind = LoopKind.SERIAL
+    step: int = 1
     annotations: Mapping[str, Attribute] = field(default_factory=dict[str, Attribute])
 
 
@@ -127,8 +128,12 @@ class Statements:
         loop.attributes.update(annotations)
         name_value(loop.variable, name)
         stack.enter_context(self.scope.inside(loop.body.block))
-        value = self.shifted(head.variable, loop.variable, head.start)
-        self.iterations[value] = Iteration(loop, head.start)
+        if head.step == 1:
+            value = self.shifted(head.variable, loop.variable, head.start)
+            self.iterations[value] = Iteration(loop, head.start)
+        else:
+            steps = self.numbers.binary(node, ast.Mult(), loop.variable, Literal(head.step))
+            value = self.shifted(head.variable, self.numbers.as_index(node, steps), head.start)
         self.scope.names[name] = value
 
     def shifted(self, node: ast.AST, variable: SSAValue, start: int | SSAValue) -> SSAValue:
@@ -141,10 +146,7 @@ class Statements:
         """Return the difference of two indices."""
         if right == 0:
             return left
-        result = self.numbers.binary(node, ast.Sub(), _literal(left), _literal(right))
-        if isinstance(result, Literal) and isinstance(result.value, int):
-            return result.value
-        return self.numbers.as_index(node, result)
+        return self._size(node, self.numbers.binary(node, ast.Sub(), _literal(left), _literal(right)))
 
     def _heads(self, head: ast.expr, variables: Sequence[ast.expr]) -> Sequence[_Head]:
         is_range = isinstance(head, ast.Call) and isinstance(head.func, ast.Name) and head.func.id == "range"
@@ -174,17 +176,32 @@ class Statements:
         bound = arguments(head, meaning, ("start",), ("stop", "step"), more=("annotations",))
         bound = {name: value for name, value in bound.items() if name == "start" or not _is_none(value)}
         constants = self.scope.unit.constants
-        if "step" in bound and constants.value(bound["step"]) != 1:
-            raise ScriptError(bound["step"], "expected a step of 1; multiply the variable by it instead")
+        step = constants.integer(bound["step"], "a step") if "step" in bound else 1
+        if step < 1:
+            raise ScriptError(bound["step"], f"expected a step of 1 or more, found {step}; count from 0 instead")
         annotations: Mapping[str, Attribute] = {}
         if "annotations" in bound:
             annotations = read_attributes(head, constants.dictionary(bound["annotations"]))
         first = self.expressions.index_or_size(bound["start"])
         if "stop" not in bound:
-            return _Head(variable, expect_extent(bound["start"], first), 0, LOOPS[meaning], annotations)
-        extent = self.difference(head, self.expressions.index_or_size(bound["stop"]), first)
-        extent = max(extent, 0) if isinstance(extent, int) else extent
-        return _Head(variable, expect_extent(head, extent), first, LOOPS[meaning], annotations)
+            where, first, extent = bound["start"], 0, first
+        else:
+            where, extent = head, self.difference(head, self.expressions.index_or_size(bound["stop"]), first)
+            extent = max(extent, 0) if isinstance(extent, int) else extent
+        extent = self._steps(head, expect_extent(where, extent), step)
+        return _Head(variable, extent, first, LOOPS[meaning], step, annotations)
+
+    def _steps(self, node: ast.expr, extent: int | SSAValue, step: int) -> int | SSAValue:
+        """Return how many steps an extent has."""
+        if step == 1:
+            return extent
+        whole = self.numbers.binary(node, ast.Add(), _literal(extent), Literal(step - 1))
+        return self._size(node, self.numbers.binary(node, ast.FloorDiv(), whole, Literal(step)))
+
+    def _size(self, node: ast.AST, value: Scalarlike) -> int | SSAValue:
+        if isinstance(value, Literal) and isinstance(value.value, int):
+            return value.value
+        return self.numbers.as_index(node, value)
 
     # Other statements.
 
@@ -220,7 +237,8 @@ class Statements:
         self.scope.emit(node, memref.StoreOp.get(self.numbers.convert(node, value, element_type), buffer, indices))
 
     def _allocates(self, call: ast.Call) -> bool:
-        return self.scope.meaning(call.func) in ("T.sblock_alloc_buffer", "T.alloc_buffer")
+        meaning = self.scope.meaning(call.func)
+        return meaning in ("T.sblock_alloc_buffer", "T.alloc_buffer", "T.decl_buffer")
 
     def _let(self, target: ast.Name, value: Scalarlike) -> None:
         """Bind a name to a value; unlike in Python, it cannot be rebound."""
@@ -254,8 +272,10 @@ class Statements:
         match meaning:
             case "T.func_attr" if self.scope.block is self.scope.entry:
                 self._read_function_attributes(node)
-            case "T.evaluate" if all(isinstance(argument, ast.Constant) for argument in node.args):
-                return
+            case "T.evaluate":
+                self.expressions.expression(arguments(node, meaning, ("value",))["value"])  # Its value is not used.
+            case "T.assume":
+                self.expressions.expression(node)
             case "T.reads" | "T.writes" | "T.where" | "T.sblock_attr" | "T.block_attr":
                 raise ScriptError(node, f"expected '{meaning}' directly in a block")
             case _:

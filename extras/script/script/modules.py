@@ -17,7 +17,10 @@ from relex.dialects.errors import CompileError, UnknownNameError, add_source
 from relex.dialects.readers import split_path
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.verifier import verify_module
+from relex.frontend.script import nn_compositions as _nn_compositions  # noqa: F401
+from relex.frontend.script import tensor_compositions as _tensor_compositions  # noqa: F401
 from relex.frontend.script.constants import Constants
+from relex.frontend.script.graph_calls import Value
 from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
 from relex.frontend.script.graph_functions import GraphFunctionReader, declared_function
 from relex.frontend.script.in_place_calls import called_in_place
@@ -73,7 +76,8 @@ def read_module(
         constants = Constants(vocabulary, source.tree, given or {})
     except ScriptError as e:
         raise CompileError(source.diagnose(e)) from e
-    unit = Unit(source, context or make_context(), params or {}, vocabulary, constants)
+    in_class = isinstance(node, ast.ClassDef)
+    unit = Unit(source, context or make_context(), params or {}, vocabulary, constants, in_class)
     module = ModuleReader(unit, node).read()
     if unit.complete and (verify or unit.errors):
         try:
@@ -134,6 +138,8 @@ class _Definition:
     """Reading has begun. If there is no op and the function has no error, a further request for it is a recursive
     call."""
     is_wrong: bool = False
+    result: Value | None = None
+    """What a graph function returns: a tensor or a tuple."""
 
 
 @dataclass
@@ -178,6 +184,8 @@ class ModuleReader:
                 self.definitions[statement.name] = _Definition(statement, kind, self._is_private(statement))
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return
+            case ast.Expr(value=call) if self.unit.vocabulary.calls(call, "I.module_attrs", "I.module_global_infos"):
+                return  # Facts for TVM's passes.
             case _:
                 expected = "expected functions decorated with @T.prim_func or @R.function in a module"
                 raise ScriptError(statement, expected)
@@ -195,6 +203,10 @@ class ModuleReader:
         """Return the decorator of a function, or None if the module has no function of that name."""
         definition = self.definitions.get(name)
         return definition.kind if definition is not None else None
+
+    def result(self, name: str) -> Value | None:
+        """Return what a graph function returns, None while it is read."""
+        return self.definitions[name].result
 
     def function(self, node: ast.AST, name: str) -> FuncOp | PrimFuncOp:
         """Return an existing function by name, without a body while that is read. Raises `ScriptError` if it has
@@ -224,6 +236,7 @@ class ModuleReader:
             )
             op = reader.read(private=definition.private)
             definition.op = op if self.unit.complete else None
+            definition.result = reader.result if isinstance(reader, GraphFunctionReader) else None
         except ScriptError as e:
             self.unit.leave_out(e)
         except RecursionError:

@@ -11,13 +11,16 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from relex.dialects.dtypes import INTEGERS
 from relex.dialects.errors import one_line
-from relex.dialects.relex import Operator, SlidingWindows, TransposedConvolution
+from relex.dialects.relex import DivideOp, Operator, SlidingWindows, TruncDivideOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.size_properties import OPEN
-from relex.frontend.script.dtypes import NAMES, element_type_of
+from relex.frontend.script.dtypes import element_type_of
+from relex.frontend.script.layouts import OPTIONS, Conversions, Emit
 from relex.frontend.script.open_options import OpenOptions
 from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
@@ -37,22 +40,11 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
 _IGNORED = ("momentum",)
 """Options of TVM's operators without effect."""
 
-_SPECIAL = ("inf", "-inf", "nan")
+SPECIAL_NUMBERS = ("inf", "-inf", "nan")
 """TVM's spelling of non-finite numbers."""
 
 _LISTS = ("strides", "dilation", "pool_size", "output_padding", "padding", "axes")
 """Options that are lists, where one number stands for a list: of one for each dimension of a window."""
-
-_DIMENSIONS = "DHW"
-
-
-def _layouts(operator: type[Operator]) -> dict[str, tuple[object, ...]]:
-    """Return the options for the layouts of TVM's operators over windows, with the values that relex's have."""
-    if not issubclass(operator, SlidingWindows):
-        return {}
-    dimensions = _DIMENSIONS[-operator.RANK :]
-    data, kernel = f"NC{dimensions}", ("IO" if issubclass(operator, TransposedConvolution) else "OI") + dimensions
-    return {"data_layout": (data,), "layout": (data,), "out_layout": (data, "", None), "kernel_layout": (kernel,)}
 
 
 def script_name(operator: type[Operator]) -> str:
@@ -77,29 +69,35 @@ def apply_operator(
     operator: type[Operator],
     read: Callable[[Sequence[ast.expr]], Sequence[Any]],
     sizes: OpenOptions,
+    emit: Emit,
 ) -> Operator:
-    """Return the op for a call of an operator; `read` converts expressions to tensors, and `sizes` options that are
-    sizes."""
+    """Emit the op for a call of an operator; `read` converts expressions to tensors, and `sizes` options that are
+    sizes. Returns the op of the result, which may have another layout or dtype than the operator has."""
     operands, options = operator.operand_names(), operator.options()
     needed = [option for option, parameter in options.items() if parameter.default is inspect.Parameter.empty]
     optional = [option for option in options if option not in needed]
-    neutral = _NEUTRAL | _layouts(operator)
-    bound = arguments(call, name, [*operands, *needed], optional, neutral=("out_dtype", *neutral, *_IGNORED))
+    bound = arguments(call, name, [*operands, *needed], optional, neutral=(*OPTIONS, *_NEUTRAL, *_IGNORED))
     nodes = [bound.pop(operand) for operand in operands]
     values: dict[str, Any] = {
         option: _option(unit, operator, option, str(options[option].annotation), node, sizes)
         for option, node in bound.items()
         if option in options
     }
-    expect_neutral(unit, bound, {name: allowed for name, allowed in neutral.items() if name not in options})
+    expect_neutral(unit, bound, {name: allowed for name, allowed in _NEUTRAL.items() if name not in options})
+    conversions = Conversions(unit, operator, bound, emit)
     try:
-        tensors = read(_members(nodes[0]) if operator.is_variadic() else nodes)
+        tensors = conversions.before(read(_members(nodes[0]) if operator.is_variadic() else nodes))
+        operator = _on_integers(operator, tensors)
         result = operator(*tensors, **(values if operator.is_variadic() else sizes.with_sizes(values, tensors[0])))
     except (VerifyException, TypeError, ValueError) as e:
         raise ScriptError(call, f"'{name}' {one_line(e)}") from e
-    if "out_dtype" in bound:
-        _expect_dtype(unit, result, bound["out_dtype"])
-    return result
+    return conversions.after(emit(result))
+
+
+def _on_integers(operator: type[Operator], tensors: Sequence[SSAValue]) -> type[Operator]:
+    """Return the operator that TVM has for integers under the name of another one."""
+    is_quotient = operator is DivideOp and tensor_type(tensors[0].type).element_type in INTEGERS
+    return TruncDivideOp if is_quotient else operator
 
 
 def _members(node: ast.expr) -> Sequence[ast.expr]:
@@ -117,7 +115,7 @@ def _option(
     value = unit.constants.value(node)
     if name == "dtype":
         return element_type_of(node, value)
-    if value in _SPECIAL:
+    if value in SPECIAL_NUMBERS:
         value = float(str(value))
     if _is_integer(value):
         rank = operator.RANK if issubclass(operator, SlidingWindows) and name != "padding" else 1
@@ -146,12 +144,3 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "None": ("None", lambda v: v is None),
 }
 """Permitted types of options by the annotation of the operator: a description, and a predicate."""
-
-
-def _expect_dtype(unit: Unit, op: Operator, node: ast.expr) -> None:
-    dtype = unit.constants.value(node)
-    if dtype in (None, "", "void"):
-        return
-    computed = NAMES[tensor_type(op.results[0].type).element_type]
-    if dtype != computed:
-        raise ScriptError(node, f"expected out_dtype to be the dtype of the operands, {computed!r}, found {dtype!r}")

@@ -104,7 +104,19 @@ class Parameters:
 def function_attributes(scope: Scope, call: ast.Call, what: str, function: str) -> tuple[ast.expr, dict[str, object]]:
     """Return the dictionary of `T.func_attr` or `R.func_attr`, as written and evaluated."""
     node = arguments(call, what, ("attrs",))["attrs"]
-    found = dict(scope.unit.constants.dictionary(node))
-    if found.pop("global_symbol", function) != function:
+    found = dict(scope.unit.constants.dictionary(_without_target(node)))
+    if found.pop("global_symbol", function) != function and scope.unit.in_class:
         raise ScriptError(node, f"expected global_symbol to be the name of the function, '{function}'")
     return node, found
+
+
+def _without_target(node: ast.expr) -> ast.expr:
+    """Return a dictionary without TVM's target, which is chosen where a module is compiled."""
+    if not isinstance(node, ast.Dict):
+        return node
+    pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if not _is_target(key)]
+    return ast.copy_location(ast.Dict([key for key, _ in pairs], [value for _, value in pairs]), node)
+
+
+def _is_target(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value == "target"

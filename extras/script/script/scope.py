@@ -30,6 +30,8 @@ class Unit:
     params: Mapping[str, Any]
     vocabulary: Vocabulary
     constants: Constants
+    in_class: bool = True
+    """The functions are members of a class, which calls them by the names that they are compiled under."""
     errors: list[Diagnostic] = field(default_factory=list[Diagnostic])
     complete: bool = True
     """True if everything read so far is part of the module; False once a statement had to be left out."""

@@ -78,7 +78,7 @@ class Vocabulary:
 
     def meaning(self, node: ast.AST) -> str | None:
         """Return the meaning of a dotted name, such as `T.grid`; None for a name outside of the vocabularies."""
-        path = _TVM.sub("tvm", self._place(node) or "")
+        path = _TVM.sub("tvm", self._place(node) or "").replace("tvm.script.parser.", "tvm.script.", 1)
         for place, meaning in _MEANINGS.items():
             if f"{path}.".startswith(f"{place}."):
                 name = f"{meaning}{path.removeprefix(place)}"

@@ -233,6 +233,44 @@ def main(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
         one(lambda x: np.cumprod(np.append(1, x[:-1])) + np.cumprod(x)),
         [np.array([2, 3, 5, 7], np.float32)],
     ),
+    "loops with steps": (
+        """
+@T.prim_func
+def main(X: T.Buffer((8,), "float32"), n: T.int64, Y: T.Buffer((8,), "float32")):
+    for i in range(8):
+        Y[i] = T.float32(0)
+    for i in T.serial(1, 8, step=3):
+        Y[i] = X[i]
+    for i in range(0, T.max(T.min(n, 8), 0), 4):
+        Y[i] = X[i] + 1.0
+""",
+        lambda x, n: np.where(
+            np.isin(np.arange(8), range(0, min(n, 8), 4)), x + 1, np.where(np.arange(8) % 3 == 1, x, 0)
+        ),
+        [np.arange(8, dtype=np.float32), np.int64(5)],
+    ),
+    "what TVM's versions print around it": (
+        """
+from tvm.script.parser import tirx as U
+
+@U.prim_func
+def main(x: U.handle, y: U.handle):
+    U.func_attr({"global_symbol": "other", "target": U.target("llvm"), "tirx.noalias": True})
+    m, n = U.int64(), U.int64()
+    X = U.match_buffer(x, (m, n), "float32", strides=[], elem_offset=0, align=128, offset_factor=1, scope="global")
+    Y = U.match_buffer(y, (m, n))
+    U.evaluate(0)
+    Z = U.decl_buffer((m, n), scope="local")
+    U.evaluate(U.assume(m < 100))
+    for i, j in U.grid(m, n):
+        k = U.bind(j + i)
+        Z[i, j] = U.if_then_else(k > 1, U.sqrt(X[i, j], dtype="float32"), X[i, j], dtype="float32")
+    for i, j in U.grid(m, n):
+        Y[i, j] = U.likely(Z[i, j], dtype="float32")
+""",
+        one(lambda x: np.where(np.add.outer(np.arange(2), np.arange(3)) > 1, np.sqrt(x), x)),
+        [np.arange(6, dtype=np.float32).reshape(2, 3)],
+    ),
     "an index from a buffer": (
         """
 @T.prim_func
@@ -415,6 +453,18 @@ class Module:
     module = parse_script(text)
     assert "sizes(%n)" in str(module)
     assert_comes_back(module)
+
+
+def test_several_sizes_are_declared_at_once():
+    text = """
+@R.function
+def main(x: R.Tensor(("m", "n"), "float32", "llvm")):
+    m, n = T.int64(), T.int64()
+    y = R.reshape(x, (n, m))
+    return y
+"""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(interpret(parse_script(text))["main"](x), x.reshape(3, 2))
 
 
 def test_numbers_that_tvm_prints_as_strings():

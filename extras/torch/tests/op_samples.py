@@ -51,9 +51,6 @@ ONLY_SAMPLES = {
         "infinite terms of a sum, in another order",
     ),
     **dict.fromkeys(
-        ("byte", "char", "int", "long", "short", "to", "type_as"), "integers from floats that are out of their range"
-    ),
-    **dict.fromkeys(
         (f"nn.functional.conv_transpose{rank}d" for rank in (1, 2, 3)), "zeros around the data times infinite weights"
     ),
     **dict.fromkeys(

@@ -96,4 +96,4 @@ def _plain(reason: str) -> str:
     short = re.sub(r"^'[\w.]+': |^torch cannot record it: ", "", reason)
     short = re.sub(r" expression .*", " expression", short.partition(", found")[0].partition("; fix ")[0])
     short = re.sub(r"[s\d *+/()x-]*\bs\b[s\d *+/()x-]*", " ... ", short)
-    return short.removesuffix(": ... ").replace("|", "or").strip()[:120]
+    return short.partition("; ")[0].removesuffix(": ... ").replace("|", "or").strip()[:120]

@@ -23,6 +23,7 @@ def compiled(x: Any, given: dict[str, Any]) -> Any:
     return build(from_exported(torch.export.export(Histogram(), (x,))))["main"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "given", [{"bins": 4, "max": 3}, {"bins": 5}, {"bins": 7, "min": -1.5, "max": 2}, {"bins": 1, "min": 1, "max": 1}]
 )

@@ -21,7 +21,7 @@ pytestmark = [
 Rule = Callable[..., Any]
 """A rule of the importer."""
 
-EVERY = 20
+EVERY = 40
 """The entries of which one sample each is tried."""
 
 

@@ -11,8 +11,9 @@ from functools import reduce
 from typing import Any
 
 from relex.dialects.errors import CompileWarning, Diagnostic
-from relex.dialects.sizes import Size, larger, smaller
+from relex.dialects.sizes import IndexExpr, Size, larger, smaller
 from relex.frontend.importing.conditions import CONDITIONS, at_least
+from relex.frontend.torch.quotients import exact_quotient
 from relex.frontend.torch.symbols import size_of
 
 BOUND = 3
@@ -87,17 +88,19 @@ class _Guard:
         return found[name]
 
 
-def _by_constant(function: Callable[[Size, int], Size]) -> Callable[[Size, Size], Size]:
-    def divided(x: Size, y: Size) -> Size:
-        if not isinstance(y, int) or y < 1:
-            raise _NotOfSizes
-        return function(x, y)
-
-    return divided
+def _quotient(x: Size, y: Size) -> Size:
+    found = exact_quotient(x, y) if isinstance(y, IndexExpr) else x // y if y > 0 else None
+    if found is None:
+        raise _NotOfSizes
+    return found
 
 
-_quotient = _by_constant(lambda x, n: x // n)
-_remainder = _by_constant(lambda x, n: x % n)
+def _remainder(x: Size, y: Size) -> Size:
+    if isinstance(y, IndexExpr):
+        times = y if x == 1 else exact_quotient(y, x) if isinstance(x, IndexExpr) else None
+        if times is not None:  # Of `x` by `n * x`: `x` itself if `n` is more than 1.
+            return smaller(larger(times - 1, 0), 1) * x
+    return x % y if isinstance(y, int) and y > 0 else x - _quotient(x, y) * y
 
 
 def _largest(*sizes: Size) -> Size:

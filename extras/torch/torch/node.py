@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
 
-from relex.dialects.dtypes import DTYPES, is_emulated, numpy_dtype
+from relex.dialects.dtypes import DTYPES, FLOATS, is_emulated, numpy_dtype
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr, Operand
@@ -23,6 +23,9 @@ from relex.frontend.torch.tensors import element_type_for
 FLOAT8 = DTYPES["float8_e4m3fn"]
 FLOAT8_LIMIT = 448.0
 """The largest number of the only type to which torch converts larger ones, infinity included, as this number."""
+
+CUT = {DTYPES[name] for name in ("int8", "int16", "int32", "int64", "uint8", "uint16")}
+"""Integers of which torch determines what floats become that are out of their range."""
 
 Value = Operand | IndexExpr
 """An operand of arithmetic: a tensor, a number or a size."""
@@ -80,7 +83,18 @@ class TorchNode(ImportedNode):
         narrow = tensor
         if element_type == FLOAT8:
             narrow = op.clip(self.typed(tensor, f32), -FLOAT8_LIMIT, FLOAT8_LIMIT)
+        elif tensor.element_type in FLOATS and element_type in CUT:
+            narrow = self._cut(tensor, element_type)
         return self.tensor(op.astype(narrow, element_type))
+
+    def _cut(self, x: Tensor, element_type: Attribute) -> Operand:
+        """Return floats as integers of which a type takes the low bits. Where they are out of the range of these, the
+        smallest one stands for them, as on the processors that torch mostly runs on."""
+        y = self.typed(x, f32) if is_emulated(x.element_type) else x
+        wide = i64 if element_type == i64 or (element_type, y.element_type) == (DTYPES["uint8"], f64) else i32
+        limit = 2.0 ** (wide.width.data - 1)
+        is_inside = op.logical_and(op.greater_equal(y, -limit), op.less(y, limit))
+        return op.where(is_inside, op.astype(y, wide), Known(np.array(-limit).astype(numpy_dtype(wide))))
 
     def widened(self, x: Value) -> Tensor:
         """Return an operand with elements of the type of the result, or of f32 if that is smaller: in this type torch

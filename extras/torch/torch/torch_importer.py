@@ -13,6 +13,7 @@ from relex.frontend.importing.graph_importer import GraphImporter, Missing
 from relex.frontend.importing.regions import branch, conditional
 from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.complex_numbers import import_pairs, known_pair, takes_pairs
+from relex.frontend.torch.constants import NO_IMPORT, computed_at_import
 from relex.frontend.torch.floats import expect_floats
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch, tree
@@ -70,7 +71,7 @@ class TorchImporter(GraphImporter):
         if takes_pairs(node, arguments):
             return import_pairs(node, self.builder, arguments)
         if function is None and str(node.target) not in _WITH_GRAPHS:
-            refuse("no import for the operator")
+            return computed_at_import(node.target, arguments)
         expect_floats(node.target, _value_of(node.args[:1]))
         if function is None:
             return self._call_graphs(str(node.target), arguments)
@@ -101,7 +102,7 @@ class TorchImporter(GraphImporter):
             case _, (_, inner, *inputs):
                 return self._run_on(inner, inputs)
             case _:
-                refuse("no import for the operator")
+                refuse(NO_IMPORT)
 
     def _run_on(self, module: Any, inputs: Sequence[Value]) -> list[Value]:
         """Import a graph with these inputs."""

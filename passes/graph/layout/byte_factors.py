@@ -178,6 +178,8 @@ class Emitter:
 def erase_unused(values: Sequence[SSAValue]) -> None:
     """Erase operators that compute values without users, and then those that computed their operands."""
     for op in dict.fromkeys(value.owner for value in values):
+        if op.parent is None:
+            continue  # Another one used it, too, and was erased before.
         if isinstance(op, Operator | ConstantOp) and not any(result.uses for result in op.results):
             operands = tuple(op.operands)
             if isinstance(op, ConstantOp):

@@ -5,10 +5,10 @@
 // RUN: env RELEX_OPT_FLAGS= relex-opt %t.core.mlir -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
 // RUN: env RELEX_OPT_FLAGS= relex-opt %s -p relex-pipeline{to=core} --print-op-generic | mlir-opt-22 -o %t.core.mlir
 // RUN: relex-opt %s -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s
-// RUN: relex-opt %S/vectorize-loops.mlir -p vectorize-loops | mlir-opt-22 -o %t.vectors.mlir
+// RUN: env RELEX_OPT_FLAGS= relex-opt %S/vectorize-loops.mlir -p vectorize-loops | mlir-opt-22 -o %t.vectors.mlir
 // RUN: env RELEX_OPT_FLAGS= relex-opt %S/vectorize-loops.mlir -p relex-pipeline | mlir-translate-22 --mlir-to-llvmir -o %t.vectors.ll
 
-// RUN: relex-opt %S/outline-parallel-loops.mlir -p outline-parallel-loops | mlir-opt-22 -o %t.parallel.mlir
+// RUN: env RELEX_OPT_FLAGS= relex-opt %S/outline-parallel-loops.mlir -p outline-parallel-loops | mlir-opt-22 -o %t.parallel.mlir
 // RUN: env RELEX_OPT_FLAGS= relex-opt %S/outline-parallel-loops.mlir -p relex-pipeline | mlir-translate-22 --mlir-to-llvmir -o %t.parallel.ll
 // RUN: env RELEX_OPT_FLAGS= relex-opt %S/dynamic-shapes.mlir -p relex-pipeline{to=core} -o %t.core.mlir && mlir-opt-22 %t.core.mlir -o %t.theirs.mlir
 // RUN: env RELEX_OPT_FLAGS= relex-opt %t.core.mlir -p relex-pipeline{to=llvm} | mlir-translate-22 --mlir-to-llvmir | filecheck %s

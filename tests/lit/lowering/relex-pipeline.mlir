@@ -6,11 +6,11 @@
 
 // The passes one by one give the same text.
 // RUN: env RELEX_OPT_FLAGS= relex-opt %s -p relex-pipeline{to=llvm} -o %t.at-once.mlir
-// RUN: relex-opt %s -p set-target,multiply-blocks,fold-constants,simplify-ops,cancel-transposes,trim-windows,delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,carry-numbers,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries -o %t.one-by-one.mlir
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p set-target,multiply-blocks,fold-constants,simplify-ops,cancel-transposes,trim-windows,move-bytes,delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,annotate-signatures,carry-numbers,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries -o %t.one-by-one.mlir
 // RUN: diff %t.at-once.mlir %t.one-by-one.mlir
 
 // Every level goes on from the text of the one before.
-// RUN: relex-opt %s -p relex-pipeline{to=graph} | relex-opt -p relex-pipeline{to=loops} | relex-opt -p relex-pipeline{to=core} | relex-opt -p relex-pipeline{to=llvm} -o %t.levels.mlir
+// RUN: env RELEX_OPT_FLAGS= relex-opt %s -p relex-pipeline{to=graph} | env RELEX_OPT_FLAGS= relex-opt -p relex-pipeline{to=loops} | env RELEX_OPT_FLAGS= relex-opt -p relex-pipeline{to=core} | env RELEX_OPT_FLAGS= relex-opt -p relex-pipeline{to=llvm} -o %t.levels.mlir
 // RUN: diff %t.at-once.mlir %t.levels.mlir
 
 // RUN: not relex-opt %s -p relex-pipeline{to=nowhere} 2>&1 | filecheck %s --check-prefix=WRONG

@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/27_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/28_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -11,25 +11,26 @@
 // CHECK-NEXT: 06_simplify-regions.mlir
 // CHECK-NEXT: 07_cancel-transposes.mlir
 // CHECK-NEXT: 08_trim-windows.mlir
-// CHECK-NEXT: 09_delay-scales.mlir
-// CHECK-NEXT: 10_merge-scales.mlir
-// CHECK-NEXT: 11_round-to-bytes.mlir
-// CHECK-NEXT: 12_fold-batch-norm.mlir
-// CHECK-NEXT: 13_split-windows.mlir
-// CHECK-NEXT: 14_block-channels.mlir
-// CHECK-NEXT: 15_pack-bytes.mlir
-// CHECK-NEXT: 16_join-rows.mlir
-// CHECK-NEXT: 17_infer-sizes.mlir
-// CHECK-NEXT: 18_localize-sizes.mlir
-// CHECK-NEXT: 19_remove-unused.mlir
-// CHECK-NEXT: 20_fuse-attention.mlir
-// CHECK-NEXT: 21_annotate-fast-math.mlir
-// CHECK-NEXT: 22_annotate-noalias.mlir
-// CHECK-NEXT: 23_apply-schedule.mlir
-// CHECK-NEXT: 24_fold-init-blocks.mlir
-// CHECK-NEXT: 25_interchange-loops.mlir
-// CHECK-NEXT: 26_annotate-op-pattern.mlir
-// CHECK-NEXT: 27_legalize-ops.mlir
+// CHECK-NEXT: 09_move-bytes.mlir
+// CHECK-NEXT: 10_delay-scales.mlir
+// CHECK-NEXT: 11_merge-scales.mlir
+// CHECK-NEXT: 12_round-to-bytes.mlir
+// CHECK-NEXT: 13_fold-batch-norm.mlir
+// CHECK-NEXT: 14_split-windows.mlir
+// CHECK-NEXT: 15_block-channels.mlir
+// CHECK-NEXT: 16_pack-bytes.mlir
+// CHECK-NEXT: 17_join-rows.mlir
+// CHECK-NEXT: 18_infer-sizes.mlir
+// CHECK-NEXT: 19_localize-sizes.mlir
+// CHECK-NEXT: 20_remove-unused.mlir
+// CHECK-NEXT: 21_fuse-attention.mlir
+// CHECK-NEXT: 22_annotate-fast-math.mlir
+// CHECK-NEXT: 23_annotate-noalias.mlir
+// CHECK-NEXT: 24_apply-schedule.mlir
+// CHECK-NEXT: 25_fold-init-blocks.mlir
+// CHECK-NEXT: 26_interchange-loops.mlir
+// CHECK-NEXT: 27_annotate-op-pattern.mlir
+// CHECK-NEXT: 28_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.

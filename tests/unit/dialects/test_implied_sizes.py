@@ -45,6 +45,7 @@ def stated(program: str, level: Level, target: Target | None = None) -> list[str
     return [str(requirement) for function in functions for requirement in stated_requirements(function)]
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "x86-64"])
 @pytest.mark.parametrize("level", ["graph", "loops", "core"])
 def test_a_dynamic_batch_requires_nothing(level: Level, cpu: str) -> None:

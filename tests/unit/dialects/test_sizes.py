@@ -36,6 +36,7 @@ SIZES = st.recursive(
         | st.tuples(inner, inner).map(lambda pair: pair[0] - pair[1])
         | st.tuples(inner, inner).map(lambda pair: pair[0] * pair[1])
         | st.tuples(inner, st.integers(1, 5)).map(lambda pair: pair[0] // pair[1])
+        | st.tuples(inner, st.sampled_from([2, 3, 4])).map(lambda pair: pair[0] % pair[1])
         | st.tuples(inner, inner).map(lambda pair: smaller(*pair))
         | st.tuples(inner, inner).map(lambda pair: larger(*pair))
     ),
@@ -109,6 +110,7 @@ def test_one_form() -> None:
     assert ((n - 1) // 2 * 6 + 3) // 6 == (n - 1) // 2
     assert (n // 2 + 1) // 3 * 3 + (n // 2 + 1) % 3 == n // 2 + 1
     assert (3 * n) // 2 == n + n // 2
+    assert (n + (7 - n % 7) % 7) % 7 == (n + 6 * (n % 7)) % 7 == (n - n % 14) % 7 == 0
     assert str((n - 3) // 2 * 4 + n * m - 1) == "m * n + 4 * ((n + 1) // 2) - 9"
     assert str(3 * (n * m % 4)) == "3 * ((m * n) % 4)"
     assert name_of_size(n) == "n"

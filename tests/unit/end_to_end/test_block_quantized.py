@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects import parse_module
 from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS
 from relex.dialects.relex.block_quantized import dequantized, parts_of
 from relex.passes import BindParamsPass
+from relex.reference import interpret
 from relex.runtime import build
 
 RNG = np.random.default_rng(0)
@@ -23,17 +26,22 @@ def some_weight(name: str, rows: int, count: int) -> Any:
     return RNG.integers(0, 60, (rows, count * BLOCK_LAYOUTS[name].bytes)).astype(np.uint8)
 
 
-def dense(name: str, shape: tuple[int, ...], weight: Any, *, constant: bool) -> tuple[Any, Any, Any]:
-    """Return data, the product with it, and what its error may be, in f64."""
-    layout = BLOCK_LAYOUTS[name]
-    scales, digits = parts_of(layout, weight)
+def product_of(name: str, shape: tuple[int, ...], scales: Any, digits: Any) -> ModuleOp:
+    """Return a program that multiplies data of a shape with a weight in blocks."""
     types = [f"tensor<{'x'.join(map(str, a.shape))}xui8>" for a in (scales, digits)]
-    x, y = (f"tensor<{'x'.join(map(str, s))}xf32>" for s in (shape, (*shape[:-1], len(weight))))
-    module = parse_module(f"""
+    x, y = (f"tensor<{'x'.join(map(str, s))}xf32>" for s in (shape, (*shape[:-1], len(digits))))
+    return parse_module(f"""
 func.func @main(%x: {x}, %scales: {types[0]}, %digits: {types[1]}) -> {y} {{
   %y = relex.dense_blocks %x, %scales, %digits layout = "{name}" : ({x}, {", ".join(types)}) -> {y}
   func.return %y : {y}
 }}""")
+
+
+def dense(name: str, shape: tuple[int, ...], weight: Any, *, constant: bool) -> tuple[Any, Any, Any]:
+    """Return data, the product with it, and what its error may be, in f64."""
+    layout = BLOCK_LAYOUTS[name]
+    scales, digits = parts_of(layout, weight)
+    module = product_of(name, shape, scales, digits)
     data = RNG.normal(size=shape).astype(np.float32)
     parameters = {"scales": scales, "digits": digits}
     if constant:
@@ -54,12 +62,30 @@ def test_layouts(name: str) -> None:
     assert (np.abs(found - expected) <= bound).all()
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("constant", [False, True])
 @pytest.mark.parametrize("shape", [(64,), (4, 64), (26, 64), (2, 3, 64), (17, 64)])
 @pytest.mark.parametrize("columns", [5, 48, 64])
 def test_shapes(shape: tuple[int, ...], columns: int, constant: bool) -> None:
     found, expected, bound = dense("Q4_0", shape, some_weight("Q4_0", columns, 2), constant=constant)
     assert (np.abs(found - expected) <= bound).all()
+
+
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_1"])
+@pytest.mark.parametrize("run", [build, interpret])
+def test_sums_of_a_group_overflow_before_they_are_scaled(name: str, run: Callable[[ModuleOp], Any]) -> None:
+    """The definition and the loops are infinite for the same data, however small the scale is."""
+    weight = np.zeros((2, BLOCK_LAYOUTS[name].bytes), np.uint8)
+    weight[:, :2] = np.full((2, 1), 2.0**-20, np.float16).view(np.uint8)
+    weight[:, -16:] = np.uint8(0xFF)
+    scales, digits = parts_of(BLOCK_LAYOUTS[name], weight)
+    function = run(product_of(name, (2, 32), scales, digits))["main"]
+    data = np.zeros((2, 32), np.float32)
+    data[:, :2] = [[1.5e38, 1.5e38], [3e36, 3e36]]
+    expected = np.float64(3e36) * 2 * (7 if name == "Q4_0" else 15) * 2.0**-20
+    found = function(data, scales, digits)
+    assert np.all(found[0] == np.inf)
+    np.testing.assert_allclose(found[1], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

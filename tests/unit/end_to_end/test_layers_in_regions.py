@@ -28,6 +28,7 @@ def check(bb: BlockBuilder, *args: Array) -> None:
             np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("limit", [-1e9, 1e9])
 @pytest.mark.parametrize("batch", [1, "n"])
 def test_convolutions(batch: Any, limit: float):
@@ -54,6 +55,7 @@ def test_convolutions(batch: Any, limit: float):
     check(bb, image, np.array(limit, np.float32))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("limit", [-1e9, 1e9])
 @pytest.mark.parametrize("rows", [5, "n"])
 def test_attention(rows: Any, limit: float):

@@ -11,8 +11,8 @@ from io import StringIO
 import numpy as np
 import pytest
 from operator_cases import CASES, NARROW
-from operator_checks import all_expected, all_of
-from programs import Array, MakeOperator, compiled, interpreted, operator_program
+from operator_checks import Groups, all_expected, all_of
+from programs import Array, MakeOperator, operator_program
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
@@ -36,10 +36,9 @@ def operator_name(text: str) -> str:
     return text.split(" = ", 1)[1].split()[0]
 
 
-PROGRAMS, NARROW_PROGRAMS = (
-    [pytest.param(make, operands, id=operator_name(operator_program(make, operands))) for make, operands in cases]
-    for cases in (CASES, NARROW)
-)
+ALL = [*CASES, *NARROW]
+GROUPS = Groups(ALL)
+NAMES = [operator_name(operator_program(make, operands)) for make, operands in ALL]
 
 
 def test_no_operator_is_forgotten() -> None:
@@ -49,7 +48,7 @@ def test_no_operator_is_forgotten() -> None:
     assert all(any(kind in LEGALIZATIONS for kind in op.__mro__) for op in operators)
 
 
-@pytest.mark.parametrize(("make", "operands"), PROGRAMS)
+@pytest.mark.parametrize(("make", "operands"), CASES, ids=NAMES[: len(CASES)])
 def test_text_says_everything(make: MakeOperator, operands: list[Array]) -> None:
     module = parse_module(operator_program(make, operands))
     again = parse_module(str(module))
@@ -67,15 +66,15 @@ RUNS: tuple[tuple[Level, bool], ...] = (("graph", False), ("loops", False), ("lo
 """Levels, and whether runs are checked: that makes a difference for loops, which then never take whole arrays."""
 
 
-@pytest.mark.parametrize(("make", "operands"), [*PROGRAMS, *NARROW_PROGRAMS])
-def test_all_levels_agree(make: MakeOperator, operands: list[Array]) -> None:
-    text = operator_program(make, operands)
+@pytest.mark.parametrize("number", range(len(ALL)), ids=NAMES)
+def test_all_levels_agree(number: int) -> None:
+    (make, operands), place = ALL[number], GROUPS.place_of(number)
     wanted = all_expected(make, *operands)
-    interpretations = [interpreted(text, level, checked=checked) for level, checked in RUNS]
-    native = all_of(compiled(text)["main"](*operands))
+    native = all_of(place.native(*operands, strict=True))
     assert_all_close(native, wanted, wanted)
-    for interpretation in interpretations:
-        assert_all_close(all_of(interpretation["main"](*operands)), wanted, native)
+    for level, checked in RUNS:
+        found = place.interpreted(level, *operands, strict=True, checked=checked)
+        assert_all_close(all_of(found), wanted, native)
 
 
 def assert_all_close(found: Sequence[Array], wanted: Sequence[Array], alike: Sequence[Array]) -> None:
@@ -88,6 +87,6 @@ def assert_all_close(found: Sequence[Array], wanted: Sequence[Array], alike: Seq
 
 @needs_mlir_opt
 def test_mlir_takes_what_they_become(some: Callable[..., list[tuple[MakeOperator, list[Array]]]]) -> None:
-    programs = (parse_module(operator_program(*case)) for case in some([*CASES, *NARROW], 3))
+    programs = (parse_module(operator_program(*case)) for case in some([*CASES, *NARROW], 6))
     text = "\n// -----\n".join(str(RelexPipelinePass("core")(program)) for program in programs)
     subprocess.run(["mlir-opt-22", "--split-input-file"], input=text, capture_output=True, text=True, check=True)

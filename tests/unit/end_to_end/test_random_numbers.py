@@ -74,6 +74,7 @@ def stream(algorithm: str, key: Array, count: int) -> list[int]:
 KEYS = [KEY, np.array([1, 2, 2**32 - 2, 5, 6, 7], np.uint32), np.array([1, 2, 2**32 - 1, 2**32 - 1, 6, 7], np.uint32)]
 
 
+@pytest.mark.sampled(diagonals=3)
 @pytest.mark.parametrize("algorithm", [PHILOX, THREEFRY])
 @pytest.mark.parametrize("key", KEYS, ids=["plain", "carry", "wrap"])
 @pytest.mark.parametrize("dtype", [UI32, i32, UI64, i64])
@@ -86,6 +87,7 @@ def test_words_are_counted(algorithm: str, key: Array, dtype: Attribute) -> None
     check(make, key)
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("shape", [(), (1,), (33,), (0, 3), (2, 3, 5)])
 @pytest.mark.parametrize("algorithm", [PHILOX, THREEFRY])
 @pytest.mark.parametrize("dtype", [f16, bf16, f32, f64])

@@ -25,6 +25,7 @@ def in_order(row: list[Any], descends: bool) -> list[int]:
     return places[::-1] if descends else places
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int8", "uint8", "bool"])
 @pytest.mark.parametrize("descends", [False, True])
 def test_orders(dtype: str, descends: bool):
@@ -72,6 +73,7 @@ def test_many_boxes(most: int):
         np.testing.assert_array_equal(*(function(*given) for function in functions))
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("least", [np.nan, -np.inf, 0.0, -0.0, np.inf])
 @pytest.mark.parametrize("most", [0, 3, 1000])
 def test_the_best_boxes_of_special_scores(least: float, most: int):

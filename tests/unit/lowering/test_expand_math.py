@@ -183,6 +183,7 @@ def ulps(found: Array, exact: Array, fmt: ElementType) -> Array:
     return np.abs(found.astype(exact.dtype) - exact) / unit
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_every_kind_of_number(function: str, dtype: str, target: str) -> None:

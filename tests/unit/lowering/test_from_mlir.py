@@ -57,9 +57,9 @@ def said(op: Operation) -> tuple[object, ...]:
 
 def operators() -> Iterator[ModuleOp]:
     """Some of the operators, and a few on operands of any size."""
-    for make, operands in CASES[::8]:
+    for make, operands in CASES[::16]:
         yield parse_module(operator_program(make, operands))
-    for make, types, _ in OPENED[::24]:
+    for make, types, _ in OPENED[::48]:
         yield parse_module(program(make, types))
 
 

@@ -120,7 +120,8 @@ def safetensors(header: object, data: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + data
 
 
-def test_safetensors(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_safetensors(mapped: bool, tmp_path: Path) -> None:
     file = tmp_path / "params.safetensors"
     w, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([True, False])
     header = {
@@ -129,12 +130,27 @@ def test_safetensors(tmp_path: Path) -> None:
         "b": {"dtype": "BOOL", "shape": [2], "data_offsets": [24, 26]},
     }
     file.write_bytes(safetensors(header, w.tobytes() + b.tobytes()))
-    arrays = load_arrays(file)
+    arrays = load_arrays(file, mapped=mapped)
     assert arrays.keys() == {"w", "b"}
+    assert arrays["w"].flags.aligned
     np.testing.assert_array_equal(arrays["w"], w)
     np.testing.assert_array_equal(arrays["b"], b)
 
 
+@pytest.mark.parametrize("mapped", [False, True])
+def test_safetensors_are_not_copied(mapped: bool, tmp_path: Path) -> None:
+    """Headers are filled up with spaces, so that arrays are aligned."""
+    text = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})
+    text += " " * (-len(text) % 8)
+    file = tmp_path / "params.safetensors"
+    file.write_bytes(len(text).to_bytes(8, "little") + text.encode() + np.array([1, 2], np.float32).tobytes())
+    w = load_arrays(file, mapped=mapped)["w"]
+    assert w.tolist() == [1, 2]
+    assert not w.flags.owndata
+    assert not w.flags.writeable
+
+
+@pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -155,11 +171,11 @@ def test_safetensors(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_damaged_safetensors(data: bytes, expected: str, tmp_path: Path) -> None:
+def test_damaged_safetensors(data: bytes, expected: str, mapped: bool, tmp_path: Path) -> None:
     file = tmp_path / "params.safetensors"
     file.write_bytes(data)
     with pytest.raises(RelexError, match=re.escape(expected)) as caught:
-        load_arrays(file)
+        load_arrays(file, mapped=mapped)
     assert str(file) in str(caught.value)
 
 

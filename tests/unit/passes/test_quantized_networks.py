@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from programs import Array, random_array
 
-from relex.dialects.relex import Conv2dBlockedOp, Conv2dBlockedPackedOp, Convolution, PackBytesOp
+from relex.dialects.relex import AddOp, Conv2dBlockedOp, Conv2dBlockedPackedOp, Convolution, PackBytesOp, RoundOp
 from relex.dialects.relex.types import is_bytes
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
@@ -146,6 +146,7 @@ def test_convolutions(case: Any, dtype: str, zeros: tuple[int, int], target: Tar
     np.testing.assert_array_equal(build(module)["main"](x), wanted_pool(wanted), strict=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("images", [1, "n"])
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 def test_layers_pass_bytes_on(dtype: str, images: int | str) -> None:
@@ -190,6 +191,7 @@ def test_results_in_the_usual_order(outputs: int) -> None:
     assert counts(module, Convolution)[0] <= (outputs == 21)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.cpu)
 @pytest.mark.parametrize(("rows", "terms", "columns"), [(1, 70, 33), (40, 128, 64), (7, 256, 19)])
 def test_products(rows: int, terms: int, columns: int, target: Target) -> None:
@@ -243,3 +245,36 @@ def test_zero_points_of_each_channel(zero: int, reads_bytes: bool) -> None:
     assert [is_bytes(value) for value in read] == [reads_bytes]
     found, wanted = build(module, strict=True)["main"](x), interpret(module)["main"](x)
     np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+MOVES: dict[str, Callable[[Any], Any]] = {
+    "transpose": lambda x: op.permute_dims(x, [0, 2, 3, 1]),
+    "reshape": lambda x: op.reshape(x, [3, -1]),
+    "slice": lambda x: op.strided_slice(x, [2, 3], [1, -1], [9, 0], [2, -1]),
+    "pad": lambda x: op.pad(x, [0, 0, 0, 0, 1, 2, 3, 0]),
+    "pad with the lowest": lambda x: op.pad(x, [0, 0, 0, 0, 1, 2, 3, 0], -np.inf),
+    "concat": lambda x: op.concat([x, op.relu(x), x], axis=1),
+    "nearest": lambda x: op.reshape(op.broadcast_to(op.expand_dims(x, [3, 5]), [1, 3, 5, 2, 7, 2]), [1, 3, 10, 14]),
+    "take": lambda x: op.take(x, const(np.array([2, 0, 0])), axis=1),
+    "maxima": lambda x: op.max_pool2d(x, [3, 2], [2, 1], [1, 0, 1, 1]),
+    "relu": op.relu,
+    "clip": lambda x: op.clip(x, -1.0, 1.5),
+}
+
+
+@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize(("dtype", "zero"), [("uint8", 131), ("int8", -5)])
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+def test_moves(move: Callable[[Any], Any], dtype: str, zero: int, same: bool) -> None:
+    """Bytes that are moved have the bits of floats that are; with the same scale, nothing is rounded."""
+    scale = 0.0213
+    x = np.resize(random_array(RNG, dtype, (105,)), (1, 3, 5, 7))
+
+    def body(v: Any, emit: Callable[[Any], Any]) -> Any:
+        moved = move(emit(floats(v, scale, zero)))
+        return quantized(moved, scale if same else 0.0171, zero if same else 3, dtype)
+
+    module = network(x, body)
+    wanted = interpret(module)["main"](x)
+    np.testing.assert_array_equal(build(module)["main"](x), wanted, strict=True)
+    assert counts(module, RoundOp)[0] + counts(module, AddOp)[0] == 0 or not same

@@ -16,6 +16,7 @@ from relex.passes.schedule import Schedule
 from relex.reference.fuzzing.steps import RandomStep
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("strict", [False, True])
 @given(seed=st.integers(0, 2**32 - 1))

@@ -114,6 +114,7 @@ def test_a_batch_of_open_size_is_shared_with_what_is_in_it() -> None:
 SHAPES = [(3, 5, 2), (1, 1, 9), (2, 1, 1), (7, 1, 3), (0, 4, 2), (4, 0, 2), (5, 8, 1)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("is_open", [False, True])
 def test_ranges_of_loops_that_are_shared_together(shape: tuple[int, int, int], is_open: bool) -> None:

@@ -109,7 +109,7 @@ class TestConvolutions:
         sizes, weight, options = SHAPES[shape]
         assert is_skipped(network(sizes, numbers(weight), **options), cpu)
 
-    @pytest.mark.sampled
+    @pytest.mark.sampled(every=2)
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     @pytest.mark.parametrize("shape", SHAPES)
     def test_results_have_the_same_bits(self, shape: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ def padded(kind: str, rows: int, size: int) -> str:
     """
 
 
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("in_vectors", [False, True])
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize(("rows", "size"), [(7, 8), (1, 4), (5, 12)])

@@ -52,6 +52,37 @@ def test_a_short_run(tmp_path: Path) -> None:
     assert str(Path.home()) not in page
 
 
+def test_measurements_are_repeated() -> None:
+    only = ("--rows", "matmul 17x33x65", "--contenders", "NumPy", "relex", "--seconds", "0.001")
+    result = run_python("-m", "benchmarks.repeat", "znver5", *only, "--tolerance", "1e9", cwd=ROOT, timeout=600)
+    assert result.returncode == 0, result.stderr
+    assert "0 of 1 ratios to the time of relex differ by more than 100000000000%" in result.stdout
+    assert "processor: " in result.stdout
+    wrong = run_python("-m", "benchmarks.repeat", "--rows", "nothing", cwd=ROOT, timeout=600)
+    assert "no row has a name like 'nothing'" in wrong.stderr
+
+
+def test_ratios_that_differ_are_named() -> None:
+    repeat, results = module("repeat"), module("results")
+
+    def measured(other: float, version: str | None) -> Any:
+        calls = {
+            name: results.Comparison({"relex": [1.0], "NumPy": [time]}) for name, time in (("a", 2.0), ("b", other))
+        }
+        return results.Results({"processor": "p"}, 1, {"numpy": version}, calls=calls)
+
+    assert repeat.report(measured(2.0, "1"), measured(2.4, "1"), 0.25) == (
+        "0 of 2 ratios to the time of relex differ by more than 25%; the geometric mean of all is 2.00 published, "
+        "2.19 here.\n"
+    )
+    found = repeat.report(measured(2.0, "1"), measured(1.0, None), 0.25)
+    assert "| b | NumPy | 2.00 | 1.00 | 0.50 |" in found
+    assert "| a |" not in found
+    assert found.endswith("numpy: 1 published, not installed here.\n")
+    empty = results.Results({}, 1, {})
+    assert repeat.report(empty, measured(1.0, "1"), 0.25) == "nothing was measured both times\n"
+
+
 def test_compilations_and_starts(tmp_path: Path) -> None:
     row = "MLP 784-128-10, batch 1"
     only = ("--rows", row, "--contenders", "NumPy", "relex", "--seconds", "0.001", "--repeats", "1")

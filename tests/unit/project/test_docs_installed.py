@@ -27,7 +27,7 @@ PAGES = [
     if page.name not in OTHERS and any(step.kind in ("command", "python") for step in steps(page.read_text()))
 ]
 
-FOLLOWED = {DOCS / page for page in (*IN_PYTHON, *SESSIONS)}
+FOLLOWED = {DOCS / page for page in (*IN_PYTHON, *SESSIONS, "first-steps.md", "onnx.md", "torch.md")}
 """Pages that another test follows in an empty folder: the wheel has the same files (see `test_packaging.py`)."""
 
 

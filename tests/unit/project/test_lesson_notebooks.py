@@ -62,7 +62,12 @@ def test_headings_and_links_stay() -> None:
 
 
 def test_modules_and_changes_are_in_color() -> None:
-    outputs = [output for cell in cells_of(NOTEBOOKS[-2]) if cell.cell_type == "code" for output in cell.outputs]
+    outputs = [
+        output
+        for cell in cells_of("docs/lessons/3-transformations.md")
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    ]
     shown = [output.data["text/html"] for output in outputs if output.output_type == "display_data"]
     assert any('<div class="added">' in html for html in shown)
     assert all('<span class="op">' in html for html in shown)

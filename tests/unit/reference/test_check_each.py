@@ -70,7 +70,7 @@ COMMANDS = dict(
 )
 
 
-ENOUGH = 3
+ENOUGH = 2
 """The number of programs that each pass is checked on, unless all are wanted."""
 
 

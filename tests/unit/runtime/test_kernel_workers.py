@@ -150,6 +150,7 @@ PROGRAMS: dict[str, Callable[[], ModuleOp]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_another_process_compiles_the_same(

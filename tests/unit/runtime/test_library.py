@@ -95,6 +95,7 @@ def test_a_function_of_nothing(run: Run):
     np.testing.assert_array_equal(run(text, X), 7 - X)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["f16", "f32", "f64", "i1", "i8", "i32", "i64"])
 @pytest.mark.parametrize("shape", [(), (1,), (17,), (0, 3), (3, 1, 5)])
 def test_every_dtype_and_rank(dtype: str, shape: tuple[int, ...]):

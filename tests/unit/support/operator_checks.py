@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from programs import Array, MakeOperator, compiled, interpreted, operator_program, tensor_of
-from xdsl.dialects.builtin import TensorType
+from programs import Array, MakeOperator, compiled, interpreted, operator_module, operator_program, tensor_of
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.lowering.relex_pipeline import Level
+from relex.reference import Interpretation
 from relex.runtime import Executable
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.5, 1e-45, 3e38]
@@ -22,15 +25,70 @@ def infer(make: MakeOperator, *types: TensorType) -> Attribute:
     return make(*map(create_ssa_value, types)).result_types[0]
 
 
-@lru_cache(maxsize=4)
+class Place(NamedTuple):
+    """Where an operator is: a function of a program."""
+
+    text: str
+    name: str
+
+    def native(self, *operands: Array, strict: bool = False) -> Any:
+        """What the compiled function gives."""
+        return executable(self.text, strict)[self.name](*operands)
+
+    def interpreted(self, level: Level, *operands: Array, strict: bool, checked: bool = False) -> Any:
+        """What the function gives, interpreted at a level."""
+        return interpretation(self.text, level, strict, checked)[self.name](*operands)
+
+
+GROUP, STEP = 8, 4
+"""How many operators are compiled together, and how many other ones lie between two of them: `--few` runs all of some
+groups, and nothing of the others."""
+
+
+class Groups:
+    """Cases in programs of several, which are lowered and compiled together."""
+
+    def __init__(self, cases: Sequence[tuple[MakeOperator, Sequence[Array]]]):
+        self.cases = cases
+        self.texts: dict[int, str] = {}
+
+    def place_of(self, number: int) -> Place:
+        """Where a case is."""
+        first = number - number % (GROUP * STEP) + number % STEP
+        members = range(first, min(first + GROUP * STEP, len(self.cases)), STEP)
+        if first not in self.texts:
+            self.texts[first] = together([self.cases[i] for i in members])
+        return Place(self.texts[first], f"case_{members.index(number)}")
+
+
+def together(cases: Sequence[tuple[MakeOperator, Sequence[Array]]]) -> str:
+    """A program with a function for each case: @case_0, @case_1, and so on."""
+    functions: list[func.FuncOp] = []
+    for i, (make, operands) in enumerate(cases):
+        (function,) = operator_module(make, [tensor_of(array) for array in operands]).ops
+        assert isinstance(function, func.FuncOp)
+        function.detach()
+        function.sym_name = StringAttr(f"case_{i}")
+        functions.append(function)
+    return str(ModuleOp(functions))
+
+
+# What is kept is of the groups that lie beside each other.
+@lru_cache(maxsize=2 * STEP)
 def executable(text: str, strict: bool) -> Executable:
     """A program as native code. Tests call the same one for several operands, one after the other."""
     return compiled(text, strict=strict)
 
 
+@lru_cache(maxsize=8 * STEP)
+def interpretation(text: str, level: Level, strict: bool, checked: bool) -> Interpretation:
+    """A program that is interpreted at a level."""
+    return interpreted(text, level, strict=strict, checked=checked)
+
+
 def native(make: MakeOperator, *operands: Array, strict: bool = False) -> Any:
     """What the compiled operator gives."""
-    return executable(operator_program(make, operands), strict)["main"](*operands)
+    return Place(operator_program(make, operands), "main").native(*operands, strict=strict)
 
 
 def expected(make: MakeOperator, *operands: Array) -> Any:
@@ -74,10 +132,11 @@ def assert_close(found: Array, wanted: Array, ulps: int) -> None:
     np.testing.assert_array_equal(found[~(same | near)], wanted[~(same | near)])
 
 
-def check(make: MakeOperator, *operands: Array, ulps: int = 0) -> None:
-    """The operator agrees with its semantics on every level, interpreted as loops and at the core, and compiled."""
-    text = operator_program(make, operands)
-    at_levels = [interpreted(text, level, strict=False)["main"](*operands) for level in ("loops", "core")]
-    for found in (*at_levels, native(make, *operands)):
+def check(make: MakeOperator, *operands: Array, ulps: int = 0, place: Place | None = None) -> None:
+    """The operator agrees with its semantics on every level, interpreted as loops and at the core, and compiled: alone,
+    or in a program of several."""
+    place = place or Place(operator_program(make, operands), "main")
+    at_levels = [place.interpreted(level, *operands, strict=False) for level in ("loops", "core")]
+    for found in (*at_levels, place.native(*operands)):
         for one, wanted in zip(all_of(found), all_expected(make, *operands), strict=True):
             assert_close(one, wanted, ulps)

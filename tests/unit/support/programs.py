@@ -65,14 +65,14 @@ def random_array(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> 
 LEVELS: tuple[Level, ...] = ("graph", "loops", "core")
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def lowered(text: str, level: Level, strict: bool) -> ModuleOp:
     """A program at a level: at the core as what its loops become."""
     before = lowered(text, "loops", strict) if level == "core" else parse_module(text)
     return RelexPipelinePass(level, strict)(before)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def stated(text: str) -> Mapping[str, Signature]:
     """The signatures of a program's functions."""
     return signatures(parse_module(text))

@@ -12,8 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.tools.opt.relex_opt import RELEX_PASSES, RelexOptMain, main
-from relex.tools.options.mlir_opt import OTHERWISE
+from relex.tools.options.mlir_opt import OF_RUNNERS, OTHERWISE
 from relex.tools.options.pipelines import parse_passes
+from relex.tools.run.relex_run import main as run_main
 
 PAGE = (Path(__file__).parents[3] / "docs" / "from-mlir-opt.md").read_text()
 PROGRAM = """\
@@ -43,6 +44,17 @@ HABITS = {
     "-split-input-file -canonicalize": "",
     "-verify-diagnostics -canonicalize": "",
     "--allow-unregistered-dialect --canonicalize": "",
+    "--mlir-disable-threading=true -canonicalize": "",
+    "-mlir-print-op-on-diagnostic=false -canonicalize": "",
+    "--mlir-pretty-debuginfo -canonicalize": "",
+    "--mlir-elide-resource-strings-if-larger=8 -canonicalize": "",
+    "--mlir-pass-statistics --mlir-pass-statistics-display=list -canonicalize": "statistics",
+    "--mlir-pass-pipeline-local-reproducer -canonicalize": "",
+    "--mlir-very-unsafe-disable-verifier-on-parsing -canonicalize": "",
+    "--verify-diagnostics=all -canonicalize": "",
+    "--split-input-file='// -----' --output-split-marker='// -----' -canonicalize": "",
+    "--remarks-filter=.* -canonicalize": "",
+    "--remarks-filter-missed=loops -canonicalize": "",
 }
 
 
@@ -87,6 +99,27 @@ def test_broken_programs_are_not_verified(tmp_path: Path, capsys: pytest.Capture
     assert [main([str(path), flag]) for flag in ("--verify-each=1", "--verify-each=0")] == [1, 0]
 
 
+def test_attributes_are_verified_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "a.mlir"
+    path.write_text("llvm.func @f(%x: memref<4xf32>) {\n  llvm.return\n}\n")
+    assert [main([str(path), f"--verify-each={each}"]) for each in (1, 0, 1)] == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("option", "answer"),
+    [
+        ("--split-input-file=// ---", "no value '// ---': programs are separated by '// -----'"),
+        ("--output-split-marker=// =====", "no value '// =====': programs are separated by '// -----', also in"),
+        ("--verify-diagnostics=only-expected", "no value 'only-expected': all errors, warnings and remarks are"),
+        ("--canonicalize=top-down=false", "pass 'canonicalize' has no option 'top-down'"),
+        ("--print-ir-after-all=cse", "argument --print-ir-after-all: ignored explicit argument 'cse'"),
+    ],
+)
+def test_values_that_are_not_there(option: str, answer: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert main([file, option]) == 1
+    assert answer in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_what_is_done_otherwise(name: str, file: str, capsys: pytest.CaptureFixture[str]):
     ways = [[f"-{name}"], [f"--{name}=x"], ["-p", name], ["--pass-pipeline", f"builtin.module(func.func({name}))"]]
@@ -128,6 +161,18 @@ def test_what_is_done_otherwise_is_known_to_mlir_opt():
     assert {name for name in OTHERWISE if not re.search(rf"--{name}\b", known)} <= {"debug-only"}
 
 
+@pytest.mark.parametrize("args", ["-e f", "--entry=f -O3", "-e f --entry-point-result=i32"])
+def test_habits_of_runners(args: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert run_main([file, *shlex.split(args), "--input=5"]) == 0
+    assert capsys.readouterr().out == "5\n"
+
+
+@pytest.mark.parametrize("name", OF_RUNNERS)
+def test_what_runners_do_otherwise(name: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert run_main([file, f"--{name}=x"]) == 1
+    assert OF_RUNNERS[name] in capsys.readouterr().err
+
+
 class InlinePass(ModulePass):
     """A pass with a name of MLIR."""
 
@@ -146,12 +191,31 @@ def test_own_passes_come_before_the_answers(monkeypatch: pytest.MonkeyPatch, fil
     [
         ("--show-dialcts", "did you mean '--show-dialects'?"),
         ("--print-ir-afterall", "did you mean '--print-ir-after-all'?"),
-        ("--generate-runtime-verification", "--help shows all options"),
+        ("--topological-sort", "--help shows all options"),
+        ("--int-range-optimizations", "--help shows all options"),
+        ("--use-color", "--help shows all options"),
     ],
 )
 def test_suggestions_have_a_word_in_common(name: str, hint: str, file: str, capsys: pytest.CaptureFixture[str]):
     assert main([file, name]) == 1
     assert capsys.readouterr().err == f"relex-opt: error: unrecognized arguments: {name}; {hint}\n"
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_of_passes_have_no_place_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "a.mlir"
+    path.write_text(
+        """func.func @f(%x: i64) -> index {
+          %y = builtin.unrealized_conversion_cast %x : i64 to index
+          func.return %y : index
+        }"""
+    )
+    assert main([str(path), "--reconcile-unrealized-casts"]) == 0
+    error = capsys.readouterr().err
+    assert error.startswith("relex-opt: warning: Unable to remove cast")
+    assert ".py" not in error
+    with pytest.warns(UserWarning, match="Unable to remove cast"):
+        main([str(path), "--reconcile-unrealized-casts", "--debug"])
 
 
 def test_passes_in_parentheses():

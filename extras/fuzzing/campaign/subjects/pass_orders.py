@@ -25,6 +25,7 @@ PASSES = (
     "fuse-dense-add",
     "fuse-ewise-fma",
     "infer-sizes",
+    "move-bytes",
     "remove-unused",
     "split-windows",
     "trim-windows",

@@ -17,6 +17,7 @@ from relex.frontend.compositions.special_functions import floor_quotient, hypot
 from relex.frontend.compositions.truth import all_of
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import IMPORTS, row
+from relex.frontend.torch.library import torch
 from relex.frontend.torch.node import Value, in_common_type, in_result_type, in_steps, of_truth
 from relex.frontend.torch.tensors import element_type_for
 
@@ -170,7 +171,20 @@ def converted(node: TorchNode, x: Value, *options: Any) -> Operand:
     tensor = node.tensor(x) if not isinstance(x, IndexExpr) else node.typed(x)
     if isinstance(tensor, Known) and tensor.is_symbolic and node.results[0].dtype.is_signed:
         return node.typed(tensor) if node.result_type in FLOATS else tensor
-    return node.typed(tensor)
+    return op.astype(tensor, node.result_type) if _is_clamped(node) else node.typed(tensor)
+
+
+def _is_clamped(node: TorchNode) -> bool:
+    """Return whether numbers that become integers were clamped to the range of these before, as quantizers do."""
+    given, dtype = node.fx.args[0], node.results[0].dtype
+    if getattr(given, "target", None) is not torch.ops.aten.clamp.default or dtype.is_floating_point:
+        return False
+    bounds = given.args[1:]
+    numbers = [bound for bound in bounds if isinstance(bound, int | float)]
+    if dtype == torch.bool or len(numbers) != 2 or len(bounds) != 2:
+        return False
+    info = torch.iinfo(dtype)
+    return info.min <= min(numbers) and max(numbers) <= min(info.max, 2**24)
 
 
 @imports("aten.view.dtype")

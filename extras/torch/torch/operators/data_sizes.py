@@ -21,6 +21,14 @@ def nonzero(node: TorchNode, x: Tensor) -> Operand:
     return positions(node, x)
 
 
+@imports("aten.nonzero_static")
+def nonzero_static(node: TorchNode, x: Tensor, size: Size, fill: int = -1) -> Operand:
+    """As many positions of elements other than zero as are asked for, or rows of a number behind the last one."""
+    found = node.tensor(positions(node, x))
+    rows = op.concat(found, node.full([size, node.rank(x)], fill, i64), axis=0)
+    return op.strided_slice(rows, [0], [0], [size if isinstance(size, int) else str(size)])
+
+
 def positions(node: TorchNode, x: Tensor) -> Operand:
     """Return the positions of elements other than zero, a row for each."""
     if isinstance(x, Known) and not x.is_symbolic:
@@ -88,7 +96,7 @@ def masked_scatter(node: TorchNode, x: Tensor, mask: Tensor, source: Tensor) -> 
 def bincount(node: TorchNode, x: Tensor, weights: Tensor | None = None, least: int = 0) -> Operand:
     """How often each number from 0 on occurs, or the sums of their weights."""
     numbers = node.tensor(op.astype(x, i64))
-    length = _as_size(node, op.add(op.max(op.concat(numbers, Known([least - 1]), axis=0)), 1))
+    length = as_size(node, op.add(op.max(op.concat(numbers, Known([least - 1]), axis=0)), 1))
     expect_in_range(node, numbers, length, from_end=False)
     one = node.full(node.shape(x), 1, node.result_type) if weights is None else node.typed(weights)
     zeros = node.full([length], 0, node.result_type)
@@ -103,12 +111,12 @@ def number(node: TorchNode, x: Tensor) -> Any:
         return x.array.reshape(-1)[0].item()
     found = node.results[0]
     if isinstance(found, torch.SymInt) and never_negative(found):
-        return _as_size(node, op.astype(x, i64))
+        return as_size(node, op.astype(x, i64))
     kind = i64 if isinstance(found, torch.SymInt) else f64 if isinstance(found, torch.SymFloat) else i1
     return node.reshape(op.astype(x, kind), [])
 
 
-def _as_size(node: TorchNode, number: Operand) -> Size:
+def as_size(node: TorchNode, number: Operand) -> Size:
     """Return a number of the program as a size. A negative number is an error of the call."""
     # A tensor of that many rows, without elements, has the size.
     rows = op.repeat(Known(np.zeros((1, 0), np.int8)), node.reshape(number, [1]), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
@@ -138,52 +138,6 @@ def index_select(node: TorchNode, x: Tensor, axis: int, indices: Tensor) -> Oper
     return op.take(x, indices, axis)
 
 
-@imports("aten.embedding")
-def embedding(node: TorchNode, weight: Tensor, indices: Tensor, *options: Any) -> Operand:
-    """The rows of a table."""
-    _expect_indices(node, weight, 0, indices)
-    return op.take(weight, indices, 0)
-
-
-@imports("aten._embedding_bag", "aten._embedding_bag_forward_only")
-def embedding_bag(
-    node: TorchNode,
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_by_frequency: bool = False,
-    mode: int = 0,
-    sparse: bool = False,
-    sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding: int = -1,
-) -> list[Operand]:
-    """The sums or means of rows of a table, for bags of indices that begin at offsets."""
-    length = node.shape(indices)[0]
-    if include_last_offset:
-        offsets = node.tensor(op.strided_slice(offsets, [0], [0], [-1]))
-    bags = node.shape(offsets)[0]
-    # An index is in the last bag that begins at it or before.
-    begins = op.scatter_nd(node.full([length], 0, i64), op.expand_dims(offsets, 1), node.full([bags], 1, i64), "add")
-    bag = op.expand_dims(op.subtract(op.cumsum(begins, 0), Known(np.array(1, np.int64))), 1)
-    _expect_indices(node, weight, 0, indices)
-    rows = op.take(weight, indices, 0)
-    if sample_weights is not None:
-        rows = op.multiply(rows, op.expand_dims(sample_weights, 1))
-    first = -inf if mode == 2 else 0
-    ones: Operand = node.full([length, 1], 1, weight.element_type)
-    if padding >= 0:
-        counts = op.expand_dims(op.not_equal(indices, node.like(padding, indices)), 1)
-        rows, ones = op.where(counts, rows, node.like(first, weight)), op.astype(counts, weight.element_type)
-    start = node.full([bags, node.shape(weight)[1]], first, weight.element_type)
-    y = op.scatter_nd(start, bag, rows, "max" if mode == 2 else "add")
-    if mode > 0:
-        sizes = op.scatter_nd(node.full([bags, 1], 0, weight.element_type), bag, ones, "add")
-        y = op.divide(y, op.maximum(sizes, 1.0)) if mode == 1 else op.where(op.greater(sizes, 0.0), y, 0.0)
-    nothing = node.full([bags], 0, i64)
-    return [y, nothing, nothing, nothing]
-
-
 @imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
 def index(node: TorchNode, x: Tensor, indices: Sequence[Tensor | None]) -> Operand:
     """The elements at indices along some dimensions, as NumPy indexes."""
@@ -307,18 +261,27 @@ def scatter(
         new = op.strided_slice(new, list(range(len(sizes))), [0] * len(sizes), sizes)
     axis = node.dimension(axis, x)
     _expect_indices(node, x, axis, indices)
+    return _combined(
+        node, x, new, reduction, include_self, lambda y, parts, how: op.scatter_elements(y, indices, parts, axis, how)
+    )
+
+
+Store = Callable[[Operand, Operand, str], Operand]
+"""Stores updates in a tensor, by a reduction."""
+
+
+def _combined(node: TorchNode, x: Tensor, new: Operand, reduction: str, include_self: bool, store: Store) -> Operand:
+    """Return a tensor combined with updates by a reduction, without its own elements on request."""
     if not include_self:
-        start = node.full(node.shape(new), _neutral(x, reduction), x.element_type)
-        x = node.tensor(op.scatter_elements(x, indices, start, axis, "update"))
+        x = node.tensor(store(x, node.full(node.shape(new), _neutral(x, reduction), x.element_type), "update"))
     if reduction != "mean":
-        return op.scatter_elements(x, indices, new, axis, reduction)
-    totals = node.tensor(op.scatter_elements(x, indices, new, axis, "add"))
+        return store(x, new, reduction)
+    totals = node.tensor(store(x, new, "add"))
     ones, zeros = (node.full(node.shape(new), number, x.element_type) for number in (1, 0))
     numbers: Operand = node.full(node.shape(x), 1, x.element_type)
     if not include_self:
-        numbers = op.scatter_elements(numbers, indices, zeros, axis, "update")
-    numbers = op.scatter_elements(numbers, indices, ones, axis, "add")
-    return (op.divide if node.is_float(x) else op.floor_divide)(totals, numbers)
+        numbers = store(numbers, zeros, "update")
+    return (op.divide if node.is_float(x) else op.floor_divide)(totals, store(numbers, ones, "add"))
 
 
 def _neutral(x: Tensor, reduction: str) -> float:
@@ -339,6 +302,22 @@ def index_add(node: TorchNode, x: Tensor, axis: int, indices: Tensor, updates: T
     _expect_indices(node, x, axis, indices)
     new: Operand = updates if alpha == 1 else op.multiply(updates, node.like(alpha, updates))
     return _with_parts(node, x, axis, indices, new, "add")
+
+
+@imports("aten.index_reduce")
+def index_reduce(
+    node: TorchNode, x: Tensor, axis: int, indices: Tensor, updates: Tensor, reduce: str, include_self: bool = True
+) -> Operand:
+    """A tensor combined with parts at positions along a dimension."""
+    _expect_indices(node, x, axis, indices)
+    return _combined(
+        node,
+        x,
+        updates,
+        REDUCTIONS.get(reduce, reduce),
+        include_self,
+        lambda y, parts, how: _with_parts(node, node.tensor(y), axis, indices, node.tensor(parts), how),
+    )
 
 
 @imports("aten.index_copy")

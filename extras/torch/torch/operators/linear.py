@@ -37,6 +37,35 @@ def addmm(node: TorchNode, bias: Tensor, x: Tensor, y: Tensor, beta: float, alph
     return op.add(scaled, bias if beta == 1 else op.multiply(bias, node.like(beta, bias)))
 
 
+@imports("aten.addbmm")
+def sum_of_products_added(node: TorchNode, bias: Tensor, x: Tensor, y: Tensor, beta: float, alpha: float) -> Operand:
+    """The sum of the products of pairs of matrices, and another tensor, both scaled."""
+    batch, rows, inner = node.shape(x)
+    left = node.reshape(op.permute_dims(x, [1, 0, 2]), [rows, batch * inner])
+    right = node.reshape(y, [batch * inner, node.shape(y)[2]])
+    return addmm(node, bias, node.tensor(left), node.tensor(right), beta, alpha)
+
+
+@imports("aten._trilinear")
+def sum_of_three(
+    node: TorchNode,
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    new_in_x: Sequence[int],
+    new_in_y: Sequence[int],
+    new_in_z: Sequence[int],
+    summed: Sequence[int],
+    unrolled: int = 1,
+) -> Operand:
+    """The sums of the products of three tensors, each of which is repeated along some dimensions."""
+    a, b, c = (
+        op.expand_dims(part, list(axes)) if axes else part
+        for part, axes in ((x, new_in_x), (y, new_in_y), (z, new_in_z))
+    )
+    return op.sum(op.multiply(op.multiply(a, b), c), list(summed))
+
+
 @imports("aten.einsum")
 def sum_of_products(node: TorchNode, equation: str, tensors: Sequence[Tensor], path: object = None) -> Operand:
     """The sum of products in Einstein's notation."""

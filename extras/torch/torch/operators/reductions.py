@@ -1,4 +1,4 @@
-"""Reductions along dimensions, scans and sorting."""
+"""Reductions along dimensions, and sorting."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import i1, i64
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import sorted_along
+from relex.frontend.compositions.reshaping import is_number
 from relex.frontend.compositions.softmax import log_sum_exp
 from relex.frontend.compositions.truth import all_of, any_of
 from relex.frontend.torch import Operand, Tensor, TorchNode, imports
@@ -35,10 +36,19 @@ def _typed(node: TorchNode, reduce: Callable[..., Operand], x: Tensor, axes: Any
 
 row("amax max.default", op.max, _typed)
 row("amin min.default", op.min, _typed)
-row("logsumexp", log_sum_exp, _typed)
 row("mean", op.mean, _typed)
 row("prod", op.prod, _typed)
 row("sum", op.sum, _typed)
+
+
+@imports("aten.logsumexp")
+def log_of_sum(node: TorchNode, x: Tensor, axes: Axes, keepdim: bool = False) -> Operand:
+    """The logarithm of the sum of exponentials; of none, minus infinity."""
+    shape, chosen = node.shape(x), node.dimensions(axes, x)
+    if any(is_number(shape[axis], 0) for axis in chosen):
+        kept = [1 if d in chosen else size for d, size in enumerate(shape) if keepdim or d not in chosen]
+        return node.full(kept, -np.inf, node.result_type)
+    return node.typed(_reduced(node, log_sum_exp, node.widened(x), axes, keepdim))
 
 
 @imports("aten.max.dim", "aten.min.dim")
@@ -74,24 +84,25 @@ def variance(
     node: TorchNode, x: Tensor, axes: Axes = None, correction: float | None = None, keepdim: bool = False
 ) -> Operand | list[Operand]:
     """The variance, or its root, and the mean if that is asked for."""
-    chosen = node.dimensions(axes, x)
-    number = count([node.shape(x)[axis] for axis in chosen])
-    mean = node.tensor(op.mean(x, chosen, True))
-    centred = op.subtract(x, mean)
+    y = node.widened(x)
+    chosen = node.dimensions(axes, y)
+    number = count([node.shape(y)[axis] for axis in chosen])
+    mean = node.tensor(op.mean(y, chosen, True))
+    centred = op.subtract(y, mean)
     lost = 1 if correction is None else correction
     degrees: Operand = (
         float(max(number - lost, 0))
         if isinstance(number, int)
-        else op.maximum(op.subtract(node.typed(number), float(lost)), 0.0)
+        else op.maximum(op.subtract(node.typed(number, node.element_type(y)), float(lost)), 0.0)
     )
     found = op.divide(op.sum(op.multiply(centred, centred), chosen, keepdim), degrees)
-    spread = op.sqrt(found) if node.name.startswith("std") else found
-    return [spread, mean if keepdim else op.squeeze(mean, chosen)] if node.name.endswith("_mean") else spread
+    spread = node.typed(op.sqrt(found) if node.name.startswith("std") else found)
+    return [spread, node.typed(mean if keepdim else op.squeeze(mean, chosen))] if "_mean" in node.name else spread
 
 
-@imports("aten.linalg_vector_norm")
+@imports("aten.linalg_vector_norm", "aten.norm.Scalar")
 def vector_norm(
-    node: TorchNode, x: Tensor, order: float, axes: Axes = None, keepdim: bool = False, dtype: Any = None
+    node: TorchNode, x: Tensor, order: float = 2, axes: Axes = None, keepdim: bool = False, dtype: Any = None
 ) -> Operand:
     """The norm of vectors."""
     return node.typed(_norm(node, node.widened(x), order, axes, keepdim))
@@ -119,12 +130,6 @@ def _norm(node: TorchNode, y: Operand, order: float, axes: Axes, keepdim: bool) 
     powers = absolute if order == 1 else op.power(absolute, node.like(order, y))
     sums = _reduced(node, op.sum, node.tensor(powers), axes, keepdim)
     return sums if order == 1 else op.power(sums, node.like(1 / order, y))
-
-
-@imports("aten.cumsum", "aten.cumprod")
-def cumulative(node: TorchNode, x: Tensor, axis: int, dtype: Any = None) -> Operand:
-    """The sums or products of all elements up to each one."""
-    return getattr(op, node.name)(node.typed(x), axis) if node.rank(x) else node.typed(x)
 
 
 @imports("aten.histc")

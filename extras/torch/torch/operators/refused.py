@@ -6,8 +6,8 @@ from relex.frontend.importing.values import refusal
 from relex.frontend.torch.import_table import row
 
 REFUSED = {
-    "random numbers": "rand randn randint randperm rand_like randn_like randint_like bernoulli exponential multinomial "
-    "native_dropout normal normal_functional uniform",
+    "random numbers; pass them as an argument": "rand randn randint randperm rand_like randn_like randint_like "
+    "bernoulli exponential multinomial native_dropout normal normal_functional uniform poisson binomial",
     "an in-place update of an argument": "copy_",
 }
 """Names of operators by the reason."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
@@ -14,6 +15,8 @@ from relex.frontend.importing.values import sizes_of
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.symbols import are_equal
+from relex.frontend.torch.views import order_in_memory
+from relex.passes.graph.layout.permutations import inverse
 
 
 @imports("aten.view", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
@@ -27,14 +30,49 @@ def reshape(node: TorchNode, x: Tensor, shape: Sequence[Size]) -> Operand:
 def by_strides(
     node: TorchNode, x: Tensor, sizes: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
 ) -> Operand:
-    """A view by strides, of the same elements in the same places: torch changes strides of dimensions of size 1."""
+    """A view by strides: of the same elements in the same places, as torch changes strides of dimensions of size 1, or
+    of the elements in the order of memory."""
     given, found = node.fx.args[0].meta["val"], node.results[0]
-    if offset or given.dim() != found.dim() or not all(map(are_equal, given.shape, found.shape)):
-        refuse("a view by strides: tensors of a program have none")
-    wide = [d for d, size in enumerate(given.shape) if not are_equal(size, 1)]
-    if not all(are_equal(given.stride(d), found.stride(d)) for d in wide):
-        refuse("a view by strides: tensors of a program have none")
-    return x
+    if not offset and given.dim() == found.dim() and all(map(are_equal, given.shape, found.shape)):
+        wide = [d for d, size in enumerate(given.shape) if not are_equal(size, 1)]
+        if all(are_equal(given.stride(d), found.stride(d)) for d in wide):
+            return x
+    return op.take(_in_memory(node, x), _places(node, sizes, strides, offset), 0)
+
+
+@imports("aten.as_strided_scatter")
+def stored_by_strides(
+    node: TorchNode, x: Tensor, y: Tensor, sizes: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
+) -> Operand:
+    """A tensor with other elements at places by strides."""
+    flat = _in_memory(node, x)
+    number = count(sizes_of(sizes))
+    places = node.reshape(_places(node, sizes, strides, offset), [number])
+    stored = op.scatter_elements(flat, places, node.reshape(node.typed(y), [number]), 0)
+    order = order_in_memory(node.fx.args[0]) or []
+    shape = [node.shape(x)[d] for d in order]
+    return op.permute_dims(node.reshape(stored, shape), [*inverse(tuple(order))]) if order else node.reshape(stored, [])
+
+
+def _in_memory(node: TorchNode, x: Tensor) -> Tensor:
+    """Return the elements of a tensor in the order of memory, of which it must be the only one there."""
+    given, order = node.fx.args[0].meta["val"], order_in_memory(node.fx.args[0])
+    size = given.numel() * given.element_size()
+    if order is None or not are_equal(given.untyped_storage().nbytes(), size):
+        refuse("a view by strides of a part of a tensor; view the whole tensor, or take elements by indices")
+    ordered = x if order == sorted(order) else node.tensor(op.permute_dims(x, order))
+    return node.tensor(node.reshape(ordered, [count(node.shape(x))]))
+
+
+def _places(node: TorchNode, sizes: Sequence[Size], strides: Sequence[Size], offset: Size | None) -> Operand:
+    """Return the place of each element of a view by strides, in the order of memory."""
+    rank = len(sizes)
+    places: Operand = node.full(sizes_of(sizes), 0, i64)
+    for d, (size, stride) in enumerate(zip(sizes_of(sizes), sizes_of(strides), strict=True)):
+        others = [axis for axis in range(rank) if axis != d]
+        steps = op.multiply(numbers_below(size), Known(stride))
+        places = op.add(places, op.expand_dims(steps, others) if others else steps)
+    return op.add(places, Known(offset or 0))
 
 
 @imports("aten.permute")

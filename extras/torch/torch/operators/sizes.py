@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import f64, i1, i64
 
-from relex.dialects.sizes import IndexExpr, Size, count, larger, names_in, smaller
+from relex.dialects.sizes import IndexExpr, Size, count, larger, names_in, never_negative, smaller
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.conditions import CONDITIONS
@@ -16,6 +16,8 @@ from relex.frontend.importing.size_arithmetic import ceil, floor, truncated
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.library import torch
+from relex.frontend.torch.operators.data_sizes import as_size
+from relex.frontend.torch.quotients import exact_quotient
 
 
 def _itself(x: Operand) -> Operand:
@@ -126,10 +128,18 @@ def rounded(node: TorchNode, x: Any) -> Size:
 
 @imports("operator.floordiv", "operator.mod")
 def quotient_of_sizes(node: TorchNode, size: Size, divisor: Size) -> Size:
-    """The quotient of sizes, or its remainder."""
-    if isinstance(divisor, IndexExpr):
-        refuse(f"a quotient by a dynamic size: {divisor}; fix its sizes with `shapes=`")
-    return size // divisor if node.name == "floordiv" else size % divisor
+    """The quotient of sizes, rounded down, or its remainder."""
+    is_quotient = node.name == "floordiv"
+    if isinstance(divisor, int):
+        return size // divisor if is_quotient else size % divisor
+    if (exact := exact_quotient(size, divisor)) is not None:
+        return exact if is_quotient else 0
+    if is_quotient and never_negative(-size):
+        return -quotient_of_sizes(node, divisor - size - 1, divisor)
+    # What is no expression of sizes the program computes as it computes sizes that depend on data.
+    node.expect(op.reshape(op.not_equal(Known([divisor]), 0), []), "ZeroDivisionError: expected a size other than 0")
+    function = op.floor_divide if is_quotient else op.floor_mod
+    return as_size(node, function(Known([size]), op.maximum(Known([divisor]), 1)))
 
 
 @imports("aten.sym_size.int")

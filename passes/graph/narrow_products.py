@@ -1,0 +1,97 @@
+"""Multiply with operands that are rounded to bf16."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from relex.dialects.relex import AstypeOp, ConstantOp, Convolution, DenseOp, MatmulOp, array_of
+from relex.dialects.relex.types import tensor_type
+from relex.dialects.walks import walk
+from relex.passes.driver.base import RelexPass
+from relex.passes.driver.extension import extends_pipeline
+from relex.passes.rewriting.constants import erase_unused_constants
+from relex.passes.rewriting.evaluation import evaluated
+from relex.passes.rewriting.numerics import rounds_operands
+
+
+@extends_pipeline(after="fold-batch-norm")
+class NarrowProductsPass(RelexPass):
+    """
+    Rounds both operands of matrix products and convolutions in f32 with a constant weight to bf16: to the nearest
+    number, of two that are equally near to the even one. Products are computed and added up in f32, as before:
+    `sum_k f32(bf16(x_k)) * f32(bf16(w_k))`. Each operand is off by `2**-8` of its size at most, so that a result is off
+    by `2**-7 + 2**-16` times the sum of `|x_k * w_k|` at most, besides the rounding of the sum.
+
+    Weights of matrix products become constants of bf16, which take half of the memory, and become floats of 32 bits in
+    registers. Weights of convolutions, which are read from caches, stay f32 with the rounded numbers.
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
+      %w = relex.constant dense<[[1.0, 0.1]]> : tensor<1x2xf32>
+      %0 = relex.dense %x, %w : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32>
+      func.return %0 : tensor<1x1xf32>
+    }
+    // narrow-products
+    func.func @main(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
+      %0 = relex.astype %x dtype = bf16 : (tensor<1x2xf32>) -> tensor<1x2xbf16>
+      %1 = relex.astype %0 dtype = f32 : (tensor<1x2xbf16>) -> tensor<1x2xf32>
+      %2 = relex.constant dense<[[1.0, 0.1]]> : tensor<1x2xbf16>
+      %3 = relex.astype %2 dtype = f32 : (tensor<1x2xbf16>) -> tensor<1x2xf32>
+      %4 = relex.dense %1, %3 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32>
+      func.return %4 : tensor<1x1xf32>
+    }
+    ```
+    """
+
+    name = "narrow-products"
+    numerics = rounds_operands(2**-8)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for found in list(walk(op)):
+            if isinstance(found, DenseOp | MatmulOp | Convolution):
+                _round_operands(found)
+
+
+def _round_operands(op: DenseOp | MatmulOp | Convolution) -> None:
+    data, weight = op.operands
+    if array_of(weight) is None or tensor_type(weight.type).element_type != f32 or array_of(data) is not None:
+        return
+    op.operands[0] = _rounded(data, op)
+    op.operands[1] = _rounded_weight(weight, op)
+    erase_unused_constants([weight.owner])
+
+
+def _rounded(value: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:
+    narrow = AstypeOp(value, bf16)
+    wide = AstypeOp(narrow.result, f32)
+    for new in (narrow, wide):
+        new.location = op.location
+    Rewriter.insert_op([narrow, wide], InsertPoint.before(op))
+    return wide.result
+
+
+def _rounded_weight(weight: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:
+    narrow = _evaluated(AstypeOp(weight, bf16))
+    Rewriter.insert_op(narrow, InsertPoint.before(op))
+    wide = AstypeOp(narrow.result, f32)
+    if not isinstance(op, Convolution):
+        Rewriter.insert_op(wide, InsertPoint.before(op))
+        return wide.result
+    constant = _evaluated(wide)
+    Rewriter.insert_op(constant, InsertPoint.before(op))
+    Rewriter.erase_op(narrow)
+    return constant.result
+
+
+def _evaluated(op: AstypeOp) -> ConstantOp:
+    """Return the result of a conversion of a constant, which takes the place of the op."""
+    found = evaluated(op, same_bits=False)
+    assert found is not None
+    (value,) = found
+    constant = ConstantOp(value)
+    constant.location = op.operand.owner.location if isinstance(op.operand.owner, ConstantOp) else op.location
+    op.drop_all_references()
+    return constant
