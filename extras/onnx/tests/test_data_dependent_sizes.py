@@ -13,6 +13,7 @@ from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.exceptions import ShapeError
 from relex.frontend.onnx import from_onnx
+from relex.reference import interpret
 from relex.runtime import build
 
 NUMBERS = np.random.default_rng(0)
@@ -164,3 +165,13 @@ def test_non_max_suppression(center: int) -> None:
             limits = {"overlap": np.array([overlap], np.float32), "least": np.array([least], np.float32)}
             feeds.append({**given, "most": np.array([most]), **limits})
     expect_as_onnx_runtime(net, *feeds)
+
+
+@pytest.mark.parametrize("in_order", [0, 1])
+def test_different_rows(in_order: int) -> None:
+    net = model([node("Unique", "x", "y first places counts", axis=0, sorted=in_order)], {"x": (FLOAT, ["n", 2])})
+    more = [helper.make_tensor_value_info(name, TensorProto.INT64, None) for name in ("first", "places", "counts")]
+    net.graph.output.extend(more)
+    expect_as_onnx_runtime(
+        net, *({"x": NUMBERS.integers(0, 2, (size, 2)).astype(np.float32)} for size in (1, 3, 9)), run=interpret
+    )

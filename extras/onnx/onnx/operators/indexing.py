@@ -21,6 +21,7 @@ from relex.frontend.compositions.indexing import (
     sorted_along,
 )
 from relex.frontend.compositions.padding import padded
+from relex.frontend.compositions.parts_in_order import ranks_of_parts
 from relex.frontend.importing.values import refuse
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports
 from relex.frontend.onnx.import_table import row
@@ -99,16 +100,20 @@ def _part_between(
 
 @imports("Unique")
 def unique(node: OnnxNode, x: Tensor) -> list[Operand]:
-    """The different elements, in ascending order or in the order in which they come first."""
-    if node.has("axis") and node.rank(x) != 1:
-        refuse("expected different elements of a whole tensor, found parts along an axis", "axis")
-    values, first, inverse, counts = node.emit_results(op.unique(node.reshape(x, [count(node.shape(x))])))
+    """The different elements, or parts along a dimension, in order, or in the order in which they come first."""
+    axis = node.axis(x) if node.has("axis") and node.rank(x) != 1 else None
+    keys = node.reshape(x, [count(node.shape(x))]) if axis is None else ranks_of_parts(node, x, axis)
+    values, first, inverse, counts = node.emit_results(op.unique(keys))
+    if axis is not None:
+        values = node.tensor(op.take(x, first, axis))
     if node.integer("sorted", 1):
         return [values, first, inverse, counts]
     order = node.tensor(op.argsort(first, 0, False))
     ranks = op.argsort(order, 0, False)
-    in_order = [op.take(part, order, 0) for part in (values, first, counts)]
-    return [*in_order[:2], op.take(ranks, inverse, 0), in_order[2]]
+    return [
+        op.take(values, order, axis or 0),
+        *(op.take(*pair, 0) for pair in ((first, order), (ranks, inverse), (counts, order))),
+    ]
 
 
 @imports("NonMaxSuppression")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import i8, i64
+from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST, numbers_below, sorted_along
+from relex.frontend.compositions.parts_in_order import ranks_of_parts
 from relex.frontend.compositions.truth import any_of
-from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.node import Value
 
 _NOTHING = np.zeros(0, np.int64)
@@ -122,47 +122,10 @@ def unique_parts(
     """The different parts along a dimension in ascending order, the place of each part among them, and how many there
     are."""
     axis = node.dimension(axis, x)
-    order = node.tensor(op.argsort(_ranks(node, x, axis), 0, False))
+    order = node.tensor(op.argsort(ranks_of_parts(node, x, axis), 0, False))
     values, groups, numbers = runs(node, node.tensor(op.take(x, order, axis)), axis)
     places = op.scatter_elements(node.full(node.shape(groups), 0, i64), order, groups, 0)
     return wanted(values, (with_places, places), (with_counts, numbers))
-
-
-def _ranks(node: TorchNode, x: Tensor, axis: int) -> Operand:
-    """Return a number for each part along a dimension, smaller for parts that come first in order. Columns of numbers
-    are joined in pairs until one is left."""
-    shape = node.shape(x)
-    rest = [size for d, size in enumerate(shape) if d != axis]
-    if any(not isinstance(size, int) for size in rest):
-        refuse(f"different parts of {' x '.join(map(str, rest))} elements; fix the sizes with `shapes=`")
-    width = prod(size for size in rest if isinstance(size, int))
-    length = shape[axis]
-    moved = op.permute_dims(x, [axis, *(d for d in range(len(shape)) if d != axis)])
-    columns = node.tensor(node.reshape(moved, [length, width]))
-    if columns.dtype.kind == "b":
-        columns = node.tensor(op.astype(columns, i8))
-    numbers = node.tensor(_ranks_in_columns(node, columns))
-    while width > 1:
-        paired = node.tensor(op.strided_slice(numbers, [1], [0], [width // 2 * 2]))
-        major, minor = (op.strided_slice(paired, [1], [i], [LAST], [2]) for i in (0, 1))
-        joined = node.tensor(op.add(op.multiply(major, Known(length)), minor))
-        found = _ranks_in_columns(node, joined)
-        if width % 2:
-            found = op.concat(found, op.strided_slice(numbers, [1], [width - 1], [width]), axis=1)
-        numbers, width = node.tensor(found), -(-width // 2)
-    return node.reshape(numbers, [length]) if width else numbers_below(length)
-
-
-def _ranks_in_columns(node: TorchNode, x: Tensor) -> Operand:
-    """Return for each element how many different ones of its column are smaller."""
-    length, _ = node.shape(x)
-    order = node.tensor(op.argsort(x, 0, False))
-    ordered = node.tensor(op.gather_elements(x, order, 0))
-    numbers = node.tensor(numbers_below(length))
-    differs = op.not_equal(ordered, op.take(ordered, op.maximum(op.subtract(numbers, 1), 0), 0))
-    differs = op.logical_and(differs, op.expand_dims(op.greater(numbers, 0), 1))
-    ranks = op.cumsum(op.astype(differs, i64), 0)
-    return op.scatter_elements(node.full(node.shape(x), 0, i64), order, ranks, 0)
 
 
 @imports("aten._unique2")
