@@ -63,8 +63,8 @@ def test_places_that_a_sparse_tensor_lacks(places: Any, shape: tuple[int, ...]) 
 
 
 def test_nodes_in_any_order() -> None:
-    shifted = helper.make_graph([node("Add", "t u", "v")], "then", [], [value("v", FLOAT, None)])
-    other = helper.make_graph([node("Neg", "t", "w")], "otherwise", [], [value("w", FLOAT, None)])
+    shifted = helper.make_graph([node("Add", "t u", "v")], "then", [], [value("v", FLOAT, ["n", 2])])
+    other = helper.make_graph([node("Neg", "t", "w")], "otherwise", [], [value("w", FLOAT, ["n", 2])])
     nodes = [
         helper.make_node("If", ["is_large"], ["y"], then_branch=shifted, else_branch=other),
         node("Greater", "total t0", "is_large"),

@@ -6,6 +6,7 @@ Each is computed with floats, whose result is quantized; `QGemm` multiplies inte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import f32, i32
@@ -26,7 +27,7 @@ from relex.frontend.onnx.operators.quantization import (
     quantize,
     saturated,
 )
-from relex.frontend.onnx.operators.recurrent import lstm
+from relex.frontend.onnx.operators.recurrent import Function, lstm
 from relex.frontend.onnx.operators.windows import average_pool, max_pool
 
 MICROSOFT = "com.microsoft"
@@ -180,11 +181,11 @@ def lstm_quantized_by_its_range(node: OnnxNode, *inputs: Tensor) -> list[Operand
     of it, and the state by its range in each step."""
     *given, scale_w, zero_w, scale_r, zero_r = _complete(inputs, 12)
 
-    def products(direction: int) -> Any:
-        def times(x: Operand, weight: Tensor, scale: Tensor, zero: Tensor) -> Operand:
+    def products(direction: int) -> tuple[Function, Function]:
+        def times(weight: Tensor, scale: Tensor, zero: Tensor, x: Operand) -> Operand:
             matrix, factor, offset = (node.tensor(part_at(t, 0, direction)) for t in (weight, scale, zero))
             return times_by_its_range(node, x, centred(node, matrix, offset, COLUMNS), factor)
 
-        return (lambda x: times(x, given[1], scale_w, zero_w)), (lambda h: times(h, given[2], scale_r, zero_r))
+        return partial(times, given[1], scale_w, zero_w), partial(times, given[2], scale_r, zero_r)
 
     return lstm(node, products, *given)
