@@ -17,7 +17,7 @@ from relex.dialects.errors import CompileError, UnknownNameError, add_source
 from relex.dialects.readers import split_path
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.verifier import verify_module
-from relex.frontend.script import nn_compositions, tensor_compositions
+from relex.frontend.script import image_compositions, nn_compositions, tensor_compositions
 from relex.frontend.script.constants import Constants
 from relex.frontend.script.graph_calls import Value
 from relex.frontend.script.graph_expressions import GRAPH, LOOPS, missing_constants
@@ -28,7 +28,7 @@ from relex.frontend.script.scope import FollowUp, Unit
 from relex.frontend.script.source import ScriptError, ScriptSource
 from relex.frontend.script.vocabulary import Vocabulary
 
-COMPOSITIONS = (nn_compositions, tensor_compositions)
+COMPOSITIONS = (image_compositions, nn_compositions, tensor_compositions)
 """Modules that add calls of graph functions to the table."""
 
 _OPTIONS = ("private", "pure", "s_tir", "tirx", "check_well_formed")

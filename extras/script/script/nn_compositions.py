@@ -7,12 +7,14 @@ from math import pi, sqrt
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f16, f32
+from xdsl.dialects.builtin import f16, f32, i8, i32
 
+from relex.dialects.dtypes import INTEGERS, numpy_dtype
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand, const
-from relex.frontend.script.compositions import Given, Result, composed
-from relex.frontend.script.tensor_compositions import ones_like, reshaped
+from relex.frontend.script.compositions import DType, Given, Result, as_type, composed
+from relex.frontend.script.tensor_compositions import number, ones_like, reshaped
+from relex.lowering.te import highest, lowest
 
 
 @composed("R.square")
@@ -282,6 +284,58 @@ def pixel_shuffle(data: Given, upscale_factor: int) -> Result:
 def cross_entropy_with_logits(predictions: Given, labels: Given) -> Result:
     total = op.negative(op.sum(op.multiply(predictions, labels)))
     return op.divide(total, float(predictions.size(0))) if predictions.rank > 1 else total
+
+
+@composed("R.nn.nll_loss")
+def nll_loss(
+    predictions: Given, targets: Given, weights: Given | None = None, reduction: str = "mean", ignore_index: int = -100
+) -> Result:
+    axis = min(1, predictions.rank - 1)
+    shape = [-1 if d == axis else 1 for d in range(predictions.rank)]
+    classes = np.arange(predictions.size(axis)).astype(numpy_dtype(targets.element_type)).reshape(shape)
+    wanted = op.expand_dims(targets, axis)
+    chosen = op.logical_and(op.equal(wanted, const(classes)), op.not_equal(wanted, ignore_index))
+    share: Operand = number(1, predictions.element_type) if weights is None else op.reshape(weights, shape)
+    losses = op.negative(op.sum(op.where(chosen, op.multiply(predictions, share), 0), [axis]))
+    match reduction:
+        case "none":
+            return losses
+        case "sum":
+            return op.sum(losses)
+        case "mean":
+            return op.divide(op.sum(losses), op.sum(op.where(chosen, share, 0)))
+        case _:
+            raise ValueError(f"expected reduction to be none, sum or mean, found '{reduction}'")
+
+
+# Quantized numbers.
+
+
+def _parameter(parameter: Given, data: Given, axis: int) -> Operand:
+    """Return a scale or a zero point: one for all elements, or for each place along a dimension."""
+    is_single = all(size == 1 for size in parameter.shape)
+    return op.reshape(parameter, []) if is_single else _along(parameter, data.axis(axis), data.rank)
+
+
+@composed("R.quantize")
+def quantize(data: Given, scale: Given, zero_point: Given, axis: int = -1, out_dtype: DType = i8) -> Result:
+    if out_dtype not in INTEGERS:
+        raise ValueError(f"expected out_dtype to be an integer, found {out_dtype}")
+    steps = op.round(op.divide(data, _parameter(scale, data, axis)))
+    offset = as_type(_parameter(zero_point, data, axis), data.element_type, zero_point.element_type)
+    whole = op.clip(op.add(steps, offset), lowest(out_dtype), highest(out_dtype))
+    return op.astype(whole, out_dtype)
+
+
+@composed("R.dequantize")
+def dequantize(data: Given, scale: Given, zero_point: Given, axis: int = -1, out_dtype: DType = f32) -> Result:
+    if data.element_type not in INTEGERS or out_dtype not in (f32, f16):
+        raise ValueError(f"expected integers to become f32 or f16, found {data.element_type} and {out_dtype}")
+    offset = as_type(_parameter(zero_point, data, axis), i32, zero_point.element_type)
+    steps = op.astype(op.subtract(as_type(data, i32, data.element_type), offset), f32)
+    factor = as_type(_parameter(scale, data, axis), f32, scale.element_type)
+    result = op.multiply(steps, factor)
+    return result if out_dtype == f32 else op.astype(op.clip(result, lowest(f16), highest(f16)), f16)
 
 
 @composed("R.nn.attention", "R.nn.attention_bias")

@@ -193,6 +193,53 @@ ROWS: list[Row] = [
         two(lambda x, y: np.float32(-(x * y).sum() / 3)),
         [X, Y],
     ),
+    (
+        'R.nn.nll_loss(x0, x1, x2, reduction="mean")',
+        three(
+            lambda x, t, w: np.float32(-(np.take_along_axis(x, t[:, None], 1)[:, 0] * w[t]).sum() / w[t].sum()),
+        ),
+        [X, np.arange(15).reshape(3, 5) % 4, C[:4]],
+    ),
+    (
+        'R.nn.nll_loss(x0, x1, reduction="none", ignore_index=2)',
+        two(lambda x, t: np.where(t == 2, 0, -np.take_along_axis(x, t[:, None], 1)[:, 0])),
+        [X, np.arange(15).reshape(3, 5) % 4],
+    ),
+    (
+        'R.quantize(x0, x1, x2, axis=1, out_dtype="int8")',
+        three(lambda x, s, z: np.clip(np.round(x / s[:, None]) + z[:, None], -128, 127).astype(np.int8)),
+        [X * 100, C[:4] + np.float32(0.5), B[0, :, 0]],
+    ),
+    (
+        "R.dequantize(x0, x1, x2, axis=-1)",
+        three(lambda x, s, z: (x.astype(np.int32) - z).astype(np.float32) * s),
+        [B, C[:5], B[0, 0]],
+    ),
+    (
+        'R.dequantize(x0, R.const(0.25, "float32"), R.const(3, "int8"), out_dtype="float16")',
+        one(lambda x: ((x.astype(np.int32) - 3) * 0.25).astype(np.float16)),
+        [B],
+    ),
+    (
+        'R.image.resize2d(x0, 8, method="nearest_neighbor", rounding_method="round_prefer_floor")',
+        one(lambda x: x.repeat(2, 2).repeat(2, 3)),
+        [N],
+    ),
+    (
+        'R.image.resize2d(x0, (2, 4), layout="NHWC")',
+        one(lambda x: x.reshape(2, 2, 2, 4, 6).mean(2)),
+        [LAST],
+    ),
+    (
+        'R.image.resize2d(x0, 2, method="cubic", coordinate_transformation_mode="align_corners")',
+        one(lambda x: x[:, :, ::3, ::3]),
+        [N],
+    ),
+    (
+        'R.image.resize3d(x0, (12, 4, 8), method="nearest_neighbor", rounding_method="round_prefer_floor")',
+        one(lambda x: x.repeat(2, 2).repeat(2, 4)),
+        [N[None]],
+    ),
     ("R.nn.attention(x0, x1, x2)", attended, [Q, K, U]),
     ("R.nn.attention_bias(x0, x1, x2, x3)", four(lambda q, k, v, b: attended(q, k, v, bias=b)), [Q, K, U, A]),
     (
@@ -310,6 +357,10 @@ WRONG = [
     ('R.nn.pad(x, (1, 1), "reflect")', "expected 4 widths, found 2"),
     ("R.nn.group_norm(x, w, w, 3, 1, [0])", "expected 4 channels to be in equal groups, found 3 groups"),
     ("R.nn.instance_norm(x, w, w, 1, [0], center=False)", "expected center and scale to be True"),
+    ('R.dequantize(x, w, i, out_dtype="int8")', "expected integers to become f32 or f16, found f32 and i8"),
+    ('R.quantize(x, w, i, out_dtype="float16")', "expected out_dtype to be an integer, found f16"),
+    ("R.image.resize2d(x, 2)", "expected an axis from -2 to 1, found 3"),
+    ('R.image.resize2d(R.reshape(x, (1, 1, 3, 4)), 2, method="area")', "expected method to be nearest_neighbor"),
     ("R.stack(x)", 'expected tensors in parentheses, found "x"'),
     ('R.nn.conv2d(R.reshape(x, (1, 1, 3, 4)), R.reshape(x, (1, 1, 3, 4)), data_layout="NCHW4c")', "in some order"),
 ]
