@@ -126,7 +126,7 @@ def _taps(method: str, at: Array, rounding: str, alpha: float) -> _Taps:
 def _cubic(distance: Array, a: Any) -> Array:
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    return np.where(distance <= 1, near, far).astype(np.float32)
+    return np.asarray(np.where(distance <= 1, near, far), np.float32)
 
 
 def _along(x: Operand, axis: int, rank: int, old: int, taps: _Taps) -> Operand:
