@@ -87,7 +87,7 @@ class Given(Expr):
         return [f"d{d}" if size == DYNAMIC_INDEX else size for d, size in enumerate(self.shape)]
 
 
-class Part(Expr):
+class ResultOf(Expr):
     """One of several results of a call."""
 
     def __init__(self, call: Call, number: int):
@@ -180,7 +180,7 @@ class _Emission:
         match expr:
             case Given():
                 return expr.value
-            case Part():
+            case ResultOf():
                 return self._results(expr.call)[expr.number]
             case Expr():
                 return self._results(expr)[0]

@@ -16,7 +16,16 @@ from relex.dialects.dtypes import FLOATS, numpy_dtype
 from relex.dialects.relex import BroadcastToOp, IotaOp, RepeatOp, ReshapeOp, StridedSliceOp
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand, call_operator, const
-from relex.frontend.script.compositions import DType, Given, Part, Result, Shape, as_type, composed, read_composition
+from relex.frontend.script.compositions import (
+    DType,
+    Given,
+    Result,
+    ResultOf,
+    Shape,
+    as_type,
+    composed,
+    read_composition,
+)
 from relex.frontend.script.graph_calls import CALLS, Value
 
 if TYPE_CHECKING:
@@ -139,7 +148,7 @@ def unique(
         raise ValueError(f"expected no axis for a tensor of rank {x.rank}")
     found = op.unique(x if x.rank == 1 else op.reshape(x, [-1]))
     wanted = [True, return_index, return_inverse, return_counts]
-    parts = [Part(found, i) for i, is_wanted in enumerate(wanted) if is_wanted]
+    parts = [ResultOf(found, i) for i, is_wanted in enumerate(wanted) if is_wanted]
     return parts if len(parts) > 1 else parts[0]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cache
 from math import isnan
 from typing import Any
 
@@ -73,18 +75,24 @@ def test_many_boxes(most: int):
         np.testing.assert_array_equal(*(function(*given) for function in functions))
 
 
-@pytest.mark.sampled(diagonals=2)
-@pytest.mark.parametrize("least", [np.nan, -np.inf, 0.0, -0.0, np.inf])
-@pytest.mark.parametrize("most", [0, 3, 1000])
-def test_the_best_boxes_of_special_scores(least: float, most: int):
-    """NaN is the best score if no least one is given; of equal scores, the first box is the best."""
+@cache
+def best_boxes(most: int) -> Sequence[Callable[..., Any]]:
+    """The function that chooses boxes whose scores are above an argument, in three ways."""
     bb = BlockBuilder()
     boxes, scores, bound = Var("b", (2, "n", 4), "float32"), Var("s", (2, 1, "n"), "float32"), Var("l", (), "float32")
     with bb.function("main", [boxes, scores, bound]):
         limits = const(np.array(most)), const(np.float32(0.5)), bound
         bb.emit_func_output(op.non_max_suppression(boxes, scores, *limits))
-    program, rng = bb.get(), np.random.default_rng(0)
-    functions = build(program)["main"], build(program, strict=True)["main"], interpret(program)["main"]
+    program = bb.get()
+    return build(program)["main"], build(program, strict=True)["main"], interpret(program)["main"]
+
+
+@pytest.mark.sampled(diagonals=2)
+@pytest.mark.parametrize("least", [np.nan, -np.inf, 0.0, -0.0, np.inf])
+@pytest.mark.parametrize("most", [0, 3, 1000])
+def test_the_best_boxes_of_special_scores(least: float, most: int):
+    """NaN is the best score if no least one is given; of equal scores, the first box is the best."""
+    functions, rng = best_boxes(most), np.random.default_rng(0)
     special = np.array([np.nan, -np.inf, np.inf, 0.0, -0.0, 1, -1], np.float32)
     for count in (1, 2, 3, 4, 8, 31, 100):
         corners = rng.integers(0, 20, (2, count, 2)).astype(np.float32)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from threading import Barrier, Thread
@@ -99,6 +100,12 @@ def without_workers(program: ModuleOp, **options: Any) -> dict[str, Kernel]:
     return found
 
 
+@cache
+def kernels_of_layers() -> dict[str, Kernel]:
+    """The kernels of the program that most tests build."""
+    return without_workers(layers(WIDTHS))
+
+
 RESIDUAL = """
 func.func @main(%x: tensor<32x48xf32>) -> tensor<32x48xf32> {{
   %w = relex.constant dense<"0x{weights}"> : tensor<48x48xf32>
@@ -171,7 +178,7 @@ def test_another_process_compiles_the_same(
 
 def test_this_process_and_another_share_the_work(monkeypatch: pytest.MonkeyPatch):
     program, here, there = layers(WIDTHS), list[int](), list[int]()
-    expected = without_workers(program)
+    expected = kernels_of_layers()
     compile_groups, put = compilation.compile_groups, KernelCache.put
 
     def see_here(module: ModuleOp, *rest: Any) -> None:
@@ -211,7 +218,7 @@ def test_kernels_are_counted():
 def test_two_builds_share_a_process():
     """Each gets the right kernels, and there is never a second process."""
     programs = [layers(WIDTHS), layers(range(10, 58, 4), seed=1)]
-    expected = [without_workers(program) for program in programs]
+    expected = [kernels_of_layers(), without_workers(programs[1])]
     started: list[WorkerProcess] = []
     outputs: dict[int, Any] = {}
 
@@ -285,7 +292,7 @@ def test_two_builds_of_a_program_compile_its_kernels_once(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("failure", BROKEN)
 def test_processes_that_fail(tmp_path: Path, failure: str, monkeypatch: pytest.MonkeyPatch):
     program = layers(WIDTHS)
-    expected = without_workers(program)
+    expected = kernels_of_layers()
     start_instead_of_workers(failure, tmp_path, monkeypatch)
     monkeypatch.setattr(kernel_workers, "PATIENCE", 0.1)
     asked: list[int] = []
