@@ -31,8 +31,11 @@ def expect_same(found: Any, wanted: Any) -> None:
 
 def scans(x: Any) -> Any:
     whole = x.nan_to_num(0, 7, -7).int()
-    extremes = [scan(y, d) for scan in (torch.cummax, torch.cummin) for y in (x, whole, whole > 0) for d in (0, -1)]
-    sums = [torch.logcumsumexp(y, d) for y in (x, x.double(), x.bfloat16()) for d in (0, 1)]
+    kinds = (x, whole, whole > 0)
+    largest = [torch.cummax(y, d) for y, d in zip(kinds, (0, -1, 0), strict=True)]
+    smallest = [torch.cummin(y, d) for y, d in zip(kinds, (-1, 0, -1), strict=True)]
+    extremes = largest + smallest
+    sums = [torch.logcumsumexp(y, d) for y, d in ((x, 0), (x, 1), (x.double(), 1), (x.bfloat16(), 0))]
     return extremes, sums, torch.cummax(x[0, 0], 0), torch.logcumsumexp(x[0, 0], 0)
 
 
