@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, FileLineColLoc, In
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.dtypes import FLOATS, INTEGERS, numpy_dtype
 from relex.dialects.errors import RelexError, one_line
 from relex.dialects.relex import ConstantOp
 from relex.dialects.relex.operator import tensor_type
@@ -101,6 +101,28 @@ def as_type(x: Operand, dtype: Attribute | None, old: Attribute | None = None) -
     return x if dtype is None or dtype == old else op.astype(x, dtype)
 
 
+def expect_integers(x: Given) -> None:
+    """Refuse numbers of classes that are no integers."""
+    if x.element_type not in INTEGERS:
+        raise TypeError(f"expected integers, found {x.element_type}")
+
+
+def default_layout(data: Given) -> str:
+    """Return the layout in which TVM's operators take images unless they say another one, for one to three
+    dimensions."""
+    if not 3 <= data.rank <= 5:
+        raise ValueError(f"expected a tensor of rank 3 to 5, found rank {data.rank}")
+    return f"NC{'DHW'[5 - data.rank :]}"
+
+
+def axes_of_layout(data: Given, layout: str) -> list[int]:
+    """Return the dimensions of images in a layout."""
+    expected = default_layout(data)
+    if sorted(layout) != sorted(expected):
+        raise ValueError(f"expected layout to be '{expected}' in some order, found '{layout}'")
+    return [layout.index(letter) for letter in expected[2:]]
+
+
 def composed(*names: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Register a composition under the names of TVM's operator."""
 
@@ -122,7 +144,7 @@ def read_composition(graph: GraphExpressions, node: ast.Call, name: str, functio
     try:
         given = {p: _argument(graph, str(parameters[p].annotation), argument) for p, argument in bound.items()}
         return _Emission(graph, node).value(function(**given))
-    except (RelexError, VerifyException, TypeError, ValueError) as e:
+    except (RelexError, VerifyException, TypeError, ValueError, OverflowError) as e:
         raise ScriptError(node, f"'{name}' {one_line(e)}") from e
 
 
@@ -154,12 +176,8 @@ def _listed(value: object) -> list[Any]:
 
 
 def _tensor(graph: GraphExpressions, node: ast.expr) -> SSAValue:
-    is_name = isinstance(node, ast.Name) and node.id in graph.scope.names
-    return (
-        make_constant(graph, node, None)
-        if isinstance(node, ast.Constant | ast.UnaryOp) and not is_name
-        else graph.tensor(node)
-    )
+    number = node.operand if isinstance(node, ast.UnaryOp) else node
+    return make_constant(graph, node, None) if isinstance(number, ast.Constant) else graph.tensor(node)
 
 
 class _Emission:
@@ -185,8 +203,10 @@ class _Emission:
             case Expr():
                 return self._results(expr)[0]
             case _ if like is not None:
-                array = np.array(expr, numpy_dtype(tensor_type(like.type).element_type))
-                return self._graph.scope.emit(self._node, ConstantOp(array)).result
+                kind = tensor_type(like.type).element_type
+                if isinstance(expr, float) and kind not in FLOATS:
+                    raise TypeError(f"expected elements of floats, found {kind}")
+                return self._graph.scope.emit(self._node, ConstantOp(np.array(expr, numpy_dtype(kind)))).result
             case _:
                 raise TypeError(f"expected a tensor, found {expr}")
 

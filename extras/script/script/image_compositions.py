@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, f64
 
 from relex.dialects.arrays import Array
+from relex.dialects.dtypes import numpy_dtype
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand, const
-from relex.frontend.script.compositions import DType, Given, Result, as_type, composed
+from relex.frontend.script.compositions import DType, Given, Result, as_type, axes_of_layout, composed, default_layout
 
 _Positions = Callable[["Array", int, int], Any]
 
@@ -34,12 +35,12 @@ _ROUNDINGS: dict[str, Callable[[Array], Any]] = {
 """The nearest elements, by `rounding_method`."""
 
 
-@composed("R.image.resize2d")
-def resize2d(
+@composed("R.image.resize2d", "R.image.resize3d")
+def resize(
     data: Given,
     size: int | Sequence[int],
     roi: float | Sequence[float] | None = None,
-    layout: str = "NCHW",
+    layout: str | None = None,
     method: str = "linear",
     coordinate_transformation_mode: str = "half_pixel",
     rounding_method: str = "round",
@@ -48,61 +49,23 @@ def resize2d(
     extrapolation_value: float = 0.0,
     out_dtype: DType | None = None,
 ) -> Result:
-    return _resized(
-        data, size, layout, "HW", method, coordinate_transformation_mode, rounding_method, cubic_alpha, out_dtype,
-        is_plain=not cubic_exclude,
-    )  # fmt: skip
-
-
-@composed("R.image.resize3d")
-def resize3d(
-    data: Given,
-    size: int | Sequence[int],
-    roi: float | Sequence[float] | None = None,
-    layout: str = "NCDHW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "round",
-    cubic_alpha: float = -0.75,
-    cubic_exclude: int = 0,
-    extrapolation_value: float = 0.0,
-    out_dtype: DType | None = None,
-) -> Result:
-    return _resized(
-        data, size, layout, "DHW", method, coordinate_transformation_mode, rounding_method, cubic_alpha, out_dtype,
-        is_plain=not cubic_exclude,
-    )  # fmt: skip
-
-
-def _resized(
-    data: Given,
-    size: int | Sequence[int],
-    layout: str,
-    dimensions: str,
-    method: str,
-    mode: str,
-    rounding: str,
-    alpha: float,
-    dtype: DType | None,
-    *,
-    is_plain: bool,
-) -> Operand:
-    if sorted(layout) != sorted(f"NC{dimensions}"):
-        raise ValueError(f"expected layout to be 'NC{dimensions}' in some order, found '{layout}'")
-    if mode not in _POSITIONS or not is_plain:
+    """`roi` and `extrapolation_value` are for the mode `tf_crop_and_resize`, which is not supported."""
+    mode = coordinate_transformation_mode
+    if mode not in _POSITIONS or cubic_exclude:
         known = ", ".join(_POSITIONS)
         raise ValueError(f"expected one of the modes {known}, without cubic_exclude, found '{mode}'")
-    wanted = [size] * len(dimensions) if isinstance(size, int) else size
-    is_moved = method == "nearest_neighbor"
-    x: Operand = data if is_moved else as_type(data, f32, data.element_type)
+    axes = axes_of_layout(data, layout or default_layout(data))
+    wanted = [size] * len(axes) if isinstance(size, int) else size
+    rounding = rounding_method or ("round" if mode == "align_corners" else "floor")
+    computed = data.element_type if method == "nearest_neighbor" or data.element_type == f64 else f32
+    x = as_type(data, computed, data.element_type)
     # The last dimension first, as TVM takes means of rows.
-    for letter, new in reversed([*zip(dimensions, wanted, strict=True)]):
-        axis = data.axis(layout.index(letter))
+    for axis, new in reversed([*zip(axes, wanted, strict=True)]):
         old = data.size(axis)
         at = np.asarray(_POSITIONS[mode](np.arange(new, dtype=np.float32), old, new), np.float32)
-        taps = _taps(method, at, rounding or ("round" if mode == "align_corners" else "floor"), alpha)
-        x = _along(x, axis, data.rank, old, taps)
-    return as_type(x, dtype or data.element_type, data.element_type if is_moved else f32)
+        taps = _taps(method, at, rounding, cubic_alpha)
+        x = _along(x, axis, data.rank, old, taps, numpy_dtype(computed))
+    return as_type(x, out_dtype or data.element_type, computed)
 
 
 _Taps = Sequence[tuple[Array, "Array | None"]]
@@ -129,12 +92,13 @@ def _cubic(distance: Array, a: Any) -> Array:
     return np.asarray(np.where(distance <= 1, near, far), np.float32)
 
 
-def _along(x: Operand, axis: int, rank: int, old: int, taps: _Taps) -> Operand:
+def _along(x: Operand, axis: int, rank: int, old: int, taps: _Taps, kind: np.dtype[Any]) -> Operand:
     total: Operand | None = None
     for places, weights in taps:
         part: Operand = op.take(x, const(np.clip(places, 0, old - 1).astype(np.int64)), axis)
         if weights is not None:
-            part = op.multiply(part, const(weights.reshape([-1 if d == axis else 1 for d in range(rank)])))
+            shape = [-1 if d == axis else 1 for d in range(rank)]
+            part = op.multiply(part, const(weights.astype(kind).reshape(shape)))
         total = part if total is None else op.add(total, part)
     assert total is not None
     return total

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f16, f32, i8, i32
+from xdsl.dialects.builtin import f16, f32, i8, i32, i64
 
-from relex.dialects.dtypes import INTEGERS, numpy_dtype
+from relex.dialects.dtypes import INTEGERS
+from relex.dialects.relex.types import shape_str
 from relex.frontend import op
+from relex.frontend.compositions.activations import gelu_by_tanh, leaky_relu, selu
+from relex.frontend.compositions.number_functions import square
+from relex.frontend.compositions.softmax import standardized
 from relex.frontend.graph_expressions import Operand, const
-from relex.frontend.script.compositions import DType, Given, Result, as_type, composed
+from relex.frontend.script.compositions import (
+    DType,
+    Given,
+    Result,
+    as_type,
+    axes_of_layout,
+    composed,
+    default_layout,
+    expect_integers,
+)
 from relex.frontend.script.tensor_compositions import number, ones_like, reshaped
 from relex.lowering.te import highest, lowest
 
 
 @composed("R.square")
-def square(x: Given) -> Result:
-    return op.multiply(x, x)
+def _square(x: Given) -> Result:
+    return square(x)
 
 
 @composed("R.outer")
@@ -58,27 +71,24 @@ def relu6(data: Given) -> Result:
 
 @composed("R.nn.leakyrelu")
 def leakyrelu(data: Given, alpha: float = 0.01) -> Result:
-    return op.where(op.greater(data, 0), data, op.multiply(data, alpha))
+    return leaky_relu(data, alpha)
 
 
 @composed("R.nn.prelu")
 def prelu(data: Given, alpha: Given, axis: int = 1) -> Result:
     place = data.axis(axis)
     slopes = op.reshape(alpha, [-1 if d == place else 1 for d in range(data.rank)])
-    return op.where(op.greater(data, 0), data, op.multiply(data, slopes))
+    return leaky_relu(data, slopes)
 
 
 @composed("R.nn.selu")
-def selu(data: Given) -> Result:
-    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return op.multiply(op.where(op.greater(data, 0), data, op.multiply(op.expm1(data), alpha)), scale)
+def _selu(data: Given) -> Result:
+    return selu(data)
 
 
 @composed("R.nn.gelu_tanh")
 def gelu_tanh(data: Given) -> Result:
-    cubic = op.multiply(op.multiply(op.multiply(data, data), data), 0.044715)
-    inner = op.multiply(op.add(data, cubic), sqrt(2 / pi))
-    return op.multiply(op.multiply(data, 0.5), op.add(op.tanh(inner), 1.0))
+    return gelu_by_tanh(data)
 
 
 @composed("R.nn.softplus")
@@ -94,12 +104,6 @@ def dropout(data: Given, rate: float = 0.5) -> Result:
 
 
 # Normalizations.
-
-
-def _standardized(x: Operand, axes: Sequence[int], epsilon: float) -> Operand:
-    rest = _deviations(x, axes)
-    variances = op.mean(op.multiply(rest, rest), list(axes), keepdims=True)
-    return op.multiply(rest, op.rsqrt(op.add(variances, epsilon)))
 
 
 def _along(parameter: Given, axis: int, rank: int) -> Operand:
@@ -127,7 +131,7 @@ def instance_norm(
     scale: bool = True,
 ) -> Result:
     _expect_affine(center, scale)
-    x = _standardized(data, data.axes(axes), epsilon)
+    x = standardized(data, data.axes(axes), epsilon)[0]
     channel = data.axis(channel_axis)
     return _affine(x, _along(gamma, channel, data.rank), _along(beta, channel, data.rank))
 
@@ -154,7 +158,7 @@ def group_norm(
     within = [channel + 1, *(axis + (axis > channel) for axis in data.axes(axes) if axis != channel)]
     # Before the split, a name of a dynamic size is the name of the same dimension, or of the next one.
     back = [f"d{d + (d > channel)}" if isinstance(n, str) else n for d, n in enumerate(sizes)]
-    x = reshaped(_standardized(groups, within, epsilon), back)
+    x = reshaped(standardized(groups, within, epsilon)[0], back)
     return _affine(x, _along(gamma, channel, data.rank), _along(beta, channel, data.rank))
 
 
@@ -206,12 +210,19 @@ def batch_norm(
 # Windows.
 
 
-def _averages(data: Given, output_size: int | Sequence[int] | None, layout: str, channels_last: str) -> Result:
-    """Return the means of parts of equal lengths, or of parts that overlap where the lengths are not equal."""
-    first = 1 if layout == channels_last else 2
-    count = data.rank - 2
-    axes = range(first, first + count)
-    wanted = [output_size] * count if isinstance(output_size, int) else output_size
+@composed("R.nn.adaptive_avg_pool1d", "R.nn.adaptive_avg_pool2d", "R.nn.adaptive_avg_pool3d")
+def adaptive_avg_pool(
+    data: Given,
+    output_size: int | Sequence[int] | None = None,
+    layout: str | None = None,
+    out_layout: str | None = None,
+) -> Result:
+    """Means of parts of equal lengths, or of parts that overlap where the lengths are not equal."""
+    layout = layout or default_layout(data)
+    if out_layout not in (None, "", layout):
+        raise ValueError(f"expected out_layout to be '{layout}', as layout is, found '{out_layout}'")
+    axes = axes_of_layout(data, layout)
+    wanted = [output_size] * len(axes) if isinstance(output_size, int) else output_size
     x: Operand = data
     for axis, size in zip(axes, wanted or [data.size(axis) for axis in axes], strict=True):
         if size == 1:
@@ -222,33 +233,6 @@ def _averages(data: Given, output_size: int | Sequence[int] | None, layout: str,
         parts = [op.mean(op.strided_slice(x, [axis], [a], [b]), [axis], keepdims=True) for a, b in spans]
         x = op.concat(*parts, axis=axis)
     return x
-
-
-@composed("R.nn.adaptive_avg_pool1d")
-def adaptive_avg_pool1d(
-    data: Given, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str | None = None
-) -> Result:
-    return _averages(data, output_size, _layout(layout, out_layout, "NCW", "NWC"), "NWC")
-
-
-@composed("R.nn.adaptive_avg_pool2d")
-def adaptive_avg_pool2d(
-    data: Given, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str | None = None
-) -> Result:
-    return _averages(data, output_size, _layout(layout, out_layout, "NCHW", "NHWC"), "NHWC")
-
-
-@composed("R.nn.adaptive_avg_pool3d")
-def adaptive_avg_pool3d(
-    data: Given, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str | None = None
-) -> Result:
-    return _averages(data, output_size, _layout(layout, out_layout, "NCDHW", "NDHWC"), "NDHWC")
-
-
-def _layout(layout: str, out_layout: str | None, *known: str) -> str:
-    if layout not in known or out_layout not in (None, "", layout):
-        raise ValueError(f"expected one layout, {' or '.join(known)}, found '{layout}' and '{out_layout}'")
-    return layout
 
 
 @composed("R.nn.pad")
@@ -290,10 +274,15 @@ def cross_entropy_with_logits(predictions: Given, labels: Given) -> Result:
 def nll_loss(
     predictions: Given, targets: Given, weights: Given | None = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Result:
+    expect_integers(targets)
     axis = min(1, predictions.rank - 1)
+    expected = [size for d, size in enumerate(predictions.shape) if d != axis]
+    if list(targets.shape) != expected:
+        raise ValueError(f"expected targets of shape {shape_str(expected)}, found {shape_str(targets.shape)}")
     shape = [-1 if d == axis else 1 for d in range(predictions.rank)]
-    classes = np.arange(predictions.size(axis)).astype(numpy_dtype(targets.element_type)).reshape(shape)
-    wanted = op.expand_dims(targets, axis)
+    classes = np.arange(predictions.size(axis)).reshape(shape)
+    # Small integers may not count as far as there are classes.
+    wanted = op.expand_dims(as_type(targets, i64, targets.element_type), axis)
     chosen = op.logical_and(op.equal(wanted, const(classes)), op.not_equal(wanted, ignore_index))
     share: Operand = number(1, predictions.element_type) if weights is None else op.reshape(weights, shape)
     losses = op.negative(op.sum(op.where(chosen, op.multiply(predictions, share), 0), [axis]))

@@ -20,7 +20,7 @@ from relex.dialects.relex import DivideOp, Operator, SlidingWindows, TruncDivide
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.size_properties import OPEN
 from relex.frontend.script.dtypes import element_type_of
-from relex.frontend.script.layouts import OPTIONS, Conversions, Emit
+from relex.frontend.script.layouts import Conversions, Emit, conversion_options
 from relex.frontend.script.open_options import OpenOptions
 from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
@@ -76,7 +76,9 @@ def apply_operator(
     operands, options = operator.operand_names(), operator.options()
     needed = [option for option, parameter in options.items() if parameter.default is inspect.Parameter.empty]
     optional = [option for option in options if option not in needed]
-    bound = arguments(call, name, [*operands, *needed], optional, neutral=(*OPTIONS, *_NEUTRAL, *_IGNORED))
+    bound = arguments(
+        call, name, [*operands, *needed], optional, neutral=(*conversion_options(operator), *_NEUTRAL, *_IGNORED)
+    )
     nodes = [bound.pop(operand) for operand in operands]
     values: dict[str, Any] = {
         option: _option(unit, operator, option, str(options[option].annotation), node, sizes)

@@ -24,6 +24,7 @@ from relex.frontend.script.compositions import (
     Shape,
     as_type,
     composed,
+    expect_integers,
     read_composition,
 )
 from relex.frontend.script.graph_calls import CALLS, Value
@@ -126,6 +127,8 @@ def topk(
     data: Given, k: int = 1, axis: int = -1, ret_type: str = "both", largest: bool = True, dtype: DType = i32
 ) -> Result:
     axis = data.axis(axis)
+    if 0 <= data.shape[axis] < k:
+        raise ValueError(f"expected k of at most {data.shape[axis]}, found {k}")
     places: Operand = op.argsort(data, axis, largest)
     if k > 0:
         places = op.strided_slice(places, [axis], [0], [k])
@@ -272,10 +275,12 @@ def meshgrid(tensors: Sequence[Given], indexing: str = "ij") -> Result:
 
 @composed("R.one_hot")
 def one_hot(indices: Given, on_value: Given, off_value: Given, depth: int, axis: int = -1) -> Result:
+    expect_integers(indices)
     axis = axis % (indices.rank + 1)
-    classes = np.arange(depth).astype(numpy_dtype(indices.element_type))
-    classes = classes.reshape([-1 if d == axis else 1 for d in range(indices.rank + 1)])
-    return op.where(op.equal(op.expand_dims(indices, axis), const(classes)), on_value, off_value)
+    classes = np.arange(depth).reshape([-1 if d == axis else 1 for d in range(indices.rank + 1)])
+    # Small integers may not count as far as there are classes.
+    places = op.expand_dims(as_type(indices, i64, indices.element_type), axis)
+    return op.where(op.equal(places, const(classes)), on_value, off_value)
 
 
 def _places(x: Given, axis: int) -> Operand:

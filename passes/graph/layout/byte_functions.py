@@ -71,7 +71,7 @@ class ElementFunction:
         new = {self.data: data}
         for op in self.ops:
             kind = TensorType(tensor_type(op.result.type).element_type, shape_of(data))
-            operands = [new.get(v, v) for v in op.operands]
+            operands = [new[v] if v in new else _broadcasting_to(data, v, before) for v in op.operands]
             clone = type(op).create(operands=operands, result_types=[kind], properties=op.properties)
             clone.location = op.location
             Rewriter.insert_op(clone, InsertPoint.before(before))
@@ -84,6 +84,16 @@ def all_bytes(data: SSAValue) -> Array:
     kind = tensor_type(data.type).element_type
     low, high = integer_limits(kind)
     return np.arange(low, high + 1).astype(numpy_dtype(kind))
+
+
+def _broadcasting_to(data: SSAValue, value: SSAValue, before: Operation) -> SSAValue:
+    """Return a number as a tensor that has no more dimensions than the data."""
+    if len(shape_of(value)) <= len(shape_of(data)):
+        return value
+    scalar = ConstantOp(_number(value))
+    scalar.location = before.location
+    Rewriter.insert_op(scalar, InsertPoint.before(before))
+    return scalar.result
 
 
 def _number(value: SSAValue) -> Array:

@@ -107,3 +107,16 @@ func.func @wraps(%x: tensor<2xi8>) -> tensor<2xi8> {
   %2 = relex.astype %1 dtype = i8 : (tensor<2xi32>) -> tensor<2xi8>
   func.return %2 : tensor<2xi8>
 }
+
+// The scale may have more dimensions than what is moved has in the end.
+// CHECK-LABEL: func.func @fewer_dimensions
+// CHECK:         relex.reshape %x {{.+}}xui8>
+// CHECK:         [[S:%.+]] = relex.constant dense<0.3> : tensor<f32>
+// CHECK-NEXT:    relex.multiply {{%.+}}, [[S]]
+func.func @fewer_dimensions(%x: tensor<1x2x3x1xui8>) -> tensor<6xf32> {
+  %s = relex.constant dense<0.3> : tensor<1x1x1x1xf32>
+  %0 = relex.astype %x dtype = f32 : (tensor<1x2x3x1xui8>) -> tensor<1x2x3x1xf32>
+  %1 = relex.multiply %0, %s : (tensor<1x2x3x1xf32>, tensor<1x1x1x1xf32>) -> tensor<1x2x3x1xf32>
+  %2 = relex.reshape %1 shape = [6] : (tensor<1x2x3x1xf32>) -> tensor<6xf32>
+  func.return %2 : tensor<6xf32>
+}
