@@ -44,6 +44,8 @@ SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
 _LARGE = 2**32
 """Only limits of an index have numbers like this."""
 
+_STATE = (dict, set, list, Names, Solver)
+
 OPEN_ONE = named("?")
 """A size that is known to be 1, but left open by a type."""
 
@@ -58,7 +60,8 @@ class SizeAnalysis:
         self._names = Names()
         self._entered: list[Sizes] = []
         """The sizes of the arguments, each dynamic one by its own name."""
-        self._allows_late = late
+        self.allows_late = late
+        """Whether sizes may be known only in the middle of a run."""
         self._places: dict[Operation, int] = {}
         self._late: dict[str, LateSize] = {}
         self._checks: dict[object, LateCheck] = {}
@@ -96,7 +99,7 @@ class SizeAnalysis:
 
     def number(self, value: SSAValue) -> Size:
         """Return the expression of an index. One that does not follow from the sizes of the arguments is late."""
-        if self._allows_late and value.type == IndexType() and not self.knows(value):
+        if self.allows_late and value.type == IndexType() and not self.knows(value):
             self._name_index(value)
         return self.sizes(value)[0]
 
@@ -158,14 +161,22 @@ class SizeAnalysis:
         check = LateCheck(requirement, last.value, lhs if self.is_late(lhs) else rhs, op)
         self._checks.setdefault(requirement.meaning, check)
 
-    # Branches
+    # Branches and loops
+
+    def state(self) -> dict[str, Any]:
+        """Return what is known so far, which `restore` takes."""
+        return {name: value.copy() for name, value in vars(self).items() if isinstance(value, _STATE)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Forget what became known after a state."""
+        vars(self).update(state)
 
     @contextmanager
     def branch(self, block: Block) -> Generator[None]:
         """Infer sizes in a branch. What it requires is checked, and known, only where it runs. But no size of a branch
         may ever be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that
         could check it."""
-        if not self._allows_late:
+        if not self.allows_late:
             yield
             return
         around, outside, before, facts = self._branch, self._solver, set(self._values), dict(self._facts)
@@ -214,7 +225,7 @@ class SizeAnalysis:
 
     def name_late(self, value: SSAValue, dimension: int, base: str) -> Size:
         """Return a new late size: a dimension of a tensor, or the value of an index. Fails where there may be none."""
-        if not self._allows_late:
+        if not self.allows_late:
             fail(self._op, f"expected sizes that follow from the sizes of the arguments, found {name_of(value)}")
         name, place = self._names.fresh(identifier(base)), self._place(value) + dimension / 2**20
         self._late[name] = LateSize(value, dimension, place)
@@ -230,7 +241,7 @@ class SizeAnalysis:
     def name_checked(self, value: SSAValue, most: Size) -> None:
         """Name an index that the current op makes sure is a size of at most this."""
         owner = value.owner
-        if not self._allows_late or self._op.parent is not (owner.parent if isinstance(owner, Operation) else owner):
+        if not self.allows_late or self._op.parent is not (owner.parent if isinstance(owner, Operation) else owner):
             return
         size = self._name_index(value)
         self.assume(Requirement(size, "<=", most))
