@@ -53,8 +53,8 @@ from relex.lowering.conversion import Conversion, ConversionPass, ConversionTabl
 from relex.lowering.support.control_rules import (
     convert_end,
     convert_extract,
-    convert_regions,
     convert_materialize,
+    convert_regions,
     fill,
 )
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations

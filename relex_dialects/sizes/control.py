@@ -121,9 +121,7 @@ def _found_in(block: Block, values: Sequence[SSAValue], analysis: SizeAnalysis) 
     }
 
 
-def _enter(
-    inside: Sequence[SSAValue], outside: Sequence[SSAValue], changing: Changing, analysis: SizeAnalysis
-) -> None:
+def _enter(inside: Sequence[SSAValue], outside: Sequence[SSAValue], changing: Changing, analysis: SizeAnalysis) -> None:
     """Give tensors that stand for others the sizes of these, but late ones where they change."""
     for i, (value, given) in enumerate(zip(inside, outside, strict=True)):
         if isinstance(value.type, TensorType):

@@ -6,14 +6,16 @@ import random
 from collections.abc import Sequence
 
 
-def region_program(seed: int, *, dynamic: bool = False, depth: int = 3) -> str:
-    """A function @main of two tensors of the same size, a number that many trip counts are, and a condition."""
-    return _Regions(random.Random(seed), dynamic=dynamic).program(depth)
+def region_program(seed: int, *, dynamic: bool = False, changing: bool = False, depth: int = 3) -> str:
+    """A function @main of two tensors of the same size, a number that many trip counts are, and a condition. With
+    `changing`, branches give tensors of different sizes, and trips change sizes."""
+    return _Regions(random.Random(seed), dynamic=dynamic or changing, changing=changing).program(depth)
 
 
 class _Regions:
-    def __init__(self, rng: random.Random, *, dynamic: bool):
+    def __init__(self, rng: random.Random, *, dynamic: bool, changing: bool):
         self._rng = rng
+        self._changing = changing
         self._dynamic = dynamic
         self._t = "tensor<?xf32>" if dynamic else "tensor<5xf32>"
         self._lines: list[str] = []
@@ -26,6 +28,7 @@ class _Regions:
             "  %c0 = arith.constant 0 : index",
             "  %c1 = arith.constant 1 : index",
             "  %c3 = arith.constant 3 : index",
+            "  %half = relex.constant dense<0.5> : tensor<f32>",
             "  %places = relex.constant dense<[4, 0, 1, 1, 2]> : tensor<5xi64>",
         ]
         known = self._block("  ", ["%x", "%y"], depth)
@@ -50,6 +53,8 @@ class _Regions:
 
     def _operator(self, indent: str, known: Sequence[str]) -> str:
         t, a, b, new = self._t, self._rng.choice(known), self._rng.choice(known), self._fresh()
+        if self._changing:
+            return self._resized(indent, a, b, new)
         kinds = ["add", "maximum", "negative", "tanh", "softmax"] + ["take"] * (not self._dynamic)
         match self._rng.choice(kinds):
             case "add" | "maximum" as kind:
@@ -61,12 +66,31 @@ class _Regions:
         self._lines.append(f"{indent}{new} = {text}")
         return new
 
+    def _resized(self, indent: str, a: str, b: str, new: str) -> str:
+        """An operator whose result has another size, of 9 at most, or none of whose operands has another one."""
+        t, more = self._t, self._fresh()
+        match self._rng.choice(["concat", "concat", "tail", "compress", "tanh", "add"]):
+            case "concat":
+                self._lines.append(f"{indent}{more} = relex.concat {a}, {b} : ({t}, {t}) -> {t}")
+                text = f"relex.strided_slice {more} axes = [0] begin = [0] end = [9] : ({t}) -> {t}"
+            case "tail":
+                text = f"relex.strided_slice {a} axes = [0] begin = [1] end = [9] : ({t}) -> {t}"
+            case "compress":
+                self._lines.append(f"{indent}{more} = relex.less {a}, %half : ({t}, tensor<f32>) -> tensor<?xi1>")
+                text = f"relex.compress {a}, {more} : ({t}, tensor<?xi1>) -> {t}"
+            case "tanh":
+                text = f"relex.tanh {a} : ({t}) -> {t}"
+            case _:
+                text = f"relex.add {a}, {a} : ({t}, {t}) -> {t}"
+        self._lines.append(f"{indent}{new} = {text}")
+        return new
+
     def _condition(self, indent: str, known: Sequence[str]) -> str:
         if self._rng.random() < 0.2:
             return "%flag"
         most, limit, less, holds = (self._fresh() for _ in range(4))
         self._lines += [
-            f"{indent}{most} = relex.{self._rng.choice(['sum', 'max'])} {self._rng.choice(known)} : "
+            f"{indent}{most} = relex.{self._rng.choice(['sum', 'sum' if self._changing else 'max'])} {self._rng.choice(known)} : "
             f"({self._t}) -> tensor<f32>",
             f"{indent}{limit} = relex.constant dense<{self._rng.choice(['0.0', '0.5', '0x7FC00000'])}> : tensor<f32>",
             f"{indent}{less} = relex.less {most}, {limit} : (tensor<f32>, tensor<f32>) -> tensor<i1>",
