@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from xdsl.ir import Block
@@ -13,7 +14,7 @@ from relex.frontend.compositions.indexing import part_at, stacked
 from relex.frontend.importing import regions
 from relex.frontend.importing.graph_importer import ReportedError
 from relex.frontend.onnx import Computed, Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.values import AnyValue, Missing
+from relex.frontend.onnx.values import AnyValue, Empty, Items, Missing, tensors_in
 
 MAX_TRIPS = 10_000
 """The iterations at most of a loop that is unrolled."""
@@ -26,11 +27,21 @@ def branch(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
     if isinstance(condition, Known):
         return _taken(node, bool(condition.array.item()))
 
+    lengths: list[list[int | None]] = []
+
     def run(is_then: bool) -> list[Operand]:
-        return [_expect_tensor(x) for x in _taken(node, is_then)]
+        values = _taken(node, is_then)
+        lengths.append([len(x.values) if isinstance(x, Items) else None for x in values])
+        if any(isinstance(x, Empty) for x in values) or lengths[0] != lengths[-1]:
+            refuse(
+                "a condition that is known at run time, between sequences of different lengths or optional values; "
+                "'values' freezes an input"
+            )
+        return [x for value in values for x in tensors_in(value)]
 
     try:
-        return [*regions.branch(node.builder, condition, lambda: run(True), lambda: run(False))]
+        found = iter(regions.branch(node.builder, condition, lambda: run(True), lambda: run(False)))
+        return [next(found) if length is None else Items([*islice(found, length)]) for length in lengths[0]]
     except regions.ShapesDifferError as e:
         assumed = node.assume()
         holds = op.reshape(condition if assumed else op.logical_not(condition), [])
@@ -54,7 +65,7 @@ def _run(node: OnnxNode, name: str, inputs: Sequence[AnyValue]) -> list[AnyValue
 
 def _expect_tensor(x: AnyValue) -> Tensor:
     if not isinstance(x, Known | Computed):
-        refuse("a condition that is known at run time, between sequences; 'values' freezes an input")
+        refuse("a condition or number of trips that is known at run time, of sequences; 'values' freezes an input")
     return x
 
 
