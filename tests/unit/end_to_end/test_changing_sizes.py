@@ -21,7 +21,7 @@ LEVELS = ("loops", "core")
 
 
 def expect_same(program: str, *calls: tuple[Any, ...]) -> list[list[np.ndarray[Any, Any]]]:
-    """Compare the interpreter's results with those of lower levels and of compiled code, and return them."""
+    """Compare what the interpreter computes with what lower levels and compiled code do, and return it."""
     exact, fast = build(program, strict=True), build(program)
     functions = [interpret(exact.ir(level))["main"] for level in LEVELS]
     found: list[list[np.ndarray[Any, Any]]] = []

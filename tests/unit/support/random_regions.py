@@ -89,9 +89,9 @@ class _Regions:
         if self._rng.random() < 0.2:
             return "%flag"
         most, limit, less, holds = (self._fresh() for _ in range(4))
+        sums = ["sum", "sum" if self._changing else "max"]
         self._lines += [
-            f"{indent}{most} = relex.{self._rng.choice(['sum', 'sum' if self._changing else 'max'])} {self._rng.choice(known)} : "
-            f"({self._t}) -> tensor<f32>",
+            f"{indent}{most} = relex.{self._rng.choice(sums)} {self._rng.choice(known)} : ({self._t}) -> tensor<f32>",
             f"{indent}{limit} = relex.constant dense<{self._rng.choice(['0.0', '0.5', '0x7FC00000'])}> : tensor<f32>",
             f"{indent}{less} = relex.less {most}, {limit} : (tensor<f32>, tensor<f32>) -> tensor<i1>",
             f"{indent}{holds} = tensor.extract {less}[] : tensor<i1>",
