@@ -90,7 +90,8 @@ def make(name: str) -> tuple[Any, Callable[[int, int], list[Any]], bool]:
 def _of_transformers(name: str, is_vision: bool) -> Any:
     transformers: Any = import_module("transformers")
     default: Any = transformers.AutoConfig.for_model(name)
-    computed = {field for field in SMALL if isinstance(getattr(type(default), field, None), property)}
+    kind: Any = default.__class__
+    computed = {field for field in SMALL if isinstance(getattr(kind, field, None), property)}
     fields = {field: value for field, value in SMALL.items() if hasattr(default, field) and field not in computed}
     if name in ("swin", "convnext"):
         fields = {"image_size": 64, "window_size": 2} if name == "swin" else {}

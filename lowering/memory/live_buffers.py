@@ -8,6 +8,7 @@ from xdsl.dialects import func, memref
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from relex.dialects.function_arguments import RESULT_ATTR
+from relex.dialects.walks import reachable
 from relex.lowering.memory.lifetimes import edges, uses_of_memory
 
 Buffers = frozenset[SSAValue]
@@ -64,18 +65,14 @@ def _takers(function: func.FuncOp) -> dict[SSAValue, None]:
     """Return the block arguments that are freed, or passed on to such: memory that they take is theirs."""
     ops = [op for block in function.body.blocks for op in block.ops]
     freed = [op.memref for op in ops if isinstance(op, memref.DeallocOp)]
-    found = dict.fromkeys(value for value in freed if isinstance(value, BlockArgument))
-    pending = [*found]
-    while pending:
-        taker = pending.pop()
-        for block in function.body.blocks:
-            for following, given in edges(block.last_op):
-                if following is taker.owner and isinstance(taker, BlockArgument):
-                    value = given[taker.index]
-                    if isinstance(value, BlockArgument) and value not in found:
-                        found[value] = None
-                        pending.append(value)
-    return found
+    passed: dict[SSAValue, list[SSAValue]] = {}
+    for block in function.body.blocks:
+        for following, given in edges(block.last_op):
+            for taker, value in zip(following.args, given, strict=True):
+                passed.setdefault(taker, []).append(value)
+    pending = [value for value in freed if isinstance(value, BlockArgument)]
+    found = [taker for value in pending for taker in reachable(value, lambda taker: passed.get(taker, ()))]
+    return dict.fromkeys(value for value in found if isinstance(value, BlockArgument))
 
 
 def _at_starts(entry: Block, owned: _Owned) -> dict[Block, Buffers]:

@@ -33,12 +33,13 @@ def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) ->
     for i, result in enumerate(op.results):
         if not isinstance(result.type, TensorType):
             continue
+        stated = sizes_in_type(result.type)
         found = [analysis.sizes(end.operands[i]) for end in ends]
         sizes: list[Size] = []
         for d, of_each in enumerate(zip(*found, strict=True)):
             shared = _shared(regions, of_each, analysis)
             if shared is None or any(analysis.is_found_with(end, shared) for end in ends):
-                if not analysis.allows_late or sizes_in_type(result.type)[d] != DYNAMIC_INDEX:
+                if not analysis.allows_late or stated[d] != DYNAMIC_INDEX:
                     k = next((k for k, sizes in enumerate(found) if sizes != found[0]), 0)
                     _refuse(ends[k], ends[k].operands[i], "each branch", found[0], found[k])
                 shared = _name(result, d, analysis)

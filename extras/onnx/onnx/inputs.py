@@ -144,7 +144,8 @@ class Inputs:
         if isinstance(given, str) or (declared is not None and not _fits(given, declared)):
             refuse(f"expected a shape like {_shown(declared or ())} in 'shapes', found {given}")
         as_declared = declared or [f"{name}_d{i}" for i in range(len(given))]
-        return [self._closed(d) if size is None else size for d, size in zip(as_declared, given, strict=True)]
+        sizes: Sequence[int | None] = given  # A size that is left open is None.
+        return [self._closed(d) if size is None else size for d, size in zip(as_declared, sizes, strict=True)]
 
     def _closed(self, size: int | str) -> int | str:
         if isinstance(size, int):

@@ -126,8 +126,13 @@ def parts_of(case: TestCase) -> tuple[onnx.ModelProto, list[Any], list[Any]]:
 
 def _flat(values: Iterable[Any]) -> list[Any]:
     """Return tensors and the elements of sequences, without absent values."""
-    parts = (value if isinstance(value, list) else [value] for value in values if value is not None)
-    return [x for part in parts for x in cast("list[Any]", part)]
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, list):
+            found += cast("list[Any]", value)
+        elif value is not None:
+            found.append(value)
+    return found
 
 
 def _array(value: Any) -> Any:

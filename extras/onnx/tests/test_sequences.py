@@ -97,7 +97,7 @@ def test_no_result_at_all() -> None:
 def choice(*elements: str) -> ModelProto:
     """A model of a condition between the sequence of `a` and `b`, and a sequence of some of both."""
     kind = helper.make_value_info("r", ROWS)
-    branches = {
+    branches: dict[str, Any] = {
         name: helper.make_graph([helper.make_node("SequenceConstruct", list(given), ["r"])], name, [], [kind])
         for name, given in (("then_branch", ("a", "b")), ("else_branch", elements))
     }

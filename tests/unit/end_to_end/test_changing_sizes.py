@@ -20,6 +20,11 @@ from relex.runtime import build, load
 LEVELS = ("loops", "core")
 
 
+def all_of(results: Any) -> list[Any]:
+    """Return one result or several as a list."""
+    return [*results] if isinstance(results, tuple) else [results]
+
+
 def expect_same(program: str, *calls: tuple[Any, ...]) -> list[list[np.ndarray[Any, Any]]]:
     """Compare what the interpreter computes with what lower levels and compiled code do, and return it."""
     exact, fast = build(program, strict=True), build(program)
@@ -27,10 +32,10 @@ def expect_same(program: str, *calls: tuple[Any, ...]) -> list[list[np.ndarray[A
     found: list[list[np.ndarray[Any, Any]]] = []
     for arguments in calls:
         expected = interpret(program)["main"](*arguments)
-        wanted = [*expected] if isinstance(expected, tuple) else [expected]
+        wanted = all_of(expected)
         for main in (*functions, exact["main"], fast["main"]):
-            results = main(*arguments)
-            for result, right in zip([*results] if isinstance(results, tuple) else [results], wanted, strict=True):
+            results: Any = main(*arguments)
+            for result, right in zip(all_of(results), wanted, strict=True):
                 np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-5, strict=True)
         found.append(wanted)
     return found

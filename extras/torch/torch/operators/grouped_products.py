@@ -41,7 +41,7 @@ def _rows_by_group(node: TorchNode, x: Tensor, matrices: Tensor, ends: Tensor) -
         product = op.matmul(op.take(x, places, 0), op.take(matrices, group, 0))
         return [op.scatter_nd(state[0], op.expand_dims(places, 1), product)], []
 
-    whole = zeros([rows, node.shape(matrices)[2]], node.result_type)
+    whole = zeros((rows, node.shape(matrices)[2]), node.result_type)
     return counted(node.builder, node.shape(matrices)[0], trip, [whole])[0]
 
 
