@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from xdsl.dialects import func, memref
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.walks import reachable
@@ -64,15 +64,19 @@ class _Owned:
 def _takers(function: func.FuncOp) -> dict[SSAValue, None]:
     """Return the block arguments that are freed, or passed on to such: memory that they take is theirs."""
     ops = [op for block in function.body.blocks for op in block.ops]
-    freed = [op.memref for op in ops if isinstance(op, memref.DeallocOp)]
+    freed: list[SSAValue] = [op.memref for op in ops if isinstance(op, memref.DeallocOp)]
     passed: dict[SSAValue, list[SSAValue]] = {}
     for block in function.body.blocks:
         for following, given in edges(block.last_op):
             for taker, value in zip(following.args, given, strict=True):
                 passed.setdefault(taker, []).append(value)
-    pending = [value for value in freed if isinstance(value, BlockArgument)]
-    found = [taker for value in pending for taker in reachable(value, lambda taker: passed.get(taker, ()))]
-    return dict.fromkeys(value for value in found if isinstance(value, BlockArgument))
+
+    def givers(taker: SSAValue) -> Sequence[SSAValue]:
+        return passed.get(taker, ())
+
+    takers = [value for value in freed if isinstance(value.owner, Block)]
+    found = [value for taker in takers for value in reachable(taker, givers)]
+    return dict.fromkeys(value for value in found if isinstance(value.owner, Block))
 
 
 def _at_starts(entry: Block, owned: _Owned) -> dict[Block, Buffers]:

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
@@ -31,7 +31,8 @@ def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) ->
         with analysis.branch(region.block):
             ends.append(_visit(region, analysis))
     for i, result in enumerate(op.results):
-        if not isinstance(result.type, TensorType):
+        kind: Attribute = result.type
+        if not isinstance(kind, TensorType):
             continue
         stated = sizes_in_type(result.type)
         found = [analysis.sizes(end.operands[i]) for end in ends]
