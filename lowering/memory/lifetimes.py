@@ -154,14 +154,11 @@ def aliases_by(use: Use) -> Iterator[SSAValue]:
         if isinstance(parent, scf.ForOp):
             yield parent.body.block.args[i + 1]
     elif isinstance(op, _BRANCHES):
-        yield from (taker for block, given in edges(op) for taker in _takers(block, given, op.operands[i]))
+        pairs = (pair for block, given in edges(op) for pair in zip(block.args, given, strict=True))
+        yield from (argument for argument, value in pairs if value is op.operands[i])
     else:
         yield from op.results
         yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
-
-
-def _takers(block: Block, given: Sequence[SSAValue], value: SSAValue) -> Iterator[SSAValue]:
-    yield from (argument for argument, other in zip(block.args, given, strict=True) if other is value)
 
 
 def edges(op: Operation | None) -> Iterator[tuple[Block, Sequence[SSAValue]]]:

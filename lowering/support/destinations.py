@@ -234,13 +234,15 @@ class _Rewriting:
     def _moved(self, value: SSAValue, before: Operation) -> SSAValue:
         """Write a tensor to memory that is allocated for it, as early as that may be, and passed on."""
         assert isa(value.type, TensorType)
-        owner = value.owner
-        is_last = isinstance(owner, Operation) and owner.parent is before.parent and len([*value.uses]) == 1
         alloc = AllocTensorOp(value.type, self._sizes.of(value))
         alloc.attributes[MOVED_ATTR] = UnitAttr()
         alloc.result.name_hint = value.name_hint
         self._sizes.take_over(alloc.result, value)
-        at = owner if is_last and isinstance(owner, Operation) and not self._sizes.has_late([value]) else before
+        owner, at = value.owner, before
+        # Ops of this block that read the tensor do so before its end, if it is passed on there.
+        is_last = before.next_op is None or len([*value.uses]) == 1
+        if is_last and isinstance(owner, Operation) and owner.parent is before.parent:
+            at = before if self._sizes.has_late([value]) else owner
         return self._write(value, self._insert(alloc, at).results[0], before)
 
     def _keep_sizes(self, new: SSAValue, old: SSAValue) -> None:

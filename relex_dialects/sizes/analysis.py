@@ -60,8 +60,7 @@ class SizeAnalysis:
         self._names = Names()
         self._entered: list[Sizes] = []
         """The sizes of the arguments, each dynamic one by its own name."""
-        self.allows_late = late
-        """Whether sizes may be known only in the middle of a run."""
+        self._allows_late = late
         self._places: dict[Operation, int] = {}
         self._late: dict[str, LateSize] = {}
         self._checks: dict[object, LateCheck] = {}
@@ -99,7 +98,7 @@ class SizeAnalysis:
 
     def number(self, value: SSAValue) -> Size:
         """Return the expression of an index. One that does not follow from the sizes of the arguments is late."""
-        if self.allows_late and value.type == IndexType() and not self.knows(value):
+        if self._allows_late and value.type == IndexType() and not self.knows(value):
             self._name_index(value)
         return self.sizes(value)[0]
 
@@ -176,7 +175,7 @@ class SizeAnalysis:
         """Infer sizes in a branch. What it requires is checked, and known, only where it runs. But no size of a branch
         may ever be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that
         could check it."""
-        if not self.allows_late:
+        if not self._allows_late:
             yield
             return
         around, outside, before, facts = self._branch, self._solver, set(self._values), dict(self._facts)
@@ -225,7 +224,7 @@ class SizeAnalysis:
 
     def name_late(self, value: SSAValue, dimension: int, base: str) -> Size:
         """Return a new late size: a dimension of a tensor, or the value of an index. Fails where there may be none."""
-        if not self.allows_late:
+        if not self._allows_late:
             fail(self._op, f"expected sizes that follow from the sizes of the arguments, found {name_of(value)}")
         name, place = self._names.fresh(identifier(base)), self._place(value) + dimension / 2**20
         self._late[name] = LateSize(value, dimension, place)
@@ -234,14 +233,20 @@ class SizeAnalysis:
     def _name_index(self, value: SSAValue) -> Size:
         size = self.name_late(value, 0, value.name_hint or "size")
         self._values[value] = (size,)
-        for requirement in (Requirement(0, "<=", size), Requirement(size, "<=", MAX_ARGUMENT_SIZE)):
-            self._checks[requirement.meaning] = LateCheck(requirement, value, size, self._op)
+        least = Requirement(0, "<=", size)
+        self._checks[least.meaning] = LateCheck(least, value, size, self._op)
+        self.check_limit(value, size, self._op)
         return size
+
+    def check_limit(self, value: SSAValue, size: Size, op: Operation) -> None:
+        """Let a late size that a value has, or is, be checked against what arguments may have. `op` asks for it."""
+        most = Requirement(size, "<=", MAX_ARGUMENT_SIZE)
+        self._checks[most.meaning] = LateCheck(most, value, size, op)
 
     def name_checked(self, value: SSAValue, most: Size) -> None:
         """Name an index that the current op makes sure is a size of at most this."""
         owner = value.owner
-        if not self.allows_late or self._op.parent is not (owner.parent if isinstance(owner, Operation) else owner):
+        if not self._allows_late or self._op.parent is not (owner.parent if isinstance(owner, Operation) else owner):
             return
         size = self._name_index(value)
         self.assume(Requirement(size, "<=", most))
@@ -293,10 +298,10 @@ class SizeAnalysis:
         """Return whether expressions depend on late sizes."""
         return bool(self._late) and LateSizes(self._late).last_in(*sizes) is not None
 
-    def is_found_with(self, end: Operation, *sizes: Size) -> bool:
-        """Return whether expressions depend on late sizes of the block that an op ends."""
+    def is_found_in(self, block: Block, *sizes: Size) -> bool:
+        """Return whether expressions depend on late sizes of a block."""
         late = LateSizes(self._late).last_in(*sizes)
-        return late is not None and end.parent is not None and _is_in(late.block, end.parent)
+        return late is not None and _is_in(late.block, block)
 
     @property
     def required(self) -> tuple[Requirement, ...]:

@@ -8,16 +8,13 @@ runs, and what ops in a loop require of other sizes in every run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NoReturn
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from relex.dialects.errors import fail, name_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
-from relex.dialects.sizes.attributes import sizes_in_type
-from relex.dialects.sizes.expressions import Size, Sizes
+from relex.dialects.sizes.expressions import Size
 
 Changing = set[tuple[int, int]]
 """Of tensors that a loop carries, by their numbers, the dimensions whose sizes a trip changes."""
@@ -31,27 +28,18 @@ def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) ->
         with analysis.branch(region.block):
             ends.append(_visit(region, analysis))
     for i, result in enumerate(op.results):
-        kind: Attribute = result.type
-        if not isinstance(kind, TensorType):
+        if not isinstance(result.type, TensorType):
             continue
-        stated = sizes_in_type(result.type)
-        found = [analysis.sizes(end.operands[i]) for end in ends]
-        sizes: list[Size] = []
-        for d, of_each in enumerate(zip(*found, strict=True)):
-            shared = _shared(regions, of_each, analysis)
-            if shared is None or any(analysis.is_found_with(end, shared) for end in ends):
-                if not analysis.allows_late or stated[d] != DYNAMIC_INDEX:
-                    k = next((k for k, sizes in enumerate(found) if sizes != found[0]), 0)
-                    _refuse(ends[k], ends[k].operands[i], "each branch", found[0], found[k])
-                shared = _name(result, d, analysis)
-            sizes.append(shared)
-        analysis.set(result, sizes)
+        found = zip(*(analysis.sizes(end.operands[i]) for end in ends), strict=True)
+        shared = [_shared(regions, sizes, analysis) for sizes in found]
+        analysis.set(result, [_name(result, d, analysis) if size is None else size for d, size in enumerate(shared)])
 
 
 def _shared(regions: Sequence[Region], sizes: Sequence[Size], analysis: SizeAnalysis) -> Size | None:
-    """Return a size that the size in each branch is equal to, where that runs."""
+    """Return a size known before that the size in each branch is equal to, where that runs; None if there is none."""
     pairs = list(zip(regions, sizes, strict=True))
-    return next((s for s in sizes if all(analysis.equal_in(region.block, size, s) for region, size in pairs)), None)
+    known = [size for size in sizes if not any(analysis.is_found_in(region.block, size) for region in regions)]
+    return next((s for s in known if all(analysis.equal_in(region.block, size, s) for region, size in pairs)), None)
 
 
 @SIZES.rule(scf.ForOp)
@@ -95,10 +83,6 @@ def _until_stable(
         more = {place for place in _changed(end, first, analysis) if place not in changing}
         if not more:
             return changing
-        for i, d in more:
-            value = end.operands[i]
-            if not analysis.allows_late or sizes_in_type(first[i].type)[d] != DYNAMIC_INDEX:
-                _refuse(end, value, "each trip", analysis.sizes(first[i]), analysis.sizes(value))
         changing |= more
         analysis.restore(before)
 
@@ -112,14 +96,12 @@ def _changed(end: Operation, first: Sequence[SSAValue], analysis: SizeAnalysis) 
 
 def _found_in(block: Block, values: Sequence[SSAValue], analysis: SizeAnalysis) -> Changing:
     """Return which sizes of tensors that leave a block are found out in it."""
-    end = block.last_op
-    assert end is not None
     return {
         (i, d)
         for i, value in enumerate(values)
         if isinstance(value.type, TensorType)
         for d, size in enumerate(analysis.sizes(value))
-        if analysis.is_found_with(end, size)
+        if analysis.is_found_in(block, size)
     }
 
 
@@ -132,7 +114,12 @@ def _enter(inside: Sequence[SSAValue], outside: Sequence[SSAValue], changing: Ch
 
 
 def _name(value: SSAValue, dimension: int, analysis: SizeAnalysis) -> Size:
-    return analysis.name_late(value, dimension, f"{value.name_hint or 'size'}_d{dimension}")
+    """Name a size that a branch or a loop finds out. It may have grown from trip to trip: its limit is checked."""
+    owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    assert owner is not None
+    size = analysis.name_late(value, dimension, f"{value.name_hint or 'size'}_d{dimension}")
+    analysis.check_limit(value, size, owner)
+    return size
 
 
 def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
@@ -141,15 +128,3 @@ def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
     terminator = region.block.last_op
     assert terminator is not None
     return terminator
-
-
-_ADVICE = "pad it to the largest size, and carry how much is used"
-
-
-def _refuse(end: Operation, value: SSAValue, where: str, sizes: Sizes, found: Sizes) -> NoReturn:
-    expected = f"expected {name_of(value)} to have the same sizes in {where}, {_text(sizes)}"
-    fail(end, f"{expected}, found {_text(found)}; {_ADVICE}")
-
-
-def _text(sizes: Sizes) -> str:
-    return f"({', '.join(map(str, sizes))})"

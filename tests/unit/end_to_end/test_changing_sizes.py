@@ -15,6 +15,7 @@ from relex.dialects import parse_module
 from relex.dialects.errors import CompileError, ShapeError
 from relex.passes import InferSizesPass
 from relex.reference import interpret
+from relex.reference.interpreter.budget import OutOfSteps, at_most
 from relex.runtime import build, load
 
 LEVELS = ("loops", "core")
@@ -200,6 +201,59 @@ def test_what_a_trip_requires_is_checked_in_each() -> None:
     for main in (interpret(FAILING)["main"], build(FAILING)["main"]):
         with pytest.raises(ShapeError, match=r"'relex.add' expected a_d0 == n, found 6"):
             main(2, x, y)
+
+
+DOUBLING = """
+func.func @main(%k: index, %x: tensor<?x0xf32>) -> tensor<?x0xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %k step %c1 iter_args(%a = %x) -> (tensor<?x0xf32>) {
+    %b = relex.concat %a, %a axis = 0 : (tensor<?x0xf32>, tensor<?x0xf32>) -> tensor<?x0xf32>
+    scf.yield %b : tensor<?x0xf32>
+  }
+  func.return %r : tensor<?x0xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("trips", "is_right"), [(57, True), (58, False), (70, False)])
+def test_sizes_never_wrap_around(trips: int, is_right: bool) -> None:
+    """Rows without elements need no memory: nothing else ends the loop."""
+    x = np.ones((1, 0), np.float32)
+    for main in (interpret(DOUBLING)["main"], build(DOUBLING)["main"]):
+        if is_right:
+            assert main(trips, x).shape == (2**trips, 0)
+            continue
+        with pytest.raises(ShapeError, match=f"d0 <= {2**57}, found {2**58}"):
+            main(trips, x)
+
+
+def test_a_limited_run_ends_before_its_memory() -> None:
+    x = np.ones((1, 3), np.float32)
+    with pytest.raises(OutOfSteps), at_most(1_000_000):
+        interpret(DOUBLING.replace("x0xf32", "x3xf32"))["main"](60, x)
+
+
+def test_what_a_trip_reads_and_passes_on_is_not_copied() -> None:
+    """What a trip passes on is computed where the next one reads it."""
+    program = """
+    func.func @main(%k: index, %x: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x?xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %g = relex.dense %x, %x : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x?xf32>
+      %r:2 = scf.for %i = %c0 to %k step %c1 iter_args(%a = %x, %b = %g) -> (tensor<?x4xf32>, tensor<?x?xf32>) {
+        %more = relex.concat %a, %x axis = 0 : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+        %products = relex.dense %more, %more : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x?xf32>
+        scf.yield %more, %products : tensor<?x4xf32>, tensor<?x?xf32>
+      }
+      func.return %r#0, %r#1 : tensor<?x4xf32>, tensor<?x?xf32>
+    }
+    """
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+    expect_same(program, (0, x), (2, x))
+    text = str(build(program).ir("core"))
+    loop = text[text.index("scf.for %i") :]
+    assert "memref.copy" not in loop[: loop.index("scf.yield %more")]
 
 
 def test_failures_keep_no_memory() -> None:

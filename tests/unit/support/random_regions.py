@@ -53,35 +53,28 @@ class _Regions:
 
     def _operator(self, indent: str, known: Sequence[str]) -> str:
         t, a, b, new = self._t, self._rng.choice(known), self._rng.choice(known), self._fresh()
-        if self._changing:
-            return self._resized(indent, a, b, new)
         kinds = ["add", "maximum", "negative", "tanh", "softmax"] + ["take"] * (not self._dynamic)
+        if self._changing:
+            kinds = ["add", "tanh", "concat", "concat", "tail", "compress"]
         match self._rng.choice(kinds):
             case "add" | "maximum" as kind:
-                text = f"relex.{kind} {a}, {b} : ({t}, {t}) -> {t}"
+                other = a if self._changing else b  # Others have other sizes.
+                text = f"relex.{kind} {a}, {other} : ({t}, {t}) -> {t}"
+            case "concat":
+                whole = self._fresh()
+                self._lines.append(f"{indent}{whole} = relex.concat {a}, {b} : ({t}, {t}) -> {t}")
+                # Sizes double from trip to trip otherwise.
+                text = f"relex.strided_slice {whole} axes = [0] begin = [0] end = [9] : ({t}) -> {t}"
+            case "tail":
+                text = f"relex.strided_slice {a} axes = [0] begin = [1] end = [9] : ({t}) -> {t}"
+            case "compress":
+                less = self._fresh()
+                self._lines.append(f"{indent}{less} = relex.less {a}, %half : ({t}, tensor<f32>) -> tensor<?xi1>")
+                text = f"relex.compress {a}, {less} : ({t}, tensor<?xi1>) -> {t}"
             case "take":
                 text = f"relex.take {a}, %places axis = 0 : ({t}, tensor<5xi64>) -> {t}"
             case kind:
                 text = f"relex.{kind} {a} : ({t}) -> {t}"
-        self._lines.append(f"{indent}{new} = {text}")
-        return new
-
-    def _resized(self, indent: str, a: str, b: str, new: str) -> str:
-        """An operator whose result has another size, of 9 at most, or none of whose operands has another one."""
-        t, more = self._t, self._fresh()
-        match self._rng.choice(["concat", "concat", "tail", "compress", "tanh", "add"]):
-            case "concat":
-                self._lines.append(f"{indent}{more} = relex.concat {a}, {b} : ({t}, {t}) -> {t}")
-                text = f"relex.strided_slice {more} axes = [0] begin = [0] end = [9] : ({t}) -> {t}"
-            case "tail":
-                text = f"relex.strided_slice {a} axes = [0] begin = [1] end = [9] : ({t}) -> {t}"
-            case "compress":
-                self._lines.append(f"{indent}{more} = relex.less {a}, %half : ({t}, tensor<f32>) -> tensor<?xi1>")
-                text = f"relex.compress {a}, {more} : ({t}, tensor<?xi1>) -> {t}"
-            case "tanh":
-                text = f"relex.tanh {a} : ({t}) -> {t}"
-            case _:
-                text = f"relex.add {a}, {a} : ({t}, {t}) -> {t}"
         self._lines.append(f"{indent}{new} = {text}")
         return new
 

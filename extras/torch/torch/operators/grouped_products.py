@@ -21,7 +21,8 @@ def grouped_products(
     """The products of groups of matrices. Where one of both operands is a single matrix, its rows or columns belong to
     one group after another, and `ends` has the end of each; where both are, so do the numbers that are summed.
 
-    Rows behind the last group are zeros. Torch itself takes neither a bias nor another type of the result.
+    Rows after the last group are zeros; torch leaves them undefined. It takes neither a bias nor another type of the
+    result.
     """
     if ends is None:
         return op.matmul(x, y)
@@ -57,7 +58,7 @@ def _parts_of_sums(node: TorchNode, x: Tensor, y: Tensor, ends: Tensor) -> Opera
 
 
 def _bounds(node: TorchNode, ends: Tensor, length: Size) -> tuple[Tensor, Tensor]:
-    """Return the first place of each group and the place behind it, of which the program checks that they are in order
+    """Return the first place of each group and the place after its last one. The program checks that they are in order
     and in range."""
     last = node.typed(ends, i64)
     first = node.tensor(op.strided_slice(op.concat(Known(np.zeros(1, np.int64)), last, axis=0), [0], [0], [-1]))
