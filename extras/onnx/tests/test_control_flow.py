@@ -203,43 +203,6 @@ def test_scan_of_dynamic_length(direction: int, axis: int):
             np.testing.assert_allclose(found, y if axis == 0 else y.T, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize("has_lengths", [False, True])
-@pytest.mark.sampled
-def test_recurrent_layers_of_dynamic_length(operator: str, direction: str, has_lengths: bool):
-    gates, directions = {"LSTM": 4, "GRU": 3, "RNN": 1}[operator], 1 + (direction == "bidirectional")
-    rng, size = np.random.default_rng(0), 4
-    weights = {
-        "W": rng.standard_normal((directions, gates * size, 3)).astype(np.float32),
-        "R": rng.standard_normal((directions, gates * size, size)).astype(np.float32),
-        "B": rng.standard_normal((directions, 2 * gates * size)).astype(np.float32),
-    }
-
-    def made(length: Any) -> onnx.ModelProto:
-        inputs = ["x", "W", "R", "B", "lengths" if has_lengths else ""]
-        node = helper.make_node(operator, inputs, ["y", "last"], hidden_size=size, direction=direction)
-        infos: list[Info] = [("x", [length, 2, 3], FLOAT)]
-        infos += [("lengths", [2], TensorProto.INT32)] if has_lengths else []
-        results: list[Info] = [("y", [length, directions, 2, size], FLOAT), ("last", [directions, 2, size], FLOAT)]
-        return helper.make_model(
-            graph("g", [node], infos, results, **weights),
-            opset_imports=[helper.make_opsetid("", 17)],
-            ir_version=8,
-        )
-
-    opened = from_onnx(made("t"))
-    assert "scf.for" in str(opened)
-    functions = [interpret(opened)["main"], build(opened)["main"]]
-    for length in (1, 3):
-        x = rng.standard_normal((length, 2, 3)).astype(np.float32)
-        given = [x, np.array([length, 1], np.int32)] if has_lengths else [x]
-        expected = interpret(from_onnx(made(length)))["main"](*given)
-        for main in functions:
-            for found, wanted in zip(main(*given), expected, strict=True):
-                np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-
-
 def squeezing(limit: str) -> onnx.GraphProto:
     """A graph whose `If` squeezes the last dimension of 1, as exports of `torch.squeeze` do, and a use of the result
     that needs `limit` of two or three dimensions."""
