@@ -12,7 +12,7 @@ from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions import activations
 from relex.frontend.compositions.indexing import part_at, pieces, stacked
-from relex.frontend.importing.regions import Row, counted
+from relex.frontend.importing.loops import Row, counted
 from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, refuse
 from relex.frontend.onnx.import_table import row
