@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from relex.dialects.errors import PassError
 from relex.dialects.index.domains import constant_value
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size
@@ -87,17 +88,31 @@ def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
 def _until_stable(
     infer: Callable[[Changing], Operation], first: Sequence[SSAValue], analysis: SizeAnalysis
 ) -> Changing:
-    """Infer the sizes in a loop under the assumption that only some sizes change; if more do, start again. Returns
-    which."""
+    """Infer the sizes in a loop under the assumption that only some sizes change; if more do, start again. Where the
+    sizes before the loop do not fit what is in it, all of them may change. Returns which."""
     changing: Changing = set()
+    failure: PassError | None = None
     while True:
         before = analysis.state()
-        end = infer(changing)
-        more = {place for place in _changed(end, first, analysis) if place not in changing}
+        try:
+            end = infer(changing)
+        except PassError as e:
+            failure = failure or e
+            more = _open(first) - changing
+            if not more:
+                raise failure from None
+        else:
+            more = {place for place in _changed(end, first, analysis) if place not in changing}
         if not more:
             return changing
         changing |= more
         analysis.restore(before)
+
+
+def _open(values: Sequence[SSAValue]) -> Changing:
+    """Return the dimensions that types leave open."""
+    shapes = [value.type.get_shape() if isinstance(value.type, TensorType) else () for value in values]
+    return {(i, d) for i, shape in enumerate(shapes) for d, size in enumerate(shape) if size == DYNAMIC_INDEX}
 
 
 def _changed(end: Operation, first: Sequence[SSAValue], analysis: SizeAnalysis) -> Iterator[tuple[int, int]]:

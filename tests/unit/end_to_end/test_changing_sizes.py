@@ -239,6 +239,33 @@ def test_loops_with_trips_require_in_every_run() -> None:
         build(program)["main"](0, np.ones((0, 2), np.float32), np.ones(2, np.float32))
 
 
+def test_sizes_before_a_loop_that_do_not_fit_its_trips() -> None:
+    """Rows are added to a tensor that has no columns before the first one."""
+    program = """
+    func.func @main(%k: index, %x: tensor<1x3xf32>) -> tensor<?x?xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %e = relex.constant dense<> : tensor<0x0xf32>
+      %z = tensor.cast %e : tensor<0x0xf32> to tensor<?x?xf32>
+      %r = scf.for %i = %c0 to %k step %c1 iter_args(%a = %z) -> (tensor<?x?xf32>) {
+        %first = arith.cmpi eq, %i, %c0 : index
+        %more = scf.if %first -> (tensor<?x?xf32>) {
+          %row = tensor.cast %x : tensor<1x3xf32> to tensor<?x?xf32>
+          scf.yield %row : tensor<?x?xf32>
+        } else {
+          %both = relex.concat %a, %x axis = 0 : (tensor<?x?xf32>, tensor<1x3xf32>) -> tensor<?x3xf32>
+          %rows = tensor.cast %both : tensor<?x3xf32> to tensor<?x?xf32>
+          scf.yield %rows : tensor<?x?xf32>
+        }
+        scf.yield %more : tensor<?x?xf32>
+      }
+      func.return %r : tensor<?x?xf32>
+    }
+    """
+    results = expect_same(program, *((k, np.ones((1, 3), np.float32)) for k in (0, 1, 4)))
+    assert [rows.shape for (rows,) in results] == [(0, 0), (1, 3), (4, 3)]
+
+
 def test_what_loops_in_loops_require() -> None:
     """An inner loop without trips requires nothing; equal sizes are equal in every run."""
     program = """
