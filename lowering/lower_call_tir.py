@@ -25,24 +25,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects import tir
+from relex.dialects import relex, tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, declaration
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, replacements, result_attrs
 from relex.dialects.libraries import LibraryFunction
-from relex.dialects.relex import (
-    AllocTensorOp,
-    AssertOp,
-    CallDpsPackedOp,
-    CallOp,
-    CallTirOp,
-    ConstantOp,
-    DataflowOp,
-    MatchSizesOp,
-    Operator,
-    PackBytesOp,
-)
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
@@ -124,10 +112,10 @@ class LowerCallTirPass(ConversionPass):
     types = _types
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in walk_of(op, DataflowOp):
+        for block in walk_of(op, relex.DataflowOp):
             block.dissolve()
         _check_recursion(op)
-        calls = walk_of(op, CallOp, func.CallOp, *BRANCHES, *LOOPS)
+        calls = walk_of(op, relex.CallOp, func.CallOp, *BRANCHES, *LOOPS)
         types = [value.type for call in calls for value in call.results]
         types += [t for f in op.ops if isinstance(f, func.FuncOp) and replacements(f) for t in f.function_type.outputs]
         may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
@@ -194,8 +182,8 @@ def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
     conversion.replace()
 
 
-@GRAPH_TO_BUFFERS.rule(CallTirOp)
-def convert_call_tir(op: CallTirOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.CallTirOp)
+def convert_call_tir(op: relex.CallTirOp, conversion: Conversion) -> None:
     """Convert a call of a loop function to one that fills the buffers of its results."""
     outputs = [result_buffer(result, conversion) for result in op.results]
     buffers = [*conversion.values(op.arguments), *outputs]
@@ -238,8 +226,8 @@ def convert_reshape(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp, conversio
     conversion.replace(origin)
 
 
-@GRAPH_TO_BUFFERS.rule(PackBytesOp)
-def convert_words(op: PackBytesOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.PackBytesOp)
+def convert_words(op: relex.PackBytesOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer whose elements are words."""
     if not op.is_view:
         fail(op, "expected 'legalize-ops' before")
@@ -249,8 +237,8 @@ def convert_words(op: PackBytesOp, conversion: Conversion) -> None:
     conversion.replace(conversion.add(view).results[0])
 
 
-@GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)
-def convert_call(op: CallOp | func.CallOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.CallOp, func.CallOp)
+def convert_call(op: relex.CallOp | func.CallOp, conversion: Conversion) -> None:
     """Convert a call with tensors to one that fills the buffers of its results and returns the scalars."""
     if not any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
         return
@@ -269,8 +257,8 @@ def convert_from_elements(op: tensor.FromElementsOp, conversion: Conversion) -> 
     conversion.replace(buffer)
 
 
-@GRAPH_TO_BUFFERS.rule(MatchSizesOp)
-def convert_match_sizes(op: MatchSizesOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.MatchSizesOp)
+def convert_match_sizes(op: relex.MatchSizesOp, conversion: Conversion) -> None:
     """Forward a tensor whose sizes have been checked."""
     conversion.replace(_cast(conversion.value(op.operand), conversion.types.convert(op.result.type), conversion))
 
@@ -282,14 +270,14 @@ GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(convert_extract)
 GRAPH_TO_BUFFERS.rule(tensor.InsertSliceOp)(convert_insert_slice)
 
 
-@GRAPH_TO_BUFFERS.rule(AllocTensorOp)
-def convert_alloc_tensor(op: AllocTensorOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.AllocTensorOp)
+def convert_alloc_tensor(op: relex.AllocTensorOp, conversion: Conversion) -> None:
     """Convert to the buffer that the tensor is written to."""
     conversion.replace(result_buffer(op.results[0], conversion))
 
 
-@GRAPH_TO_BUFFERS.rule(CallDpsPackedOp)
-def convert_call_dps_packed(op: CallDpsPackedOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.CallDpsPackedOp)
+def convert_call_dps_packed(op: relex.CallDpsPackedOp, conversion: Conversion) -> None:
     """Convert to a call of a declared library function that fills the buffers of its results."""
     inputs = conversion.values(op.arguments)
     outputs = [result_buffer(result, conversion) for result in op.results]
@@ -308,8 +296,8 @@ def _array_types(tensors: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> tu
     )
 
 
-@GRAPH_TO_BUFFERS.rule(AssertOp)
-def convert_assert(op: AssertOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.AssertOp)
+def convert_assert(op: relex.AssertOp, conversion: Conversion) -> None:
     """Convert to an assertion about the element of a buffer, after a call that says which index it is about."""
     condition = conversion.add(memref.LoadOp.get(conversion.value(op.condition), [])).res
     if op.index is not None:
@@ -320,8 +308,8 @@ def convert_assert(op: AssertOp, conversion: Conversion) -> None:
     conversion.replace()
 
 
-@GRAPH_TO_BUFFERS.rule(ConstantOp)
-def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.ConstantOp)
+def convert_constant(op: relex.ConstantOp, conversion: Conversion) -> None:
     """Convert a constant to a global, named after its type and a hash of its value, so that equal ones share it."""
     buffer = buffer_type(op.results[0])
     is_sub_byte = op.value.get_element_type() in SUB_BYTE
@@ -346,7 +334,7 @@ def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
 def _pass_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
     """Let callers allocate results whose sizes follow from the sizes of the arguments, and pass them as
     destinations."""
-    ops = walk_of(module, CallOp, func.CallOp)
+    ops = walk_of(module, relex.CallOp, func.CallOp)
     calls = [op for op in ops if any(map(has_unknown, op.result_types))]
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}
@@ -354,7 +342,7 @@ def _pass_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
             t = result.type
             if not isa(t, TensorType):
                 continue
-            alloc = AllocTensorOp(t, sizes.of(result))
+            alloc = relex.AllocTensorOp(t, sizes.of(result))
             alloc.location = call.location
             Rewriter.insert_op(alloc, InsertPoint.before(call))
             buffers[result] = alloc.result
@@ -380,11 +368,11 @@ def _check_recursion(module: ModuleOp) -> None:
 def _always_called(function: func.FuncOp) -> list[str]:
     entry = function.body.first_block
     ops = entry.ops if entry is not None else ()
-    return [op.callee.root_reference.data for op in ops if isinstance(op, CallOp | func.CallOp)]
+    return [op.callee.root_reference.data for op in ops if isinstance(op, relex.CallOp | func.CallOp)]
 
 
 def _check_no_tensors(op: Operation) -> None:
-    if isinstance(op, Operator):
+    if isinstance(op, relex.Operator):
         fail(op, "cannot be lowered to buffers; run 'legalize-ops' before 'lower-call-tir'")
     if any(type(value.type) is TensorType for value in (*op.operands, *op.results)):
         fail(op, "cannot be lowered to buffers; expected ops of the relex dialect on tensors")

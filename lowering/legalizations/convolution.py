@@ -9,16 +9,7 @@ from operator import mul
 
 from xdsl.dialects.builtin import AnyFloat, i64
 
-from relex.dialects.relex import (
-    AvgPool,
-    BlockedConvolution,
-    Convolution,
-    MaxPool,
-    MaxPoolWithIndices,
-    Pool,
-    SlidingWindows,
-    Windows,
-)
+from relex.dialects import relex
 from relex.dialects.relex.blocked_convolution import parts_of_block
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size, count
@@ -48,8 +39,8 @@ _COUNTS = ("slices", "rows", "columns")
 """Names for the dimensions, of which the last ones are taken."""
 
 
-@legalizes(Convolution)
-def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
+@legalizes(relex.Convolution)
+def convolution(op: relex.Convolution, x: Tensor, w: Tensor) -> Tensor:
     """Legalize to a sum over channels and window of the padded input, for each group of channels."""
     windows = op.windows(w.shape)
     data = _padded(x, windows, 0)
@@ -67,8 +58,8 @@ def convolution(op: Convolution, x: Tensor, w: Tensor) -> Tensor:
     return _by_group(op, [x, w], groups, outputs, element, SPATIAL[-op.RANK :])
 
 
-@legalizes(BlockedConvolution)
-def conv2d_blocked(op: BlockedConvolution, x: Tensor, w: Tensor) -> Tensor:
+@legalizes(relex.BlockedConvolution)
+def conv2d_blocked(op: relex.BlockedConvolution, x: Tensor, w: Tensor) -> Tensor:
     """Legalize to a sum over blocks of channels, the window, and the channels of a block, for each group of blocks."""
     windows = op.windows(w.shape)
     data = _padded(x, windows, 0)
@@ -95,7 +86,7 @@ def conv2d_blocked(op: BlockedConvolution, x: Tensor, w: Tensor) -> Tensor:
 
 
 def _by_group(
-    op: SlidingWindows,
+    op: relex.SlidingWindows,
     operands: Sequence[Tensor],
     groups: int,
     outputs: Size,
@@ -126,7 +117,9 @@ def member(group: PrimExpr | int, size: Size, index: PrimExpr | int) -> PrimExpr
     return first if isinstance(index, int) else first + index
 
 
-def _reduced(op: Pool, x: Tensor, data: Tensor, function: Callable[..., PrimExpr], name: str | None = None) -> Tensor:
+def _reduced(
+    op: relex.Pool, x: Tensor, data: Tensor, function: Callable[..., PrimExpr], name: str | None = None
+) -> Tensor:
     """Reduce the elements of each window of `data`, which is `x` with its padding."""
     inner = _window_axes(op.windows)
 
@@ -136,14 +129,14 @@ def _reduced(op: Pool, x: Tensor, data: Tensor, function: Callable[..., PrimExpr
     return windowed(op, [x], "nc", element, name)
 
 
-@legalizes(MaxPool)
-def max_pool(op: MaxPool, x: Tensor) -> Tensor:
+@legalizes(relex.MaxPool)
+def max_pool(op: relex.MaxPool, x: Tensor) -> Tensor:
     """Legalize to a maximum over each window; padding is the lowest value."""
     return _reduced(op, x, _padded(x, op.windows, lowest(x.type)), max)
 
 
-@legalizes(MaxPoolWithIndices)
-def max_pool_with_indices(op: MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Tensor]:
+@legalizes(relex.MaxPoolWithIndices)
+def max_pool_with_indices(op: relex.MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Tensor]:
     """Legalize to the maximum over each window, then the smallest position in the data that holds it, or NaN."""
     windows, sizes = op.windows, x.shape[2:]
     data = _padded(x, windows, lowest(x.type))
@@ -175,8 +168,8 @@ def max_pool_with_indices(op: MaxPoolWithIndices, x: Tensor) -> tuple[Tensor, Te
     return largest, windowed(op, [x], "nc", known, name="indices")
 
 
-@legalizes(AvgPool)
-def avg_pool(op: AvgPool, x: Tensor) -> Tensor:
+@legalizes(relex.AvgPool)
+def avg_pool(op: relex.AvgPool, x: Tensor) -> Tensor:
     """Legalize to a sum over each window, divided by the number of elements counted."""
     windows = op.windows
     total = _reduced(op, x, _padded(x, windows, 0), sum, "total")
@@ -193,7 +186,7 @@ def avg_pool(op: AvgPool, x: Tensor) -> Tensor:
     return windowed(op, [x], "nc", element)
 
 
-def _counted(op: AvgPool, x: Tensor, dimension: int, includes_padding: bool) -> Tensor:
+def _counted(op: relex.AvgPool, x: Tensor, dimension: int, includes_padding: bool) -> Tensor:
     """Count the elements of each window along one dimension that are not padding, or not beyond it."""
     windows = op.windows
     before, after = windows.before[dimension], windows.after[dimension]
@@ -209,7 +202,7 @@ def _counted(op: AvgPool, x: Tensor, dimension: int, includes_padding: bool) -> 
     return compute([result_shape(op, x)[2 + dimension]], element, name=_COUNTS[dimension - op.RANK])
 
 
-def _padded(x: Tensor, windows: Windows, value: float) -> Tensor:
+def _padded(x: Tensor, windows: relex.Windows, value: float) -> Tensor:
     if not any(windows.padding) and not windows.ceil_mode:
         return x
     after = windows.ends(x.shape[2 : 2 + windows.rank])
@@ -218,21 +211,21 @@ def _padded(x: Tensor, windows: Windows, value: float) -> Tensor:
 
 
 def windowed(
-    op: SlidingWindows, operands: Sequence[Tensor], others: str, element: OfIndices, name: str | None = None
+    op: relex.SlidingWindows, operands: Sequence[Tensor], others: str, element: OfIndices, name: str | None = None
 ) -> Tensor:
     """Compute the result of an operator over windows, with axes called by their letters, `others` in front."""
     return compute(result_shape(op, *operands), element, name or _name(op), [*others, *SPATIAL[-op.RANK :]])
 
 
-def _name(op: SlidingWindows) -> str:
+def _name(op: relex.SlidingWindows) -> str:
     return op.name.rpartition(".")[2]
 
 
-def _window_axes(windows: Windows) -> list[Axis]:
+def _window_axes(windows: relex.Windows) -> list[Axis]:
     return [reduce_axis(extent, name) for extent, name in zip(windows.size, WINDOW[-windows.rank :], strict=True)]
 
 
-def _inside(windows: Windows, place: Sequence[Axis], inner: Sequence[Axis | int]) -> list[PrimExpr]:
+def _inside(windows: relex.Windows, place: Sequence[Axis], inner: Sequence[Axis | int]) -> list[PrimExpr]:
     """Return the indices in the padded input of an element of a window."""
     firsts = [_scaled(index, stride) for index, stride in zip(place, windows.strides, strict=True)]
     steps = zip(firsts, inner, windows.dilation, strict=True)

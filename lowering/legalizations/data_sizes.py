@@ -9,15 +9,7 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import AnyFloat, IndexType, f64, i1, i64
 from xdsl.ir import Attribute
 
-from relex.dialects.relex import (
-    ArangeOp,
-    AsSizesOp,
-    CompressOp,
-    DynamicStridedSliceOp,
-    NonzeroOp,
-    RepeatOp,
-    UniqueOp,
-)
+from relex.dialects import relex
 from relex.dialects.relex.random_numbers import ui64
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size
@@ -45,8 +37,8 @@ from relex.lowering.te import (
 )
 
 
-@legalizes(NonzeroOp)
-def nonzero(op: NonzeroOp, x: Tensor) -> CountAndFill:
+@legalizes(relex.NonzeroOp)
+def nonzero(op: relex.NonzeroOp, x: Tensor) -> CountAndFill:
     """Legalize to a sum of ones, and to a loop that notes each place."""
     axes = [reduce_axis(size, f"k{d}") for d, size in enumerate(x.shape)]
     rows = compute((), lambda *_: sum(select(not_equal(x[*axes], 0), one(), 0), axes), name="rows")
@@ -66,8 +58,8 @@ def nonzero(op: NonzeroOp, x: Tensor) -> CountAndFill:
     return CountAndFill({"rows": rows}, fill)
 
 
-@legalizes(CompressOp)
-def compress(op: CompressOp, data: Tensor, condition: Tensor) -> CountAndFill:
+@legalizes(relex.CompressOp)
+def compress(op: relex.CompressOp, data: Tensor, condition: Tensor) -> CountAndFill:
     """Legalize to a sum of ones, and to a loop that copies each part; single elements as `row_if` does."""
     k = reduce_axis(condition.shape[0], "k")
     kept = compute((), lambda *_: sum(select(condition[k], one(), 0), [k]), name="kept")
@@ -126,8 +118,8 @@ def one() -> PrimExpr:
     return as_expr(1, i64)
 
 
-@legalizes(RepeatOp)
-def repeat(op: RepeatOp, data: Tensor, times: Tensor) -> CountAndFill:
+@legalizes(relex.RepeatOp)
+def repeat(op: relex.RepeatOp, data: Tensor, times: Tensor) -> CountAndFill:
     """Legalize to a running sum, and to a copy of the part whose number was last noted at or before a place."""
     size, axis = times.shape[0], op.normal_axis
 
@@ -170,8 +162,8 @@ def repeat(op: RepeatOp, data: Tensor, times: Tensor) -> CountAndFill:
     return CountAndFill({"total": compute((), last, name="total")}, fill, [ends])
 
 
-@legalizes(ArangeOp)
-def arange(op: ArangeOp, first: Tensor, end: Tensor, step: Tensor) -> CountAndFill:
+@legalizes(relex.ArangeOp)
+def arange(op: relex.ArangeOp, first: Tensor, end: Tensor, step: Tensor) -> CountAndFill:
     """Legalize to a quotient that is rounded up, and to multiples of the step."""
 
     def length(*_: Axis) -> PrimExpr:
@@ -196,8 +188,8 @@ def arange(op: ArangeOp, first: Tensor, end: Tensor, step: Tensor) -> CountAndFi
     return CountAndFill({"length": compute((), length, name="length")}, fill)
 
 
-@legalizes(UniqueOp)
-def unique(op: UniqueOp, x: Tensor) -> CountAndFill:
+@legalizes(relex.UniqueOp)
+def unique(op: relex.UniqueOp, x: Tensor) -> CountAndFill:
     """Legalize to a sort of the places, a number for each group of equal elements, and a loop for each result."""
     size = x.shape[0]
     order = in_order(x, 0, "order", descends=False)
@@ -257,9 +249,9 @@ def unique(op: UniqueOp, x: Tensor) -> CountAndFill:
     return CountAndFill({"different": compute((), count, name="different")}, fill, [order, groups])
 
 
-@legalizes(DynamicStridedSliceOp)
+@legalizes(relex.DynamicStridedSliceOp)
 def dynamic_strided_slice(
-    op: DynamicStridedSliceOp, data: Tensor, begin: Tensor, end: Tensor, step: Tensor
+    op: relex.DynamicStridedSliceOp, data: Tensor, begin: Tensor, end: Tensor, step: Tensor
 ) -> CountAndFill:
     """Legalize to the first place and the length of each dimension's part, and to a copy."""
     axes = op.normal_axes
@@ -300,8 +292,8 @@ def dynamic_strided_slice(
     return CountAndFill({f"d{d}": length(i, d) for i, d in enumerate(axes)}, fill, firsts)
 
 
-@legalizes(AsSizesOp)
-def as_sizes(op: AsSizesOp, numbers: Tensor) -> CountAndFill:
+@legalizes(relex.AsSizesOp)
+def as_sizes(op: relex.AsSizesOp, numbers: Tensor) -> CountAndFill:
     """Legalize to a copy of each number, and to a loop without trips."""
 
     def fill(numbers: Tensor) -> Tensor:

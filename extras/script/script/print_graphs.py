@@ -16,21 +16,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects import relex
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import INOUT_ATTR, argument_names, replacements
 from relex.dialects.index.domains import constant_value
-from relex.dialects.relex import (
-    PRIMITIVE_ATTR,
-    AssertOp,
-    CallDpsPackedOp,
-    CallOp,
-    CallTirOp,
-    ConstantOp,
-    DataflowOp,
-    Operator,
-    OutputOp,
-    properties,
-)
 from relex.dialects.relex.properties import Scalar
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.relex.types import tensor_type
@@ -63,7 +52,7 @@ class GraphPrinter(ExpressionPrinter):
     Constants are printed in full; if `constants` is given, long ones are appended to it instead.
     """
 
-    def __init__(self, function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None):
+    def __init__(self, function: FuncOp, writer: Writer, module_name: str, constants: list[relex.ConstantOp] | None):
         super().__init__(writer)
         self._function = function
         self._module_name = module_name
@@ -87,13 +76,13 @@ class GraphPrinter(ExpressionPrinter):
                 writer.line(f"{name} = T.int64()")
             if attributes := self._attributes():
                 writer.line(f"R.func_attr({dictionary(attributes)})")
-            if any(isinstance(op, CallTirOp | CallOp | func.CallOp) for op in function.walk()):
+            if any(isinstance(op, relex.CallTirOp | relex.CallOp | func.CallOp) for op in function.walk()):
                 writer.line(f"cls = {self._module_name}")
             self._block(function.body.block)
 
     def _attributes(self) -> dict[str, object]:
         attributes = dict(self._function.attributes)
-        primitive = {"Primitive": True} if attributes.pop(PRIMITIVE_ATTR, None) is not None else {}
+        primitive = {"Primitive": True} if attributes.pop(relex.PRIMITIVE_ATTR, None) is not None else {}
         return primitive | self._replaced() | write_attributes(self._function, attributes)
 
     def _replaced(self) -> dict[str, object]:
@@ -140,9 +129,9 @@ class GraphPrinter(ExpressionPrinter):
                 values = [self._value(value) for value in op.operands]
                 result = values[0] if len(values) == 1 else tuple_of(values) if values else "R.tuple()"
                 self.writer.line(f"return {result}")
-            case DataflowOp():
+            case relex.DataflowOp():
                 self._dataflow(op)
-            case OutputOp() | scf.YieldOp():
+            case relex.OutputOp() | scf.YieldOp():
                 return
             case scf.IfOp():
                 self._if(op)
@@ -150,7 +139,7 @@ class GraphPrinter(ExpressionPrinter):
                 self._while(op)
             case scf.ForOp():
                 self._for(op)
-            case ConstantOp():
+            case relex.ConstantOp():
                 self._constant_line(op)
             case tensor.FromElementsOp(elements=[OpResult(op=arith.IndexCastOp(input=count))]) if (
                 count in self._counters
@@ -184,7 +173,7 @@ class GraphPrinter(ExpressionPrinter):
         for name, *values in zip(names, test.args, op.after_region.block.args, strict=True):
             self.writer.texts.update({value: self.writer.use(name) for value in values})
         for inner in test.ops:
-            if isinstance(inner, Operator | ConstantOp):
+            if isinstance(inner, relex.Operator | relex.ConstantOp):
                 self.writer.texts[inner.results[0]] = self._call_text(inner)
         self._side(f"while {self._condition(end.condition, op)}:", op.after_region.block, names)
 
@@ -242,7 +231,7 @@ class GraphPrinter(ExpressionPrinter):
             fail(op, f"{CANNOT}: expected a condition that is a tensor without dimensions")
         return self.text(value.owner.tensor)
 
-    def _dataflow(self, op: DataflowOp) -> None:
+    def _dataflow(self, op: relex.DataflowOp) -> None:
         """Print a dataflow block. Its results share the names of the values they come from."""
         values = op.output.values
         names: list[str] = []
@@ -257,7 +246,7 @@ class GraphPrinter(ExpressionPrinter):
         for result, name in zip(op.results, names, strict=True):
             self.writer.texts[result] = self.writer.use(name)
 
-    def _output_name(self, op: DataflowOp, value: SSAValue, taken: Sequence[str]) -> str:
+    def _output_name(self, op: relex.DataflowOp, value: SSAValue, taken: Sequence[str]) -> str:
         """Return the name of an output; a value that is not defined in the block, or is an output twice, gets a new
         name."""
         text = self.text(value)
@@ -268,7 +257,7 @@ class GraphPrinter(ExpressionPrinter):
         self.writer.line(f"{name} = {text}")
         return name
 
-    def _constant_line(self, op: ConstantOp) -> None:
+    def _constant_line(self, op: relex.ConstantOp) -> None:
         """Print a constant; one that is left out, and a small one with a single use, is printed inline."""
         text = self._constant_text(op)
         is_elided = self._constants is not None and op in self._constants
@@ -284,7 +273,9 @@ class GraphPrinter(ExpressionPrinter):
             return
         if len(op.results) == 1:
             t = op.results[0].type
-            has_type = isinstance(op, CallTirOp | CallDpsPackedOp) or not (isa(t, TensorType) and t.has_static_shape())
+            has_type = isinstance(op, relex.CallTirOp | relex.CallDpsPackedOp) or not (
+                isa(t, TensorType) and t.has_static_shape()
+            )
             name = self.writer.define(op.results[0], default)
             self.writer.line(f"{name}{'' if has_type else f': {self._type(t, op)}'} = {text}")
             return
@@ -299,20 +290,20 @@ class GraphPrinter(ExpressionPrinter):
         if (show := PRINTED.find(op)) is not None:
             return show(self, op)
         match op:
-            case CallOp(callee=callee) | func.CallOp(callee=callee):
+            case relex.CallOp(callee=callee) | func.CallOp(callee=callee):
                 return f"cls.{callee.root_reference.data}({', '.join(map(self._value, op.operands))})"
             case tensor.CollapseShapeOp(src=source) | tensor.ExpandShapeOp(src=source):
                 sizes = tensor_type(op.results[0].type).get_shape()
                 shape = ["-1" if size == DYNAMIC_INDEX else str(size) for size in sizes]
                 return f"R.reshape({self.text(source)}, R.shape([{', '.join(shape)}]))"
-            case Operator():
+            case relex.Operator():
                 return self.operator(op)
             case _ if _is_scalar(op):
                 return self.text(op.results[0])
             case _:
                 fail(op, CANNOT)
 
-    def operator(self, op: Operator, *more: str) -> str:
+    def operator(self, op: relex.Operator, *more: str) -> str:
         """Return the call of an operator, with more options."""
         if op.is_variadic() and any(name in op.properties for name in OPEN.values()):
             fail(op, f"{CANNOT}: found sizes that are known at run time")
@@ -332,15 +323,15 @@ class GraphPrinter(ExpressionPrinter):
         return f"{script_name(type(op))}({', '.join([*parts, *more])})"
 
     @staticmethod
-    def _option(op: Operator, attribute: Attribute) -> str:
+    def _option(op: relex.Operator, attribute: Attribute) -> str:
         if isa(attribute, Scalar):
             return python_number(attribute.value.data, attribute.type)
-        value = NAMES.get(attribute, properties.python_value(attribute))
+        value = NAMES.get(attribute, relex.properties.python_value(attribute))
         if isinstance(value, Attribute):
             fail(op, f"{CANNOT}: found {attribute}")
         return python_value([*value] if isinstance(value, tuple) else value)
 
-    def _constant_text(self, op: ConstantOp) -> str:
+    def _constant_text(self, op: relex.ConstantOp) -> str:
         if self._constants is None or len(op.value) <= INLINE_ELEMENTS:
             return self._call_text(op)
         self._constants.append(op)
@@ -351,7 +342,7 @@ def _checks_assertions(function: Operation, seen: set[Operation]) -> bool:
     """Return whether a graph function checks assertions, or calls one that does: TVM calls it impure."""
     seen.add(function)
     callees = (lookup(op, op.callee) for op in function.walk() if isinstance(op, func.CallOp))
-    return any(isinstance(op, AssertOp) for op in function.walk()) or any(
+    return any(isinstance(op, relex.AssertOp) for op in function.walk()) or any(
         _checks_assertions(callee, seen) for callee in callees if callee is not None and callee not in seen
     )
 
