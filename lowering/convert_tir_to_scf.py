@@ -25,6 +25,7 @@ from xdsl.traits import IsTerminator
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PASSTHROUGH_ATTR
+from relex.dialects.op_edits import replace_by
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,
@@ -98,9 +99,7 @@ class ConvertTirToScfPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for call in walk_of(op, CallLoopsOp):
-            new = func.CallOp(call.callee, list(call.arguments), [])
-            new.location = call.location
-            Rewriter.replace_op(call, new, [])
+            replace_by(call, func.CallOp(call.callee, list(call.arguments), []))
         for prim_func in [o for o in op.ops if isinstance(o, PrimFuncOp)]:
             Rewriter.replace_op(prim_func, _Lowering(prim_func).run(), [])
 

@@ -31,6 +31,7 @@ from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, declaration
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, replacements, result_attrs
 from relex.dialects.libraries import LibraryFunction
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
@@ -342,15 +343,11 @@ def _pass_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
             t = result.type
             if not isa(t, TensorType):
                 continue
-            alloc = relex.AllocTensorOp(t, sizes.of(result))
-            alloc.location = call.location
-            Rewriter.insert_op(alloc, InsertPoint.before(call))
-            buffers[result] = alloc.result
+            buffers[result] = insert_before(call, relex.AllocTensorOp(t, sizes.of(result))).result
         returned = [t for t in call.result_types if not isinstance(t, TensorType)]
-        filled = func.CallOp(call.callee, [*call.arguments, *buffers.values()], returned)
-        filled.location = call.location
+        filled = insert_before(call, func.CallOp(call.callee, [*call.arguments, *buffers.values()], returned))
         numbers = iter(filled.results)
-        Rewriter.replace_op(call, filled, [buffers.get(r) or next(numbers) for r in call.results])
+        Rewriter.replace_op(call, [], [buffers.get(r) or next(numbers) for r in call.results])
 
 
 def _check_recursion(module: ModuleOp) -> None:

@@ -16,6 +16,7 @@ from relex.dialects.function_arguments import (
     argument_names,
     result_attrs,
 )
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.sizes.attributes import annotate, has_unknown
@@ -52,8 +53,7 @@ class DynamicGroups:
         """Let a group call a loop function that computes the same, and state there what the group requires of sizes."""
         if not any(map(has_unknown, _types(group))):
             return
-        sizes, end = self._sizes.of_functions, group.body.block.last_op
-        assert end is not None
+        sizes, end = self._sizes.of_functions, terminator_of(group.body.block)
         values = SizesOfResults(sizes)
         given = [size for value in end.operands for size in values.of(value)]
         annotate(group, sizes.of(group))

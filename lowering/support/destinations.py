@@ -12,10 +12,11 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.tensor import FromElementsOp, InsertSliceOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import RESULT_ATTR
+from relex.dialects.op_edits import terminator_of, with_types
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
@@ -81,19 +82,6 @@ def destination_of(result: SSAValue) -> SSAValue | None:
     return None
 
 
-def with_types(op: Operation, operands: Sequence[SSAValue], results: Sequence[Attribute]) -> Operation:
-    """Return a copy of an op with other operands and result types, to which its regions are moved."""
-    regions = [op.detach_region(region) for region in [*op.regions]]
-    return type(op).create(
-        operands=operands,
-        result_types=results,
-        properties=op.properties,
-        attributes=op.attributes,
-        successors=op.successors,
-        regions=regions,
-    )
-
-
 class _Rewriting:
     """The rewriting of one op."""
 
@@ -105,7 +93,7 @@ class _Rewriting:
         """Let each region write its tensors to a common place."""
         places = {i: self._allocate(result) for i, result in enumerate(op.results) if is_tensor(result)}
         for region in op.regions:
-            end = _end(region.block)
+            end = terminator_of(region.block)
             for i, place in places.items():
                 self._write(end.operands[i], place, end)
             end.operands = [value for value in end.operands if not is_tensor(value)]
@@ -116,7 +104,7 @@ class _Rewriting:
 
     def counted(self, op: scf.ForOp) -> None:
         """Give each tensor that an `scf.for` carries two places."""
-        block, end = op.body.block, _end(op.body.block)
+        block, end = op.body.block, terminator_of(op.body.block)
         _, *carried = block.args
         operands = [*op.operands[:3]]
         yielded: list[SSAValue] = []
@@ -137,7 +125,7 @@ class _Rewriting:
     def conditional(self, op: scf.WhileOp) -> None:
         """Give each tensor that an `scf.while` carries two places, and further ones to what its condition passes on."""
         before, after = op.before_region.block, op.after_region.block
-        test, end = _end(before), _end(after)
+        test, end = terminator_of(before), terminator_of(after)
         outside = [*op.operands]
         operands: list[SSAValue] = []
         for value in outside:
@@ -192,7 +180,7 @@ class _Rewriting:
         home = next((second for second in free if second not in homes), None) or self._allocate(result)
         test = argument.owner.parent_op()
         assert isinstance(test, scf.WhileOp)
-        self._write(value, home, _end(test.before_region.block))
+        self._write(value, home, terminator_of(test.before_region.block))
         return home
 
     def _first_place(self, value: SSAValue, like: SSAValue) -> SSAValue:
@@ -249,10 +237,3 @@ class _Rewriting:
 
 def _tensors(values: Sequence[SSAValue]) -> Iterator[SSAValue]:
     return filter(is_tensor, values)
-
-
-def _end(block: Block) -> Operation:
-    """Return the terminator of a block."""
-    end = block.last_op
-    assert end is not None
-    return end

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp, TensorType, f32, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, numpy_dtype
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
@@ -138,9 +139,7 @@ def _delay(op: relex.MatmulOp | relex.DenseOp | relex.Convolution) -> None:
     added: list[Operation] = []
 
     def add(new: Operation) -> SSAValue:
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-        added.append(new)
+        added.append(insert_before(op, new))
         return new.results[0]
 
     def widened(x: SSAValue, to: IntegerType | Float32Type) -> SSAValue:

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import size_in_bytes
+from relex.dialects.op_edits import insert_before, with_types
 from relex.dialects.relex import PRIMITIVE_ATTR, BlockedConvolution, ConstantOp, Conv2dOp, Elementwise
 from relex.dialects.relex.types import Shape, shape_of, tensor_type
 from relex.dialects.target.processors import Processor
@@ -95,14 +96,10 @@ class _Images:
     def _join(self, op: Operation, sizes: Shape) -> None:
         result = op.results[0]
         old = tensor_type(result.type)
-        new = type(op).create(
-            operands=[self._view(value, sizes) if _is_image_of(op, value) else value for value in op.operands],
-            result_types=[TensorType(old.element_type, _with_sizes(old.get_shape(), sizes))],
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-        new.location, new.results[0].name_hint = op.location, result.name_hint
-        Rewriter.insert_op(new, InsertPoint.before(op))
+        operands = [self._view(value, sizes) if _is_image_of(op, value) else value for value in op.operands]
+        kind = TensorType(old.element_type, _with_sizes(old.get_shape(), sizes))
+        new = insert_before(op, with_types(op, operands, [kind]))
+        new.results[0].name_hint = result.name_hint
         self.joined[result] = new.results[0]
         self.replaced.append(op)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, ui8
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.properties import number
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.walks import walk
@@ -111,9 +112,7 @@ def _replace(
     old: list[Operation] = [divide, *reversed(steps), product, wide]
 
     def add(new: Operation) -> SSAValue:
-        new.location = divide.location
-        Rewriter.insert_op(new, InsertPoint.before(divide))
-        return new.results[0]
+        return insert_before(divide, new).results[0]
 
     integers = wide.operand
     if (

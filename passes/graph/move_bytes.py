@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.properties import as_integers, scalar
 from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
 from relex.dialects.walks import walk
@@ -100,7 +101,7 @@ def _move_first(op: relex.ConcatOp | _OfOneTensor) -> None:
         return
     data = [f.data for f in functions] + list(op.operands[len(moved) :])
     new = _moving(op, data, properties, element_type)
-    Rewriter.insert_op(new, InsertPoint.before(op))
+    insert_before(op, new)
     _replace(op, function.applied(new.results[0], op))
 
 
@@ -157,9 +158,7 @@ def _quantize_first(op: relex.AstypeOp) -> None:
         if (known := relex.array_of(value)) is None:
             operands.append(function.applied(value, op))
             continue
-        constant = relex.ConstantOp(function.numbers(known))
-        Rewriter.insert_op(constant, InsertPoint.before(op))
-        operands.append(constant.result)
+        operands.append(insert_before(op, relex.ConstantOp(function.numbers(known))).result)
     new = _moving(moving, operands, properties, tensor_type(op.result.type).element_type)
     Rewriter.insert_op(new, InsertPoint.before(op))
     _replace(op, new.results[0])
@@ -176,8 +175,5 @@ def _simplify(op: relex.AstypeOp) -> None:
         return
     value = function.data
     if (low, high) != (int(numbers[0]), int(numbers[-1])):
-        clip = relex.ClipOp(value, low, high)
-        clip.location = op.location
-        Rewriter.insert_op(clip, InsertPoint.before(op))
-        value = clip.result
+        value = insert_before(op, relex.ClipOp(value, low, high)).result
     _replace(op, value)

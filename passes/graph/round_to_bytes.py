@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from relex.dialects import relex
 from relex.dialects.arrays import np
 from relex.dialects.dtypes import INTEGERS, integer_limits, ui8
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.properties import number
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.walks import walk
@@ -120,9 +121,7 @@ class _Rounding:
         """Replace a conversion and what is before it."""
 
         def add(new: Operation) -> SSAValue:
-            new.location = op.location
-            Rewriter.insert_op(new, InsertPoint.before(op))
-            return new.results[0]
+            return insert_before(op, new).results[0]
 
         low, high = integer_limits(tensor_type(op.result.type).element_type)
         ends = float(low - self.zero), float(high - self.zero)

@@ -10,11 +10,11 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense, is_float_dtype
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, shape_of
 from relex.dialects.walks import walk_of
@@ -138,13 +138,8 @@ def _in_bands(
     axis, constant = 2 + dimension, op.weight.owner
     parts = [_of_band(op, weight, windows, dimension, band) for band in bands]
     joined = relex.ConcatOp(*(part[-1].results[0] for part in parts), axis=axis)
-    joined.result.name_hint = op.result.name_hint
     new = [*chain.from_iterable(parts), joined]
-    for made in new:
-        made.location = op.location
-    Rewriter.insert_op(new, InsertPoint.before(op))
-    op.result.replace_all_uses_with(joined.result)
-    Rewriter.erase_op(op)
+    replace_by(op, *new)
     erase_unused_constants([constant])
     return [made for made in new if isinstance(made, relex.Convolution)]
 

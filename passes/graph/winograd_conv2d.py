@@ -8,11 +8,11 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, f32, f64
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, rank_of, shape_of, tensor_type
 from relex.dialects.relex.winograd import POINTS, WINDOW, Transforms, tiles_of
@@ -150,10 +150,5 @@ class _Layer:
         result = relex.WinogradOutputTransformOp(products, tile, shape_of(op.result)[2:4], block)
         ops += [data, weight, products, result]
         ops += () if is_blocked else from_blocks(result.result, shape_of(op.result))
-        for made in ops:
-            made.location = op.location
-        ops[-1].results[0].name_hint = op.result.name_hint
-        Rewriter.insert_op(ops, InsertPoint.before(op))
-        op.result.replace_all_uses_with(ops[-1].results[0])
-        Rewriter.erase_op(op)
+        replace_by(op, *ops)
         erase_unused_constants([constant])

@@ -10,6 +10,7 @@ from xdsl.rewriter import Rewriter
 from relex.dialects.failures import FOUND_SIZE, size_declaration
 from relex.dialects.index.expr import constant_of
 from relex.dialects.index.to_ir import IndexBuilder
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex import DataflowOp, MatchSizesOp
 from relex.dialects.sizes import MAX_SIZE
 from relex.dialects.sizes.late import LateCheck, LateSizes
@@ -49,9 +50,7 @@ def forward(op: MatchSizesOp) -> None:
     if op.operand.type == op.result.type:
         Rewriter.replace_op(op, [], [op.operand])
         return
-    cast = tensor.CastOp(op.operand, op.result.type)
-    cast.location = op.location
-    Rewriter.replace_op(op, cast)
+    replace_by(op, tensor.CastOp(op.operand, op.result.type))
 
 
 class _Checks:

@@ -9,13 +9,14 @@ from functools import reduce
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.op_edits import insert_before
 from relex.dialects.schedule.block_primitives import ComputeInlineOp, ReverseComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.indices import known_size, sizes_of, variable_of
@@ -174,9 +175,8 @@ def _compute_at(load: memref.LoadOp, block: BlockOp, store: memref.StoreOp, miss
         v: indices[v] if v in indices else constant(0, load) for v in block.body.block.args
     }
     copies = [op.clone(values) for op in (*missing, *block.body.block.ops) if op is not store]
-    for copy in copies:
-        copy.location = load.location
-    Rewriter.insert_op(copies, InsertPoint.before(load))
+    if copies:
+        insert_before(load, *copies)
     return values.get(store.value, store.value)
 
 

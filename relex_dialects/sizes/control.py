@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, Sizes
 
@@ -69,9 +70,7 @@ def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
 def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
     """Infer the sizes in a region of one block, and return its terminator."""
     analysis.visit(region.block)
-    terminator = region.block.last_op
-    assert terminator is not None
-    return terminator
+    return terminator_of(region.block)
 
 
 def _enter(inside: Iterable[SSAValue], outside: Sequence[SSAValue], analysis: SizeAnalysis) -> None:

@@ -42,6 +42,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 
 from relex.dialects.index.expr import Index, IndexExpr, atoms_in, span_of, terms_of, values_in
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.relex import CallOp, CallTirOp, DataflowOp, OutputOp
 from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
@@ -168,8 +169,7 @@ class Batch:
             having.add(value)
             owner = value.owner
             if isinstance(owner, DataflowOp) and isinstance(value, OpResult):
-                output = owner.body.block.last_op
-                assert output is not None
+                output = terminator_of(owner.body.block)
                 pending.append(output.operands[value.index])
             elif isinstance(owner, Call):
                 arguments = self._function(_callee(owner))

@@ -20,6 +20,7 @@ from relex.dialects import relex
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import INOUT_ATTR, argument_names, replacements
 from relex.dialects.index.domains import constant_value
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.relex.properties import Scalar
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.relex.types import tensor_type
@@ -206,8 +207,7 @@ class GraphPrinter(ExpressionPrinter):
 
     def _side(self, head: str, block: Block, names: Sequence[str], after: str = "") -> None:
         """Print a region, with assignments of what it gives. A name may stand for another value until then."""
-        end = block.last_op
-        assert end is not None
+        end = terminator_of(block)
         with self.writer.indented(head):
             self._block(block)
             values = [self.text(value) for value in end.operands]
