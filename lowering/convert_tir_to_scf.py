@@ -25,7 +25,8 @@ from xdsl.traits import IsTerminator
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PASSTHROUGH_ATTR
-from relex.dialects.op_edits import replace_by
+from relex.dialects.op_edits import before_end, replace_by
+from relex.dialects.symbols import is_public
 from relex.dialects.tir import (
     AllocBufferOp,
     BlockOp,
@@ -132,7 +133,7 @@ class _Lowering:
         self._emit_scope(source.body.block, builder)
         _insert(builder, func.ReturnOp(), source)
         for block, buffer in self._kept:
-            _insert(_before_end(block), memref.DeallocOp.get(buffer), source)
+            _insert(before_end(block), memref.DeallocOp.get(buffer), source)
         result = func.FuncOp(
             source.sym_name.data,
             FunctionType.from_lists([arg.type for arg in source.args], []),
@@ -142,7 +143,7 @@ class _Lowering:
         )
         result.location = source.location
         result.attributes.update({k: v for k, v in source.attributes.items() if not k.startswith("tir.")})
-        if source.sym_visibility is None or source.sym_visibility.data == "public":
+        if is_public(source):
             result.attributes[C_INTERFACE_ATTR] = UnitAttr()
         elif _is_long(source):
             result.attributes.setdefault(PASSTHROUGH_ATTR, ArrayAttr([NOINLINE]))
@@ -211,7 +212,7 @@ class _Lowering:
         first, step = ([self._constant(n)] * len(loops) for n in (0, 1))
         new = _insert(builder, scf.ParallelOp(first, extents, step, Region(body)), loop)
         new.attributes.update(loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
-        return _before_end(body)
+        return before_end(body)
 
     def _index_emitter(self, loop: ForOp, builder: Builder) -> IndexEmitter:
         return IndexEmitter(lambda op: _insert(builder, op, loop), self._constant, self._value)
@@ -230,13 +231,13 @@ class _Lowering:
         new = _insert(builder, scf.ForOp(first or self._constant(0), end, self._constant(1), [], body), source)
         if isinstance(source, ForOp):
             new.attributes.update(loop_attributes(source, is_whole=first is None))
-        return _before_end(body)
+        return before_end(body)
 
     def _open_if(self, condition: SSAValue, source: Operation, builder: Builder) -> Builder:
         """Emit an `scf.if`, and return a builder for its body."""
         body = Block([scf.YieldOp()])
         _insert(builder, scf.IfOp(condition, [], Region(body)), source)
-        return _before_end(body)
+        return before_end(body)
 
     def _emit_guard(self, guard: scf.IfOp, builder: Builder) -> None:
         """Emit a guard without the conditions that have been tested around its loops."""
@@ -365,12 +366,6 @@ class _Lowering:
             op.result.name_hint = f"c{value}"
             self._constants[value] = Builder(InsertPoint.at_start(self._entry)).insert(op).result
         return self._constants[value]
-
-
-def _before_end(block: Block) -> Builder:
-    """A builder before a block's terminator."""
-    assert block.last_op is not None
-    return Builder(InsertPoint.before(block.last_op))
 
 
 def _is_long(function: PrimFuncOp) -> bool:

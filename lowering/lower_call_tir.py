@@ -35,7 +35,7 @@ from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
-from relex.dialects.symbols import resolve
+from relex.dialects.symbols import is_public, resolve
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
@@ -163,7 +163,7 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
         attrs = zip(result_attrs(op, len(results)), results, strict=True)
         op.arg_attrs = ArrayAttr([*arg_attrs, *(of_one for of_one, t in attrs if isinstance(t, TensorType))])
     op.res_attrs = None
-    if op.body.blocks and (op.sym_visibility is None or op.sym_visibility.data == "public"):
+    if op.body.blocks and is_public(op):
         op.attributes[C_INTERFACE_ATTR] = UnitAttr()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from xdsl.builder import Builder
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -47,3 +48,8 @@ def terminator_of(block: Block) -> Operation:
     end = block.last_op
     assert end is not None
     return end
+
+
+def before_end(block: Block) -> Builder:
+    """Return a builder before the last op of a block."""
+    return Builder(InsertPoint.before(terminator_of(block)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CastOp
 from xdsl.ir import Operation, SSAValue
@@ -98,7 +98,7 @@ class _Folding:
         if (values := evaluated(op, same_bits=self._limits.strict)) is None:
             return
         if op.COUNTS:
-            size = sum(map(_bytes_of, values))
+            size = sum(map(_bytes, values))
             growth += size
             if size > self._most(op) or growth > self._room:
                 return
@@ -144,16 +144,9 @@ def _fits_array(value: SSAValue) -> bool:
     return t.has_static_shape() and has_dtype(t.element_type)
 
 
-def _bytes(value: SSAValue) -> int:
+def _bytes(value: SSAValue | DenseIntOrFPElementsAttr) -> int:
     """Return the size in bytes of a tensor of static shape."""
-    return _bytes_of_type(tensor_type(value.type))
-
-
-def _bytes_of(value: DenseIntOrFPElementsAttr) -> int:
-    return _bytes_of_type(tensor_type(value.type))
-
-
-def _bytes_of_type(t: TensorType) -> int:
+    t = tensor_type(value.type)
     return prod(t.get_shape()) * size_in_bytes(t.element_type)
 
 

@@ -14,7 +14,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
-from relex.dialects.errors import fail, name_of
+from relex.dialects.errors import fail, name_of, types_str
 from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size, Sizes
@@ -92,16 +92,15 @@ def _expect_known(end: Operation, values: Iterable[SSAValue], analysis: SizeAnal
     """Fail if a tensor that leaves a region has a size that only a run of the region finds out."""
     for value in values:
         if isinstance(value.type, TensorType) and analysis.is_found_with(end, *(sizes := analysis.sizes(value))):
-            fail(end, f"expected {name_of(value)} to have sizes that are known before, found {_text(sizes)}; {_ADVICE}")
+            fail(
+                end,
+                f"expected {name_of(value)} to have sizes that are known before, found {types_str(sizes)}; {_ADVICE}",
+            )
 
 
 _ADVICE = "pad it to the largest size, and carry how much is used"
 
 
 def _refuse(end: Operation, value: SSAValue, where: str, sizes: Sizes, found: Sizes) -> NoReturn:
-    expected = f"expected {name_of(value)} to have the same sizes in {where}, {_text(sizes)}"
-    fail(end, f"{expected}, found {_text(found)}; {_ADVICE}")
-
-
-def _text(sizes: Sizes) -> str:
-    return f"({', '.join(map(str, sizes))})"
+    expected = f"expected {name_of(value)} to have the same sizes in {where}, {types_str(sizes)}"
+    fail(end, f"{expected}, found {types_str(found)}; {_ADVICE}")

@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto, ValueInfoProto, checker, version_conver
 from onnx.checker import ValidationError
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects.errors import CompileError, Diagnostic, RelexError, one_line
+from relex.dialects.errors import CompileError, Diagnostic, RelexError, one_line, types_str
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import reading, size_name
@@ -142,7 +142,7 @@ class _Inputs:
                 refuse("expected a shape, found none; 'shapes' gives one")
             return [self._closed(size) for size in declared]
         if isinstance(given, str) or (declared is not None and not _fits(given, declared)):
-            refuse(f"expected a shape like {_shown(declared or ())} in 'shapes', found {given}")
+            refuse(f"expected a shape like {types_str(declared or ())} in 'shapes', found {given}")
         as_declared = declared or [f"{name}_d{i}" for i in range(len(given))]
         return [self._closed(d) if size is None else size for d, size in zip(as_declared, given, strict=True)]
 
@@ -184,10 +184,6 @@ def _fits(given: Sequence[int | str | None], declared: Sequence[int | str]) -> b
     return len(given) == len(declared) and all(
         not isinstance(d, int) or g in (d, None) for g, d in zip(given, declared, strict=True)
     )
-
-
-def _shown(sizes: Sequence[int | str]) -> str:
-    return f"({', '.join(map(str, sizes))})"
 
 
 def _frozen(value: Any, dtype: np.dtype[Any]) -> Any:

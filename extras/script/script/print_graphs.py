@@ -21,6 +21,7 @@ from relex.dialects.errors import fail
 from relex.dialects.function_arguments import INOUT_ATTR, argument_names, replacements
 from relex.dialects.index.domains import constant_value
 from relex.dialects.op_edits import terminator_of
+from relex.dialects.relex import properties
 from relex.dialects.relex.properties import Scalar
 from relex.dialects.relex.size_properties import OPEN
 from relex.dialects.relex.types import tensor_type
@@ -326,7 +327,7 @@ class GraphPrinter(ExpressionPrinter):
     def _option(op: relex.Operator, attribute: Attribute) -> str:
         if isa(attribute, Scalar):
             return python_number(attribute.value.data, attribute.type)
-        value = NAMES.get(attribute, relex.properties.python_value(attribute))
+        value = NAMES.get(attribute, properties.python_value(attribute))
         if isinstance(value, Attribute):
             fail(op, f"{CANNOT}: found {attribute}")
         return python_value([*value] if isinstance(value, tuple) else value)
