@@ -36,9 +36,9 @@ settings.load_profile("relex")
 FEW = 4
 """Of how many cases of a test one is run with `--few`."""
 
-LONG = 16
-"""Of a test with this many cases or more, half are run: the first, third, ... of some tests, the second, fourth, ... of
-others, so that a row of a table that many tests take is in some of them."""
+PARTS = {16: 4, 8: 3, 3: 2}
+"""Of a test with this many cases or more, one in so many is run. Which ones follows from their names alone, so that a
+row of a table that many tests take is in some of them, and each value of a parameter in some cases."""
 
 SLOW = Path(__file__).with_name("tests") / "slow.txt"
 """The tests that `--few` leaves out."""
@@ -52,7 +52,7 @@ Ids = tuple[str, ...]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run all cases of tests that are marked 'sampled' or 'full'")
-    parser.addoption("--all-cases", action="store_true", help=f"run all cases of tests of {LONG} cases or more, too")
+    parser.addoption("--all-cases", action="store_true", help="run all cases of tests with many, too")
     parser.addoption("--few", action="store_true", help=f"run one in {FEW} cases of each test that is not slow")
 
 
@@ -134,7 +134,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--few"):
         left_out |= set(items) - set(few(sampled))
     elif not config.getoption("--all-cases") and not _are_chosen(config):
-        left_out |= set(items) - set(half_of_long(sampled))
+        left_out |= set(items) - set(part_of_many(sampled))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
 
@@ -144,13 +144,14 @@ def _are_chosen(config: pytest.Config) -> bool:
     return any("::" in argument for argument in config.args) or bool(config.getoption("keyword"))
 
 
-def half_of_long(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield every second case of tests that have many, and all of the others."""
+def part_of_many(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield some cases of tests that have many, and all of the others."""
     tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         tests[item.nodeid.partition("[")[0]].append(item)
-    for test, cases in tests.items():
-        yield from cases[crc32(test.encode()) % 2 :: 2] if len(cases) >= LONG else cases
+    for cases in tests.values():
+        parts = next((parts for count, parts in PARTS.items() if len(cases) >= count), 1)
+        yield from sorted(cases, key=lambda item: crc32(item.nodeid.encode()))[: -(-len(cases) // parts)]
 
 
 def few(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:

@@ -143,8 +143,7 @@ def test_different_parts_of_dynamic_sizes() -> None:
 
 
 def sampled(x: Any, grid: Any) -> Any:
-    sample = torch.nn.functional.grid_sample
-    return sample(x, grid, align_corners=False), sample(x, grid, padding_mode="border", align_corners=True)
+    return torch.nn.functional.grid_sample(x, grid, padding_mode="border", align_corners=False)
 
 
 def test_samples_of_a_grid_of_dynamic_sizes() -> None:
@@ -153,7 +152,6 @@ def test_samples_of_a_grid_of_dynamic_sizes() -> None:
     main = relex.build(from_exported(exported(sampled, inputs, sizes)))["main"]
     for given in (inputs, [inputs[0][:, :, :4, :3], inputs[1][:, :6]]):
         expect_same(main(*(x.contiguous() for x in given)), sampled(*given))
-    expect_same(compiled_alone(sampled)(*inputs), sampled(*inputs))
 
 
 def test_images_without_aliases() -> None:
