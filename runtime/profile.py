@@ -25,7 +25,7 @@ from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 from relex.dialects.upstream.hints import isa
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
-from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
+from relex.lowering.instrument_calls import InstrumentCallsPass, dynamic_sizes, recorded_calls
 from relex.passes import ScheduleCpuPass
 from relex.passes.analysis.work import Work, work_of
 from relex.runtime.call_log import CallLog
@@ -184,7 +184,7 @@ class _Places:
         found: dict[_Key, list[float]] = {}
         rest = iter(numbers)
         for place in rest:
-            sizes = tuple(next(rest) for _ in open_sizes(self._calls[place]))
+            sizes = tuple(next(rest) for _ in dynamic_sizes(self._calls[place]))
             start, end = next(rest), next(rest)
             found.setdefault(_Key(place, sizes), []).append((end - start) * 1e-9)
         return found

@@ -23,14 +23,14 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.op_edits import terminator_of
 from relex.dialects.relex import properties
 from relex.dialects.relex.properties import Scalar
-from relex.dialects.relex.size_properties import OPEN
+from relex.dialects.relex.size_properties import EXPRESSION_PROPERTIES
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.symbols import is_private, lookup
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
+from relex.frontend.script.dynamic_options import SizeNames, printed_options
 from relex.frontend.script.graph_calls import PRINTED
 from relex.frontend.script.inlining import inlined_ops
-from relex.frontend.script.open_options import SizeNames, printed_options
 from relex.frontend.script.operators import script_name
 from relex.frontend.script.print_expressions import ExpressionPrinter
 from relex.frontend.script.writing import (
@@ -306,16 +306,16 @@ class GraphPrinter(ExpressionPrinter):
 
     def operator(self, op: relex.Operator, *more: str) -> str:
         """Return the call of an operator, with more options."""
-        if op.is_variadic() and any(name in op.properties for name in OPEN.values()):
+        if op.is_variadic() and any(name in op.properties for name in EXPRESSION_PROPERTIES.values()):
             fail(op, f"{CANNOT}: found sizes that are known at run time")
-        open_options = printed_options(op, self._size_names)
+        dynamic_options = printed_options(op, self._size_names)
         operands = [self.text(value) for value in op.operands][: None if op.is_variadic() else len(op.operand_names())]
         parts = [tuple_of(operands)] if op.is_variadic() else operands
         defaults = op.with_defaults({})
         for name in op.options():
-            if name in open_options:
-                parts.append(f"{name}={open_options[name]}")
-            if name in open_options or name in OPEN.values():
+            if name in dynamic_options:
+                parts.append(f"{name}={dynamic_options[name]}")
+            if name in dynamic_options or name in EXPRESSION_PROPERTIES.values():
                 continue
             attribute = op.properties.get(name)
             # Some axes have no default in TVM.
