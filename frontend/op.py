@@ -27,7 +27,7 @@ from xdsl.utils.hints import isa
 
 from relex.dialects import relex
 from relex.dialects.errors import ShapeError, UnknownNameError, expect_kind
-from relex.dialects.relex.size_properties import OPEN
+from relex.dialects.relex.size_properties import EXPRESSION_PROPERTIES
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
 from relex.frontend.function_body import FunctionBody
@@ -92,7 +92,7 @@ def _signature(kind: type[relex.Operator]) -> inspect.Signature:
         option.replace(annotation="Attribute | str")
         if option.annotation == "Attribute"
         else option.replace(annotation="Sequence[int | str]")
-        if OPEN.get(option.name) in properties
+        if EXPRESSION_PROPERTIES.get(option.name) in properties
         else option
         for option in properties.values()
     ]

@@ -85,7 +85,7 @@ def recorded_calls(module: ModuleOp) -> Iterator[CallLoopsOp | func.CallOp]:
             yield from (op for op in walk_of(function, CallLoopsOp, func.CallOp) if _is_recorded(op))
 
 
-def open_sizes(call: CallLoopsOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
+def dynamic_sizes(call: CallLoopsOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
     """Yield the dynamic sizes of a call's arguments, as pairs of argument and dimension. An index is one size."""
     for argument in call.arguments:
         t = argument.type
@@ -118,7 +118,7 @@ def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
 def _instrument(call: CallLoopsOp | func.CallOp, number: int) -> None:
     before, after = Builder(InsertPoint.before(call)), Builder(InsertPoint.after(call))
     _record(before, before.insert(arith.ConstantOp(IntegerAttr(number, i64))).result)
-    for argument, dimension in open_sizes(call):
+    for argument, dimension in dynamic_sizes(call):
         _record(before, _size(before, argument, dimension))
     start, end = _clock(before), _clock(after)
     _record(after, start)

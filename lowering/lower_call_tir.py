@@ -39,29 +39,12 @@ from relex.dialects.symbols import is_public, resolve
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
-from relex.lowering.support.control_rules import (
-    convert_end,
-    convert_extract,
-    convert_materialize,
-    convert_regions,
-    fill,
-)
+from relex.lowering.support import control_rules, result_buffers
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
-from relex.lowering.support.late_calls import inline_late_calls
-from relex.lowering.support.late_results import allocate_results, check_memory, free_early
+from relex.lowering.support.late_results import allocate_results, check_memory, free_early, inline_late_calls
 from relex.lowering.support.loop_checks import check_loops
 from relex.lowering.support.passed_on import free_passed_on
 from relex.lowering.support.replaced_arguments import write_arguments
-from relex.lowering.support.result_buffers import (
-    ALIGNMENT,
-    buffer_type,
-    first_of_frees,
-    output_arguments,
-    result_buffer,
-    returned_tensors,
-    view_of_buffer,
-    view_of_words,
-)
 from relex.lowering.support.slice_rules import convert_insert_slice
 from relex.passes.rewriting.late_checks import check_late_sizes
 from relex.passes.rewriting.size_values import SizesOfResults
@@ -172,15 +155,15 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(func.ReturnOp)
 def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
     """Copy returned tensors into the outputs unless they are already there, and return the scalars."""
-    filled = returned_tensors(op)
+    filled = result_buffers.returned_tensors(op)
     if not filled:
         return
-    for value, output in zip(filled, output_arguments(op), strict=True):
+    for value, output in zip(filled, result_buffers.output_arguments(op), strict=True):
         source = conversion.value(value)
         if source is not output:
             copy = conversion.add(memref.CopyOp(source, output))
             copy.detach()
-            Rewriter.insert_op(copy, InsertPoint.before(first_of_frees(op)))
+            Rewriter.insert_op(copy, InsertPoint.before(result_buffers.first_of_frees(op)))
     conversion.add(func.ReturnOp(*conversion.values([value for value in op.arguments if value not in filled])))
     conversion.replace()
 
@@ -188,7 +171,7 @@ def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(relex.CallTirOp)
 def convert_call_tir(op: relex.CallTirOp, conversion: Conversion) -> None:
     """Convert a call of a loop function to one that fills the buffers of its results."""
-    outputs = [result_buffer(result, conversion) for result in op.results]
+    outputs = [result_buffers.result_buffer(result, conversion) for result in op.results]
     buffers = [*conversion.values(op.arguments), *outputs]
     callee = resolve(op, op.callee, tir.PrimFuncOp)
     expected = callee.function_type.inputs
@@ -221,11 +204,11 @@ def convert_cast(op: tensor.CastOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 def convert_reshape(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer, or to the buffer that this one is a view of, if that has the right shape."""
-    source, kind = conversion.value(op.src), buffer_type(op.result)
+    source, kind = conversion.value(op.src), result_buffers.buffer_type(op.result)
     owner = source.owner
     origin = owner.operands[0] if isinstance(owner, memref.CollapseShapeOp | memref.ExpandShapeOp) else source
     if origin.type != kind or not kind.has_static_shape():
-        origin = conversion.add(view_of_buffer(source, op.reassociation, kind, op.operands[1:])).result
+        origin = conversion.add(result_buffers.view_of_buffer(source, op.reassociation, kind, op.operands[1:])).result
     conversion.replace(origin)
 
 
@@ -234,7 +217,7 @@ def convert_words(op: relex.PackBytesOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer whose elements are words."""
     if not op.is_view:
         fail(op, "expected 'legalize-ops' before")
-    *before, view = view_of_words(conversion.value(op.data), buffer_type(op.result))
+    *before, view = result_buffers.view_of_words(conversion.value(op.data), result_buffers.buffer_type(op.result))
     for new in before:
         conversion.add(new)
     conversion.replace(conversion.add(view).results[0])
@@ -245,7 +228,7 @@ def convert_call(op: relex.CallOp | func.CallOp, conversion: Conversion) -> None
     """Convert a call with tensors to one that fills the buffers of its results and returns the scalars."""
     if not any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
         return
-    buffers = {r: result_buffer(r, conversion) for r in op.results if isinstance(r.type, TensorType)}
+    buffers = {r: result_buffers.result_buffer(r, conversion) for r in op.results if isinstance(r.type, TensorType)}
     returned = [t for t in op.result_types if not isinstance(t, TensorType)]
     call = func.CallOp(op.callee, [*conversion.values(op.arguments), *buffers.values()], returned)
     numbers = iter(conversion.add(call).results)
@@ -255,8 +238,8 @@ def convert_call(op: relex.CallOp | func.CallOp, conversion: Conversion) -> None
 @GRAPH_TO_BUFFERS.rule(tensor.FromElementsOp)
 def convert_from_elements(op: tensor.FromElementsOp, conversion: Conversion) -> None:
     """Store numbers in the buffer that the tensor is written to."""
-    buffer = result_buffer(op.results[0], conversion)
-    fill(buffer, op.elements, conversion)
+    buffer = result_buffers.result_buffer(op.results[0], conversion)
+    control_rules.fill(buffer, op.elements, conversion)
     conversion.replace(buffer)
 
 
@@ -266,24 +249,24 @@ def convert_match_sizes(op: relex.MatchSizesOp, conversion: Conversion) -> None:
     conversion.replace(_cast(conversion.value(op.operand), conversion.types.convert(op.result.type), conversion))
 
 
-GRAPH_TO_BUFFERS.rule(*BRANCHES, *LOOPS)(convert_regions)
-GRAPH_TO_BUFFERS.rule(scf.YieldOp, scf.ConditionOp)(convert_end)
-GRAPH_TO_BUFFERS.rule(MaterializeInDestinationOp)(convert_materialize)
-GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(convert_extract)
+GRAPH_TO_BUFFERS.rule(*BRANCHES, *LOOPS)(control_rules.convert_regions)
+GRAPH_TO_BUFFERS.rule(scf.YieldOp, scf.ConditionOp)(control_rules.convert_end)
+GRAPH_TO_BUFFERS.rule(MaterializeInDestinationOp)(control_rules.convert_materialize)
+GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(control_rules.convert_extract)
 GRAPH_TO_BUFFERS.rule(tensor.InsertSliceOp)(convert_insert_slice)
 
 
 @GRAPH_TO_BUFFERS.rule(relex.AllocTensorOp)
 def convert_alloc_tensor(op: relex.AllocTensorOp, conversion: Conversion) -> None:
     """Convert to the buffer that the tensor is written to."""
-    conversion.replace(result_buffer(op.results[0], conversion))
+    conversion.replace(result_buffers.result_buffer(op.results[0], conversion))
 
 
 @GRAPH_TO_BUFFERS.rule(relex.CallDpsPackedOp)
 def convert_call_dps_packed(op: relex.CallDpsPackedOp, conversion: Conversion) -> None:
     """Convert to a call of a declared library function that fills the buffers of its results."""
     inputs = conversion.values(op.arguments)
-    outputs = [result_buffer(result, conversion) for result in op.results]
+    outputs = [result_buffers.result_buffer(result, conversion) for result in op.results]
     library = LibraryFunction(op.callee.data, _array_types(op.arguments, inputs), _array_types(op.results, outputs))
     conversion.declare(library.symbol, library.declaration)
     conversion.add(func.CallOp(library.symbol, [*inputs, *outputs], []))
@@ -314,7 +297,7 @@ def convert_assert(op: relex.AssertOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(relex.ConstantOp)
 def convert_constant(op: relex.ConstantOp, conversion: Conversion) -> None:
     """Convert a constant to a global, named after its type and a hash of its value, so that equal ones share it."""
-    buffer = buffer_type(op.results[0])
+    buffer = result_buffers.buffer_type(op.results[0])
     is_sub_byte = op.value.get_element_type() in SUB_BYTE
     data = BytesAttr(dense_bytes(op.value)) if is_sub_byte else op.value.data
     digest = sha256(data.data).hexdigest()[:16]
@@ -327,7 +310,7 @@ def convert_constant(op: relex.ConstantOp, conversion: Conversion) -> None:
             DenseIntOrFPElementsAttr(dense_type(buffer.element_type, buffer.get_shape()), data),
             sym_visibility=StringAttr("private"),
             constant=UnitAttr(),
-            alignment=ALIGNMENT,
+            alignment=result_buffers.ALIGNMENT,
         )
 
     conversion.declare(name, make)

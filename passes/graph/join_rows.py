@@ -171,13 +171,13 @@ def _view_as(value: SSAValue, sizes: Shape) -> SSAValue:
     new = _with_sizes(shape, sizes)
     joined = tensor.CollapseShapeOp(operands=[value], result_types=[flat], properties={"reassociation": groups})
     ops: list[Operation] = [joined]
-    open_sizes: list[SSAValue] = []
+    dynamic_sizes: list[SSAValue] = []
     for d, size in enumerate(new):
         if size == DYNAMIC_INDEX:
             index = arith.ConstantOp(IntegerAttr(d, IndexType()))
             ops += [index, dim := tensor.DimOp(value, index.result)]
-            open_sizes.append(dim.result)
-    ops.append(tensor.ExpandShapeOp(joined.result, open_sizes, groups, new, TensorType(t.element_type, new)))
+            dynamic_sizes.append(dim.result)
+    ops.append(tensor.ExpandShapeOp(joined.result, dynamic_sizes, groups, new, TensorType(t.element_type, new)))
     for op in ops:
         op.location = value.owner.location if isinstance(value.owner, Operation) else joined.location
     place = InsertPoint.at_start(value.owner) if isinstance(value.owner, Block) else InsertPoint.after(value.owner)

@@ -46,8 +46,8 @@ _LARGE = 2**32
 
 _STATE = (dict, set, list, Names, Solver)
 
-OPEN_ONE = named("?")
-"""A size that is known to be 1, but left open by a type."""
+DYNAMIC_ONE = named("?")
+"""A size that is known to be 1, but dynamic in a type."""
 
 
 class SizeAnalysis:
@@ -73,7 +73,7 @@ class SizeAnalysis:
         self._branch: Block | None = None
         """The branch that the current op is in."""
         self._solver = Solver()
-        self._solver.require(Requirement(OPEN_ONE, "==", 1))
+        self._solver.require(Requirement(DYNAMIC_ONE, "==", 1))
         self._own_memory: Size = 0
         self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
@@ -94,7 +94,7 @@ class SizeAnalysis:
     def sizes_as_typed(self, value: SSAValue) -> Sizes:
         """Return the sizes of a tensor for the type rule of an operator: only a 1 that the type states broadcasts."""
         pairs = zip(self.sizes(value), sizes_in_type(value.type), strict=True)
-        return tuple(OPEN_ONE if size == 1 and known == DYNAMIC_INDEX else size for size, known in pairs)
+        return tuple(DYNAMIC_ONE if size == 1 and known == DYNAMIC_INDEX else size for size, known in pairs)
 
     def number(self, value: SSAValue) -> Size:
         """Return the expression of an index. One that does not follow from the sizes of the arguments is late."""

@@ -16,7 +16,7 @@ from relex.dialects.errors import InferenceError, fail
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import rank_of
 from relex.dialects.table import Table
-from relex.frontend.arrays import array_of
+from relex.frontend.graph_expressions import array_of
 from relex.frontend.script.declarations import declare, read_tensor, read_tensors
 from relex.frontend.script.dtypes import NAMES, element_type_of
 from relex.frontend.script.scope import arguments
