@@ -76,7 +76,7 @@ def test_links_between_pages_stay_and_others_lead_to_their_source(tmp_path: Path
     ("page", "line"),
     [
         ("README.md", "*Start: 5 minutes, with all that is run.*"),
-        ("docs/first-steps.md", "*Start: 5 minutes, with all that is run.*"),
+        ("docs/first-steps.md", "*Start: 10 minutes, with all that is run.*"),
         ("docs/lessons/1-tensor-functions.md", r"*Course: \d+ minutes, with all that is run.*"),
         ("docs/onnx.md", r"*How-to: \d+ minutes to read.*"),
         ("docs/operators.md", "*Reference: to look things up, a minute for each.*"),
