@@ -52,10 +52,11 @@ def test_formats_of_saved_executables_are_listed() -> None:
 
 
 def test_the_changelog_is_short() -> None:
-    """Some ten entries for a version, each of a few lines: pages and results have the rest."""
-    for version in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[2:]:
+    """Some ten entries for a version, each of a few lines: pages and results have the rest. Before a release,
+    there may be some more."""
+    for version in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]:
         entries = re.findall(r"^- (?:.|\n  )*", version, re.MULTILINE)
-        assert 0 < len(entries) <= 12, version[:20]
+        assert len(entries) <= (20 if version.startswith("[Unreleased]") else 12), version[:20]
         assert all(entry.count("\n") < 4 for entry in entries)
 
 
