@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.exceptions import ShapeError
@@ -74,11 +74,11 @@ def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] 
     function = SymbolTable.lookup_symbol(lowered, name)
     if not isinstance(function, func.FuncOp):
         return None
+    if any(_is_other_call(op) for op in function.walk()):
+        return None
     shape_of = _shapes_in(function, arguments)
     total = 0
     for op in function.walk():
-        if isinstance(op, func.CallOp) or (op.name.startswith("relex.call") and not isinstance(op, CallTirOp)):
-            return None
         if isinstance(op, CallTirOp):
             callee = SymbolTable.lookup_symbol(op, op.callee)
             shapes = [shape_of(value) for value in (*op.arguments, *op.results)]
@@ -88,6 +88,11 @@ def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] 
                 return None
             total += flops
     return total
+
+
+def _is_other_call(op: Operation) -> bool:
+    """Return whether an op calls what is no loop function."""
+    return isinstance(op, func.CallOp) or (op.name.startswith("relex.call") and not isinstance(op, CallTirOp))
 
 
 def _shapes_in(function: func.FuncOp, arguments: Sequence[Sequence[int]]) -> Callable[[SSAValue], Sequence[int]]:
