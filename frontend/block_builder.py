@@ -20,7 +20,7 @@ from relex.dialects.parser import verify_module
 from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
 from relex.dialects.relex.types import with_names, without_names
 from relex.dialects.sizes import IndexExpr, gathering, name_of_size, named
-from relex.dialects.sizes.analysis import SizeAnalysis
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.symbols import symbol_of
 from relex.dialects.tir import PrimFuncOp
@@ -268,7 +268,7 @@ def _expect_checked(prim_func: PrimFuncOp) -> None:
     checked."""
     if is_static(prim_func):
         return
-    analysis = SizeAnalysis(prim_func, sizes_at_entry)
+    analysis = FunctionAnalysis(prim_func, sizes_at_entry)
     analysis.run()
     for op in analysis.unchecked:
         buffer = next(errors.name_of(value) for value in op.operands if isinstance(value.type, MemRefType))

@@ -23,24 +23,6 @@ def non_max_suppression(
     better one overlaps, and to a list of them."""
     batches, classes, size = scores.shape
 
-    def corners(b: te.PrimExpr, box: te.PrimExpr) -> Corners:
-        """The lower and the upper corner of a box."""
-        y, x, other_y, other_x = (boxes[b, box, d] for d in range(4))
-        if op.center is not None:
-            y, x, height, width = x, y, other_x, other_y
-            return y - height / 2, x - width / 2, y + height / 2, x + width / 2
-        return te.minimum(y, other_y), te.minimum(x, other_x), te.maximum(y, other_y), te.maximum(x, other_x)
-
-    def overlaps(box: Corners, other: Corners) -> te.PrimExpr:
-        (y, x, to_y, to_x), (v, u, to_v, to_u) = box, other
-        height, width = (
-            te.maximum(te.minimum(to, end) - te.maximum(p, q), 0)
-            for to, end, p, q in ((to_y, to_v, y, v), (to_x, to_u, x, u))
-        )
-        shared = height * width
-        areas = (to_y - y) * (to_x - x) + (to_v - v) * (to_u - u)
-        return (shared > 0) & (shared / (areas - shared) > overlap[()])
-
     def emit_selected(code: te.Code, out: te.Tensor) -> None:
         """Note the selected boxes of a class; -1 stands for none."""
         with code.block("selected", batches, classes) as (b, c):
@@ -61,10 +43,10 @@ def non_max_suppression(
                 found = code.let(number[()])
                 with code.when(found < most[()]):
                     box = clipped(heap.pop(), size)
-                    own = tuple(map(code.let, corners(b, box)))
+                    own = tuple(map(code.let, _corners(op, boxes, b, box)))
                     code.store(is_free, (), 1)
                     with code.loop_to(found, size, "before") as j:  # Without a branch, so that LLVM vectorizes it.
-                        is_hidden = overlaps(own, tuple(k[j] for k in kept))
+                        is_hidden = _overlap(own, tuple(k[j] for k in kept), overlap[()])
                         code.store(
                             is_free, (), te.minimum(is_free[()], te.select(is_hidden, te.as_expr(0, i64), one()))
                         )
@@ -93,3 +75,24 @@ def non_max_suppression(
         return te.procedure(shape, i64, [selected], emit, "non_max_suppression")
 
     return CountAndFill({"selected": count}, fill, [selected])
+
+
+def _corners(op: NonMaxSuppressionOp, boxes: te.Tensor, b: te.PrimExpr, box: te.PrimExpr) -> Corners:
+    """Return the lower and the upper corner of a box."""
+    y, x, other_y, other_x = (boxes[b, box, d] for d in range(4))
+    if op.center is not None:
+        y, x, height, width = x, y, other_x, other_y
+        return y - height / 2, x - width / 2, y + height / 2, x + width / 2
+    return te.minimum(y, other_y), te.minimum(x, other_x), te.maximum(y, other_y), te.maximum(x, other_x)
+
+
+def _overlap(box: Corners, other: Corners, least: te.PrimExpr) -> te.PrimExpr:
+    """Return whether two boxes share more than a part of the area that they cover together."""
+    (y, x, to_y, to_x), (v, u, to_v, to_u) = box, other
+    height, width = (
+        te.maximum(te.minimum(to, end) - te.maximum(p, q), 0)
+        for to, end, p, q in ((to_y, to_v, y, v), (to_x, to_u, x, u))
+    )
+    shared = height * width
+    areas = (to_y - y) * (to_x - x) + (to_v - v) * (to_u - u)
+    return (shared > 0) & (shared / (areas - shared) > least)

@@ -160,6 +160,25 @@ class _Rewriting:
             else:
                 homes.append(self._home(value, argument, result, homes, pairs, yielded))
         passed = [*pairs, *pairs.values(), *numbers]
+        counterparts = self._take_in(after, test, passed, homes)
+        following: list[SSAValue] = []
+        arguments = (argument for argument in before.args if argument not in pairs.values())
+        for argument, value in zip(arguments, [*end.operands], strict=True):
+            if argument in pairs:
+                places = counterparts[argument], counterparts[pairs[argument]]
+                following += places if value is places[0] else self._exchanged(value, *places, end)
+            else:
+                following.append(value)
+        end.operands = following
+        new = self._replaced(operands, passed)
+        results = dict[SSAValue, SSAValue](zip(passed, new.results, strict=True))
+        self._finish(new, [results.get(home, home) for home in homes])
+
+    def _take_in(
+        self, after: Block, test: Operation, passed: Sequence[SSAValue], homes: Sequence[SSAValue]
+    ) -> dict[SSAValue, SSAValue]:
+        """Let a condition pass on other values, and the block after it use the places that its tensors are in. Returns
+        the arguments of the block for these values."""
         for old in [*after.args]:
             old.name_hint = old.name_hint or test.operands[1 + old.index].name_hint
         inner = [after.insert_arg(value.type, len(after.args)) for value in passed]
@@ -174,18 +193,7 @@ class _Rewriting:
         for old in reversed(after.args[: len(homes)]):
             after.erase_arg(old)
         test.operands = [test.operands[0], *passed]
-        following: list[SSAValue] = []
-        arguments = (argument for argument in before.args if argument not in pairs.values())
-        for argument, value in zip(arguments, [*end.operands], strict=True):
-            if argument in pairs:
-                places = counterparts[argument], counterparts[pairs[argument]]
-                following += places if value is places[0] else self._exchanged(value, *places, end)
-            else:
-                following.append(value)
-        end.operands = following
-        new = self._replaced(operands, passed)
-        results = dict[SSAValue, SSAValue](zip(passed, new.results, strict=True))
-        self._finish(new, [results.get(home, home) for home in homes])
+        return counterparts
 
     def _home(
         self,

@@ -118,24 +118,31 @@ class _Quantized:
         return cls(integers, int(spans.max(initial=0)), scale)
 
 
-def _delay(op: relex.MatmulOp | relex.DenseOp | relex.Convolution) -> None:
-    """Replace a product of quantized operands, if it is packed as a product of integers."""
+def _factors(
+    op: relex.MatmulOp | relex.DenseOp | relex.Convolution,
+) -> tuple[_Quantized, _Quantized, list[Array]] | None:
+    """Return both operands of a product of quantized numbers, and the factors of its results; None for other
+    products, and where sums or factors would leave their type."""
     rank = min(map(rank_of, op.operands))
     if rank < 2:
-        return
+        return None
     left, right = ([-1], [-1 if isinstance(op, relex.DenseOp) else -2])
     if isinstance(op, relex.Convolution):
         left, right = range(rank), range(1, rank)
     a, b = (_Quantized.of(value, axes) for value, axes in zip(op.operands, (left, right), strict=True))
-    if a is None or b is None:
-        return
-    largest = op.terms * a.largest * b.largest
-    if not 0 <= largest <= _LARGEST_SUM:
-        return
+    if a is None or b is None or not 0 <= op.terms * a.largest * b.largest <= _LARGEST_SUM:
+        return None
     scales = _merged(a.scale, _of_result(op, b.scale))
     tiny = np.finfo(np.float32).tiny
-    if not all((np.isfinite(scale) & (abs(scale) >= tiny)).all() for scale in scales):
+    are_normal = all((np.isfinite(scale) & (abs(scale) >= tiny)).all() for scale in scales)
+    return (a, b, scales) if are_normal else None
+
+
+def _delay(op: relex.MatmulOp | relex.DenseOp | relex.Convolution) -> None:
+    """Replace a product of quantized operands, if it is packed as a product of integers."""
+    if (factors := _factors(op)) is None:
         return
+    a, b, scales = factors
     added: list[Operation] = []
 
     def add(new: Operation) -> SSAValue:
@@ -158,7 +165,7 @@ def _delay(op: relex.MatmulOp | relex.DenseOp | relex.Convolution) -> None:
         sums.erase()
         for new in reversed(added):
             Rewriter.erase_op(new)
-        if largest > LARGEST_EXACT or not isinstance(op, relex.Convolution):
+        if op.terms * a.largest * b.largest > LARGEST_EXACT or not isinstance(op, relex.Convolution):
             return
         sums = relex.AstypeOp(add(product(f32)), i32)
     value = add(relex.AstypeOp(add(sums), f32))

@@ -21,8 +21,8 @@ from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.sizes import attributes
-from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.expressions import Size, Sizes
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.hints import isa
@@ -61,7 +61,7 @@ class PassedSizes:
         """Return the sizes of the arguments and results of a call."""
         function = next(scope for scope in ancestors(call) if isinstance(scope, FuncOp))
         if function not in self._found:
-            self._found[function] = SizeAnalysis(function, self._callee, late=True).values()
+            self._found[function] = FunctionAnalysis(function, self._callee, late=True).values()
         return [self._found[function].get(value, ()) for value in (*call.arguments, *call.results)]
 
     def _callee(self, function: Operation) -> attributes.FunctionSizes:
