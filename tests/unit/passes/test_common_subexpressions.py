@@ -47,7 +47,8 @@ def test_each_loop_is_looked_through_once() -> None:
 
 def test_sizes_that_are_stated_to_be_equal_are_one_value() -> None:
     """Tiles that one of them bounds need no guard against the other."""
-    (f,) = parse_module("""tir.prim_func @f(%x: memref<?x4xf32> {relex.dims = ["n", ""]},
+    (f,) = parse_module(
+        """tir.prim_func @f(%x: memref<?x4xf32> {relex.dims = ["n", ""]},
           %z: memref<?xf32> {relex.dims = ["m"]}) outs(%y: memref<4x?xf32> {relex.dims = ["", "n"]}) {
       %zero = arith.constant 0 : index
       %one = arith.constant 1 : index
@@ -64,7 +65,9 @@ def test_sizes_that_are_stated_to_be_equal_are_one_value() -> None:
       %1 = arith.constant 0.0 : f32
       memref.store %1, %y[%a, %b] : memref<4x?xf32>
       memref.store %1, %y[%b, %c] : memref<4x?xf32>
-    }""", verify=False).ops
+    }""",
+        verify=False,
+    ).ops
     assert isinstance(f, PrimFuncOp)
     share_equal_values(f)
     *_, first, second = [op for op in f.walk() if isinstance(op, memref.StoreOp)]
