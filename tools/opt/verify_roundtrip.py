@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -14,65 +12,18 @@ from xdsl.passes import ModulePass
 
 from relex.dialects.errors import CompileError, diagnose
 from relex.dialects.parser import parse_module
-from relex.dialects.upstream.printer import ExactPrinter, as_text
+from relex.dialects.upstream.printer import as_text
 from relex.passes.driver.base import steps_of
 from relex.tools.options.instrumentation import Instrumentation
-
-
-class _PartsPrinter(ExactPrinter):
-    """Takes down where the text of each op of a module begins and ends."""
-
-    def __init__(self, **options: Any):
-        super().__init__(**options)
-        self.places: list[tuple[int, int]] = []
-        self._depth = 0
-
-    def print_op(self, op: Operation) -> None:
-        begin = self.stream.tell()
-        self._depth += 1
-        super().print_op(op)
-        self._depth -= 1
-        if self._depth == 1:
-            self.places.append((begin, self.stream.tell()))
-
-
-@dataclass
-class _Printed:
-    """A module as text, and where the text of each of its ops is."""
-
-    text: str
-    places: list[tuple[int, int]]
-
-    @staticmethod
-    def of(module: ModuleOp, context: Context) -> _Printed:
-        printers: list[_PartsPrinter] = []
-
-        def make_printer(**options: Any) -> _PartsPrinter:
-            printers.append(_PartsPrinter(**options))
-            return printers[-1]
-
-        text = as_text(module, context, make_printer)
-        return _Printed(text, printers[0].places)
-
-    def parts(self) -> list[str]:
-        return [self.text[begin:end] for begin, end in self.places]
-
-    def without(self, left_out: list[bool]) -> str:
-        """Return the text without some of the ops."""
-        kept, end = list[str](), 0
-        for (begin, after), is_left_out in zip(self.places, left_out, strict=True):
-            kept.append(self.text[end : begin if is_left_out else after])
-            end = after
-        return "".join([*kept, self.text[end:]])
 
 
 @dataclass
 class VerifyRoundtrip(Instrumentation):
     """Prints the program after each pass and parses it again, which must give the same program. The same text is not
-    parsed twice: many passes change nothing, or some of the functions."""
+    parsed twice: many passes change nothing."""
 
     context: Context
-    _last: tuple[_Printed, ModuleOp] | None = None
+    _last: tuple[str, ModuleOp] | None = None
     """The text that was parsed last, and what it says."""
 
     def start(self, module: ModuleOp) -> None:
@@ -90,36 +41,10 @@ class VerifyRoundtrip(Instrumentation):
             )
 
     def _read_back(self, module: ModuleOp, what: str) -> ModuleOp:
-        printed, last = _Printed.of(module, self.context), self._last
-        if last is None or last[0].text != printed.text:
-            # Ops that give values to others, or take them, cannot be read alone.
-            are_alone = not any(op.results or op.operands for op in module.ops)
-            again = self._parse_changed(printed, *last) if last is not None and are_alone else None
-            self._last = last = printed, again or self._parse(printed.text, module, what)
-        return last[1]
-
-    def _parse_changed(self, printed: _Printed, before: _Printed, known: ModuleOp) -> ModuleOp | None:
-        """Return what a text says. Of ops whose texts are as before, it is known, and they are taken from the module;
-        None if the others cannot be read without them."""
-        parts, known_ops = printed.parts(), defaultdict[str, list[Operation]](list)
-        if any(op.results or op.operands for op in known.ops):
-            return None
-        for part, op in zip(before.parts(), known.ops, strict=True):
-            known_ops[part].append(op)
-        found = [known_ops[part].pop() if known_ops[part] else None for part in parts]
-        try:
-            text = printed.without([op is not None for op in found])
-            again = parse_module(text, "<printed>", context=self.context, verify=False)
-        except CompileError:
-            return None
-        read = list(again.ops)
-        if len(read) != found.count(None):
-            return None
-        for op in [*read, *filter(None, found)]:
-            op.detach()
-        rest = iter(read)
-        again.body.block.add_ops([op or next(rest) for op in found])
-        return again
+        text = as_text(module, self.context)
+        if self._last is None or self._last[0] != text:
+            self._last = text, self._parse(text, module, what)
+        return self._last[1]
 
     def _parse(self, text: str, module: ModuleOp, what: str) -> ModuleOp:
         try:
