@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -65,7 +65,9 @@ class SizeAnalysis:
         """What a program calls sizes."""
         self._values: dict[SSAValue, Sizes] = {}
         self._branch: Block | None = None
-        """The branch that the current op is in."""
+        """The branch, or the loop that may have no trips, that the current op is in."""
+        self._around = _Around()
+        """What is known around these."""
         self._solver = Solver()
         self._solver.require(Requirement(DYNAMIC_ONE, "==", 1))
         self._own_memory: Size = 0
@@ -109,7 +111,9 @@ class SizeAnalysis:
 
     def require(self, requirement: Requirement) -> None:
         """Add a requirement of the current op. Fails if it can never hold."""
-        if self._branch is not None:
+        if self._around and self._around[-1].is_loop and requirement.relation == "==":
+            self._require_around(requirement)
+        elif self._branch is not None:
             self._check_in_branch(Requirement(*self._solved(requirement)).reduced(), self._branch)
         elif self._late:
             self._check(Requirement(*self._solved(requirement)).reduced(), self._op)
@@ -118,6 +122,14 @@ class SizeAnalysis:
         refused = self._solver.refused or requirement
         lhs, _, rhs = self._solved(refused)
         fail(self._op, f"expected sizes with {refused}, found {lhs} and {rhs}")
+
+    def _require_around(self, requirement: Requirement) -> None:
+        """Add a requirement to what a loop is in."""
+        inside, around = (self._branch, self._solver), self._around.pop()
+        self._branch, self._solver = around.branch, around.solver
+        self.require(requirement)
+        self._branch, self._solver = inside
+        self._around.append(around)
 
     def assume(self, requirement: Requirement) -> None:
         """Note that the current op makes sure of a requirement, wherever the late sizes in it are known, or in the rest
@@ -165,25 +177,27 @@ class SizeAnalysis:
         vars(self).update(state)
 
     @contextmanager
-    def branch(self, block: Block) -> Generator[None]:
-        """Infer sizes in a branch. What it requires is checked, and known, only where it runs. But no size of a branch
-        may ever be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that
-        could check it."""
+    def branch(self, block: Block, *, is_loop: bool = False) -> Generator[None]:
+        """Infer sizes in a branch, or in a loop that may have no trips. What it requires is checked, and known, only
+        where it runs; but sizes that have to be equal in a loop are so in every run. And no size of a branch may ever
+        be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that could
+        check it."""
         if not self._allows_late:
             yield
             return
-        around, outside, before, facts = self._branch, self._solver, set(self._values), dict(self._facts)
-        self._branch, self._solver = block, outside.copy()
+        before, facts = set(self._values), dict(self._facts)
+        self._around.append(_Outside(self._branch, self._solver, is_loop))
+        self._branch, self._solver = block, self._solver.copy()
         yield
-        inside = self._solver
-        self._branch, self._solver, self._facts = around, outside, facts
+        inside, around = self._solver, self._around.pop()
+        self._branch, self._solver, self._facts = around.branch, around.solver, facts
         always = [requirement for requirement in inside.left if _is_limit(requirement)]
         for value in [value for value in self._values if value not in before]:
             self._values[value] = sizes = inside.solved(self._values[value])
             always += [Requirement(0, "<=", size) for size in sizes if value.type != IndexType()]
         for requirement in always:
             if not self.is_late(requirement.lhs, requirement.rhs):
-                outside.require(requirement)
+                around.solver.require(requirement)
 
     def _check_in_branch(self, requirement: Requirement, branch: Block) -> None:
         """Let a requirement be checked where a branch begins, or as soon as late sizes in it are known."""
@@ -341,6 +355,19 @@ class SizeAnalysis:
                 continue
             for inner in (inner for region in op.regions for inner in region.blocks):
                 self.visit(inner)
+
+
+class _Outside(NamedTuple):
+    """What is known around a branch or a loop, and the branch that this is in."""
+
+    branch: Block | None
+    solver: Solver
+    is_loop: bool
+
+
+class _Around(list[_Outside]):
+    def copy(self) -> _Around:
+        return _Around(outside._replace(solver=outside.solver.copy()) for outside in self)
 
 
 def _is_limit(requirement: Requirement) -> bool:

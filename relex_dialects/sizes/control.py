@@ -2,17 +2,20 @@
 
 A size that all branches give is known; another one is late, known after the branch that ran. A loop carries sizes that
 stay as they are, and late ones, which each trip may change. What ops in a branch require is checked where the branch
-runs, and what ops in a loop require of other sizes in every run.
+runs, and so is what ops in a loop that may have no trips require, except that sizes which must be equal are so in every
+run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from relex.dialects.index.domains import constant_value
 from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size
@@ -49,10 +52,19 @@ def _infer_for(op: scf.ForOp, analysis: SizeAnalysis) -> None:
 
     def infer(changing: Changing) -> Operation:
         _enter(carried, op.iter_args, changing, analysis)
-        return _visit(op.body, analysis)
+        with nullcontext() if has_trips(op) else analysis.branch(op.body.block, is_loop=True):
+            return _visit(op.body, analysis)
 
     changing = _until_stable(infer, op.iter_args, analysis)
     _enter(op.results, op.iter_args, changing, analysis)
+
+
+def has_trips(loop: scf.ForOp | scf.WhileOp) -> bool:
+    """Return whether a loop is known to run."""
+    if isinstance(loop, scf.WhileOp):
+        return False
+    first, end = (constant_value(bound) for bound in (loop.lb, loop.ub))
+    return first is not None and end is not None and first < end
 
 
 @SIZES.rule(scf.WhileOp)
@@ -63,7 +75,8 @@ def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
         _enter(before.block.args, op.arguments, changing, analysis)
         _, *forwarded = _visit(before, analysis).operands
         _enter(after.block.args, forwarded, _found_in(before.block, forwarded, analysis), analysis)
-        return _visit(after, analysis)
+        with analysis.branch(after.block, is_loop=True):
+            return _visit(after, analysis)
 
     _until_stable(infer, op.arguments, analysis)
     _, *forwarded = terminator_of(before.block).operands

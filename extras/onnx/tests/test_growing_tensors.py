@@ -215,6 +215,23 @@ def test_loop_that_shrinks() -> None:
     expect_as_onnx_runtime(made, *({"x": x, "count": np.array(trips)} for trips in TRIPS), rtol=1e-5)
 
 
+def test_what_no_trip_reads_may_be_empty() -> None:
+    """A loop over the rows of a table without any."""
+    step = [node("Gather", "x i", "row", axis=0), node("Add", "s row", "t")]
+    inputs = [value("i", INT64, []), value("running", BOOL, []), value("s", FLOAT, [2])]
+    outputs = [value("more", BOOL, []), value("t", FLOAT, [2]), value("row", FLOAT, [2])]
+    body = graph("body", [*step, *ALWAYS], inputs, outputs)
+    nodes = [
+        node("Shape", "x", "shape"),
+        node("Gather", "shape zero", "count"),
+        helper.make_node("Loop", ["count", "", "first"], ["y", "rows"], body=body),
+    ]
+    for rows, sizes in (("n", (0, 1, 3)), (0, (0,))):
+        made = _model(nodes, [value("x", FLOAT, [rows, 2])], ["y", "rows"])
+        made.graph.initializer.append(constant(np.ones(2, np.float32), "first"))
+        expect_as_onnx_runtime(made, *({"x": X[:n]} for n in sizes), rtol=1e-5)
+
+
 def test_refusals_say_what_helps() -> None:
     deeper = growing(ALWAYS, step=[node("Unsqueeze", "s axis", "t")])
     with pytest.raises(CompileError, match="changes what it carries, n x 2 to 1 x n x 2; give both the same number of"):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -19,7 +19,11 @@ from xdsl.transforms.loop_invariant_code_motion import can_be_hoisted
 from relex.dialects.op_edits import terminator_of, with_types
 from relex.dialects.relex import Operator
 from relex.dialects.relex.tensor_ops import array_of
+from relex.dialects.relex.types import SizedType
+from relex.dialects.sizes import named
 from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.sizes.control import has_trips
+from relex.dialects.sizes.requirements import gathering
 from relex.dialects.upstream.hints import isa
 
 
@@ -72,16 +76,32 @@ class MoveInvariantsOut(RewritePattern):
         builder = Builder(InsertPoint.before(op))
         for region in op.regions:
             for inner in [*region.block.ops]:
-                if _may_move(inner) and can_be_hoisted(inner, region):
+                if _may_move(inner, op) and can_be_hoisted(inner, region):
                     inner.detach()
                     builder.insert(inner)
                     rewriter.notify_op_modified(op)
 
 
-def _may_move(op: Operation) -> bool:
+def _may_move(op: Operation, loop: scf.ForOp | scf.WhileOp) -> bool:
     if not is_side_effect_free(op) or not is_speculatable(op):
         return False
-    return not any(map(_may_end, op.walk()))
+    return not any(_may_end(inner) or (_limits_sizes(inner) and not has_trips(loop)) for inner in op.walk())
+
+
+def _limits_sizes(op: Operation) -> bool:
+    """Return whether an operator takes only some sizes, not only equal ones: a loop that may have no trips checks that
+    in each."""
+    if not isinstance(op, Operator):
+        return False
+    types = [value.type for value in op.operands]
+    with gathering() as requirements:
+        type(op).infer_results([_named_sizes(i, t) for i, t in enumerate(types) if isa(t, TensorType)], op.properties)
+    return any(requirement.relation == "<=" for requirement in requirements)
+
+
+def _named_sizes(i: int, t: TensorType) -> SizedType:
+    sizes = [named(f"s{i}_{d}") if size == DYNAMIC_INDEX else size for d, size in enumerate(t.get_shape())]
+    return SizedType(t.element_type, sizes)
 
 
 def _may_end(op: Operation) -> bool:
