@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, IntegerType, MemRefType, VectorType, i1, i64
@@ -11,16 +11,17 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 
 from relex.dialects.dtypes import takes_whole_bytes
-from relex.dialects.errors import fail
+from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
-from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.accesses import accesses, variables_in
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.memref import PrefetchOp
-from relex.lowering.vectors.dependences import check_independent, in_loop
+from relex.dialects.walks import ancestors
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
 from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step
 from relex.lowering.vectors.reduction_updates import ReductionUpdate, reductions
 from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
+from relex.passes.analysis.dependence import may_conflict
 
 Mask = SSAValue | None
 """The lanes in which an op executes; None for all."""
@@ -347,3 +348,29 @@ def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) ->
     *outer, last = indices
     in_row = strides is not None and strides[-1] == 1
     return takes_whole_bytes(kind.element_type) and in_row and last.step == step and all(index.same for index in outer)
+
+
+def check_independent(loop: scf.ForOp, found: Iterable[ReductionUpdate]) -> None:
+    """Fail at a store to an element that another iteration may access. Different buffers are assumed not to alias."""
+    variable, scope = loop.body.block.args[0], loop.parent_op()
+    assert scope is not None
+    read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
+    written = {access.buffer for access in accesses(loop) if access.is_write}
+    everything = [access for access in accesses(loop) if access.buffer in written]
+    for store in (access for access in everything if access.is_write):
+        for other in (access for access in everything if access.buffer is store.buffer):
+            if other.op is read_by.get(store.op):
+                continue
+            if other is store and (store.op in read_by or not in_loop(store.op, loop)):
+                continue  # The lanes of one store keep their order.
+            if may_conflict(store, other, scope, [(variable, variable)]):
+                fail(
+                    store.op,
+                    f"expected iterations of {name_of(variable)} that do not depend on each other, "
+                    f"found another access to {name_of(store.buffer)} that may conflict with this one",
+                )
+
+
+def in_loop(op: Operation, scope: scf.ForOp) -> bool:
+    """Return whether another loop is between an op and the loop `scope`."""
+    return next((around for around in ancestors(op) if isinstance(around, scf.ForOp)), scope) is not scope
