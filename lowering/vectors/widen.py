@@ -335,6 +335,7 @@ def _store_every_second(
 
 def _shuffled(first: SSAValue, second: SSAValue, chosen: Sequence[int], out: LaneEmitter) -> SSAValue:
     """Return elements of two vectors, as many as one has."""
+    assert isa(first.type, VectorType)
     elements = DenseArrayBase.from_list(i64, chosen)
     return out.add(vector.ShuffleOp(first, second, elements, result_type=first.type)).result
 
