@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from links import FENCE, prose
+from relex.tools.learn.markdown import FENCE, prose
 
 ROOT = Path(__file__).parents[2]
 HOME = "README.md"
