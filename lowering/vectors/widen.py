@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, VectorType, i64
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, IntegerType, MemRefType, VectorType, i1, i64
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
@@ -179,6 +179,9 @@ class _Widening:
                 "expected a place for each iteration of a vectorized loop, or a sum and the like over them, "
                 "found a store of all of them to one",
             )
+        if _is_contiguous(op.memref, indices, step=2) and _has_masks(op.value.type):
+            _store_every_second(out.as_vector(value), op.memref, [index.value for index in indices], mask, out)
+            return
         if not _is_contiguous(op.memref, indices):
             out.by_lanes(op, self._of(op.operands), mask)
             return
@@ -306,6 +309,34 @@ def _of_pairs(
 
     is_odd = out.add(arith.CmpiOp(odd, out.index(0), "ne")).result
     return out.add(arith.SelectOp(is_odd, chosen(1), chosen(0))).result
+
+
+def _has_masks(element: Attribute) -> bool:
+    """Return whether processors with vectors of 256 bits store only some elements of a type."""
+    return isinstance(element, AnyFloat | IntegerType) and element.bitwidth in (32, 64)
+
+
+def _store_every_second(
+    source: SSAValue, buffer: SSAValue, places: Sequence[SSAValue], mask: Mask, out: LaneEmitter
+) -> None:
+    """Store to every second element by two stores, which leave out the elements between them. LLVM takes seconds for
+    tiles that are stored element by element."""
+    *outer, first = places
+    lanes = out.length
+    enabled = out.number(1, out.vector_of(i1)) if mask is None else mask
+    none = out.number(0, enabled.type)
+    for start in (0, lanes) if lanes > 1 else (0,):
+        covered = range(start, start + lanes)
+        wide = _shuffled(source, source, [element // 2 for element in covered], out)
+        kept = _shuffled(enabled, none, [lanes if element % 2 else element // 2 for element in covered], out)
+        place = first if start == 0 else out.add(arith.AddiOp(first, out.index(start))).result
+        out.add(vector.MaskedStoreOp(buffer, [*outer, place], kept, wide))
+
+
+def _shuffled(first: SSAValue, second: SSAValue, chosen: Sequence[int], out: LaneEmitter) -> SSAValue:
+    """Return elements of two vectors, as many as one has."""
+    elements = DenseArrayBase.from_list(i64, chosen)
+    return out.add(vector.ShuffleOp(first, second, elements, result_type=first.type)).result
 
 
 def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) -> bool:
