@@ -7,28 +7,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from posixpath import normpath
 
-FENCE = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*$", re.MULTILINE | re.DOTALL)
-CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+from relex.tools.learn.markdown import FENCE, LINK, blank, is_external, prose
+
 HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-
-
-def prose(text: str) -> str:
-    """Return a page with blanks in place of code, so that everything else is where it was."""
-    return CODE.sub(_blank, FENCE.sub(_blank, text))
-
-
-def _blank(code: re.Match[str]) -> str:
-    return re.sub(r"\S", " ", code[0])
 
 
 def targets(text: str) -> list[str]:
     """Return what the links of a page lead to, other than to the web."""
     return [target for target in LINK.findall(prose(text)) if not is_external(target)]
-
-
-def is_external(target: str) -> bool:
-    return re.match(r"[a-z]+:", target) is not None
 
 
 def relinked(text: str, change: Callable[[str], str]) -> str:
@@ -44,7 +30,7 @@ def relinked(text: str, change: Callable[[str], str]) -> str:
 def anchors(text: str) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub makes them."""
     found: dict[str, int] = {}
-    for heading in HEADING.findall(FENCE.sub(_blank, text)):
+    for heading in HEADING.findall(FENCE.sub(blank, text)):
         shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
         found[slug] = found.get(slug, -1) + 1

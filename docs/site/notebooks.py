@@ -1,88 +1,21 @@
-"""Makes Jupyter notebooks of pages whose Python is one program: `make notebooks`, and `make docs` for downloads.
-
-The blocks of Python become cells. The block after one of them is what it prints: it becomes the output of the cell.
-"""
+"""Makes Jupyter notebooks of pages whose Python is one program: `make notebooks`, and `make docs` for downloads."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import re
-from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import Any
 
-from links import LINK, is_external, prose
 from navigation import NOTEBOOKS
 
-from relex.tools.notebook.ops import html_of_change, html_of_text
+from relex.tools.learn import notebooks as learn
+from relex.tools.learn.notebooks import name_of as name_of
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(
-    r"^```python\n(?P<code>.*?)^```$(?:\n\n^```(?P<kind>mlir|diff|text)\n(?P<printed>.*?)^```$)?", re.M | re.S
-)
-METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
-
-
-def name_of(page: str) -> str:
-    """Return the name of the notebook of a page."""
-    return PurePath(page).with_suffix(".ipynb").name
 
 
 def make_notebook(page: str) -> str:
     """Return the notebook of a page of the repository, as its file has it."""
-    cells = list(_cells(_linked((ROOT / page).read_text())))
-    numbered = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)]
-    made = {"nbformat": 4, "nbformat_minor": 5, "metadata": METADATA, "cells": numbered}
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
-
-
-def _cells(text: str) -> Iterator[dict[str, Any]]:
-    end = 0
-    for count, block in enumerate(BLOCK.finditer(text), 1):
-        yield from _prose(text[end : block.start()])
-        yield {
-            "cell_type": "code",
-            "metadata": {},
-            "execution_count": count,
-            "source": block["code"].rstrip("\n"),
-            "outputs": [] if block["kind"] is None else [_output(block["kind"], block["printed"])],
-        }
-        end = block.end()
-    yield from _prose(text[end:])
-
-
-def _prose(text: str) -> Iterator[dict[str, Any]]:
-    if text.strip():
-        yield {"cell_type": "markdown", "metadata": {}, "source": text.strip("\n")}
-
-
-def _output(kind: str, printed: str) -> dict[str, Any]:
-    """Return what a cell prints, or shows by `relex.show`."""
-    if kind == "text":
-        return {"output_type": "stream", "name": "stdout", "text": printed}
-    shown = printed.removesuffix("\n")
-    html = html_of_change(shown) if kind == "diff" else html_of_text(shown)
-    return {"output_type": "display_data", "metadata": {}, "data": {"text/plain": shown, "text/html": html}}
-
-
-def _linked(text: str) -> str:
-    """Return a page with links to other notebooks, which lie beside it, and no links to other pages, which do not."""
-    parts: list[str] = []
-    end = 0
-    for link in LINK.finditer(prose(text)):
-        shown = text[link.start() : link.end()]
-        label, target = shown.removeprefix("[").partition("](")[0], PurePath(link[1].partition("#")[0])
-        if target.name in {PurePath(page).name for page in NOTEBOOKS}:
-            shown = f"[{label}]({name_of(target.name)})"
-        elif not is_external(link[1]):
-            shown = label
-        parts += [text[end : link.start()], shown]
-        end = link.end()
-    return "".join([*parts, text[end:]])
+    return learn.make_notebook((ROOT / page).read_text(), {PurePath(page).name for page in NOTEBOOKS})
 
 
 def main() -> None:

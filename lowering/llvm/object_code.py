@@ -14,6 +14,7 @@ from relex.dialects.target.features import check_target, module_target, used_fea
 from relex.dialects.target.llvm_binding import llvm
 from relex.dialects.target.machine import ObjectCode, Target
 from relex.lowering.llvm.code_generator.compile_ir import CompileJob, Emitted, emit, options_for
+from relex.lowering.llvm.debug_lines import LineOf
 from relex.lowering.llvm.translate import translate
 
 DEFAULT_LEVEL = 1
@@ -42,9 +43,16 @@ def compile_module(
         return object_code(emitted, compiled.job.target, compiled.constants)
 
 
-def compile_to_assembly(module: ModuleOp, *, opt_level: int = DEFAULT_LEVEL, embed_constants: bool = True) -> str:
-    """Compile like `compile_module`, but return the assembly as text."""
-    with _compiled(module, opt_level, embed_constants) as compiled:
+def compile_to_assembly(
+    module: ModuleOp,
+    *,
+    opt_level: int = DEFAULT_LEVEL,
+    embed_constants: bool = True,
+    line_of: LineOf | None = None,
+) -> str:
+    """Compile like `compile_module`, but return the assembly as text; with `line_of`, directives `.loc` say which lines
+    the instructions after them come from."""
+    with _compiled(module, opt_level, embed_constants, line_of=line_of) as compiled:
         with options_for(compiled.job, compiled.module):
             return compiled.machine.emit_assembly(compiled.module)
 
@@ -76,13 +84,17 @@ def refusing() -> Generator[None]:
 
 @contextmanager
 def _compiled(
-    module: ModuleOp, opt_level: int, embed_constants: bool, names: Mapping[str, str] | None = None
+    module: ModuleOp,
+    opt_level: int,
+    embed_constants: bool,
+    names: Mapping[str, str] | None = None,
+    line_of: LineOf | None = None,
 ) -> Generator[_Compiled]:
     if opt_level not in range(4):
         raise RelexError(f"expected an optimization level of 0 to 3, found {opt_level}")
     target = module_target(module)
     check_target(target)
-    translation = translate(module, triple=target.triple, embed_constants=embed_constants)
+    translation = translate(module, triple=target.triple, embed_constants=embed_constants, line_of=line_of)
     job = CompileJob(translation.text, target, opt_level)
     machine = job.machine()
     with ExitStack() as stack:

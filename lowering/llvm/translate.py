@@ -27,6 +27,7 @@ from relex.dialects.target.machine import CONSTANT_ALIGNMENT, EXTERNAL_CONSTANT_
 from relex.dialects.upstream.dominance import reverse_postorder
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk
+from relex.lowering.llvm.debug_lines import DebugLines, LineOf
 from relex.lowering.llvm.parallel_calls import add_serial_entry
 from relex.lowering.llvm.translate_ops import FunctionTranslation, translate_op
 
@@ -39,10 +40,13 @@ class Translation:
     constants: dict[str, bytes]
 
 
-def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = False) -> Translation:
+def translate(
+    module: ModuleOp, *, triple: str = "", embed_constants: bool = False, line_of: LineOf | None = None
+) -> Translation:
     """Translate a module of the LLVM dialect to LLVM IR.
 
-    With `embed_constants` the text contains all constants and needs no runtime. Raises `CompileError` at an op that is
+    With `embed_constants` the text contains all constants and needs no runtime; with `line_of`, instructions have debug
+    locations, whose lines are what it returns. Raises `CompileError` at an op that is
     not of the LLVM dialect or that cannot be translated.
     """
     check_machine_level(module)
@@ -60,9 +64,10 @@ def translate(module: ModuleOp, *, triple: str = "", embed_constants: bool = Fal
                     functions.append(op)
                 case _:
                     fail(op, "expected functions and globals in a module")
+    lines = None if line_of is None else DebugLines(target, line_of)
     for op in functions:
         if op.body.first_block is not None:
-            _translate_body(op, target)
+            _translate_body(op, target, lines)
     if embed_constants:
         add_serial_entry(target)
     return Translation(str(target), constants)
@@ -225,9 +230,11 @@ def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
         yield attribute.data
 
 
-def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
+def _translate_body(op: llvm.FuncOp, target: _Module, lines: DebugLines | None) -> None:
     function = target.get_global(op.sym_name.data)
     assert isinstance(function, ir.Function)
+    if lines is not None:
+        lines.enter(function)
     body = FunctionTranslation(function)
     order = reverse_postorder(op.body.blocks[0])
     for block in order:
@@ -246,6 +253,8 @@ def _translate_body(op: llvm.FuncOp, target: _Module) -> None:
             builder = ir.IRBuilder(body.blocks[block])
             builder.position_at_end(body.blocks[block])
             for current in block.ops:
+                if lines is not None:
+                    builder.debug_metadata = lines.at(current)
                 translate_op(current, builder, body)
     except _UNTRANSLATABLE as e:
         _refuse(current, e)

@@ -9,26 +9,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.relex import (
-    AstypeOp,
-    BroadcastToOp,
-    ClipOp,
-    ConcatOp,
-    ConstantOp,
-    ExpandDimsOp,
-    MaxPool1dOp,
-    MaxPool2dOp,
-    MaxPool3dOp,
-    PadOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    TakeOp,
-    array_of,
-)
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.properties import as_integers, scalar
 from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
 from relex.dialects.walks import walk
@@ -36,10 +20,18 @@ from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.byte_factors import erase_unused
 from relex.passes.graph.layout.byte_functions import ElementFunction, all_bytes
 
-_MaxPool = MaxPool1dOp | MaxPool2dOp | MaxPool3dOp
+_MaxPool = relex.MaxPool1dOp | relex.MaxPool2dOp | relex.MaxPool3dOp
 
 _OfOneTensor = (
-    BroadcastToOp | ExpandDimsOp | PermuteDimsOp | ReshapeOp | SqueezeOp | StridedSliceOp | TakeOp | PadOp | _MaxPool
+    relex.BroadcastToOp
+    | relex.ExpandDimsOp
+    | relex.PermuteDimsOp
+    | relex.ReshapeOp
+    | relex.SqueezeOp
+    | relex.StridedSliceOp
+    | relex.TakeOp
+    | relex.PadOp
+    | _MaxPool
 )
 """Operators that move elements of their first operand, or choose some."""
 
@@ -78,19 +70,19 @@ class MoveBytesPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for found in list(walk(op)):
-            if isinstance(found, ConcatOp | _OfOneTensor) and not is_bytes(found.result):
+            if isinstance(found, relex.ConcatOp | _OfOneTensor) and not is_bytes(found.result):
                 _move_first(found)
         for found in list(walk(op)):
-            if isinstance(found, AstypeOp) and is_bytes(found.result):
+            if isinstance(found, relex.AstypeOp) and is_bytes(found.result):
                 _quantize_first(found)
         for found in list(walk(op)):
-            if isinstance(found, AstypeOp) and found.parent is not None and is_bytes(found.result):
+            if isinstance(found, relex.AstypeOp) and found.parent is not None and is_bytes(found.result):
                 _simplify(found)
 
 
-def _move_first(op: ConcatOp | _OfOneTensor) -> None:
+def _move_first(op: relex.ConcatOp | _OfOneTensor) -> None:
     """Apply a function of bytes to what is moved."""
-    moved = op.operands if isinstance(op, ConcatOp) else op.operands[:1]
+    moved = op.operands if isinstance(op, relex.ConcatOp) else op.operands[:1]
     functions = [f for value in moved if (f := ElementFunction.of_bytes(value)) is not None and f.is_cheap]
     if not functions or len(functions) < len(moved):
         return
@@ -99,7 +91,7 @@ def _move_first(op: ConcatOp | _OfOneTensor) -> None:
     if any(f.data.type != function.data.type or not _is_same(f.table(), table) for f in others):
         return
     properties, element_type = dict(op.properties), tensor_type(function.data.type).element_type
-    if isinstance(op, PadOp):
+    if isinstance(op, relex.PadOp):
         wanted = np.asarray(op.value, table.dtype)
         places = np.flatnonzero((table == wanted) & (np.signbit(table) == np.signbit(wanted)))
         if not places.size:
@@ -109,7 +101,7 @@ def _move_first(op: ConcatOp | _OfOneTensor) -> None:
         return
     data = [f.data for f in functions] + list(op.operands[len(moved) :])
     new = _moving(op, data, properties, element_type)
-    Rewriter.insert_op(new, InsertPoint.before(op))
+    insert_before(op, new)
     _replace(op, function.applied(new.results[0], op))
 
 
@@ -146,35 +138,33 @@ def _has_elements(op: _MaxPool) -> bool:
     return not any(padding) or (is_dense and max(padding) < min(as_integers(op.pool_size)))
 
 
-def _quantize_first(op: AstypeOp) -> None:
+def _quantize_first(op: relex.AstypeOp) -> None:
     """Make bytes of what is joined or padded, if they are made of the result."""
 
     def is_moved(value: SSAValue) -> bool:
-        return isinstance(value.owner, ConcatOp | PadOp)
+        return isinstance(value.owner, relex.ConcatOp | relex.PadOp)
 
     function = ElementFunction.of(op.result, is_moved)
     if function is None or not function.is_used_once:
         return
     moving = function.data.owner
-    assert isinstance(moving, ConcatOp | PadOp)
+    assert isinstance(moving, relex.ConcatOp | relex.PadOp)
     properties = dict(moving.properties)
-    if isinstance(moving, PadOp):
+    if isinstance(moving, relex.PadOp):
         wide = np.asarray(moving.value, numpy_dtype(tensor_type(moving.result.type).element_type))
         properties["pad_value"] = scalar(int(function.numbers(wide)), tensor_type(op.result.type).element_type)
     operands: list[SSAValue] = []
     for value in moving.operands:
-        if (known := array_of(value)) is None:
+        if (known := relex.array_of(value)) is None:
             operands.append(function.applied(value, op))
             continue
-        constant = ConstantOp(function.numbers(known))
-        Rewriter.insert_op(constant, InsertPoint.before(op))
-        operands.append(constant.result)
+        operands.append(insert_before(op, relex.ConstantOp(function.numbers(known))).result)
     new = _moving(moving, operands, properties, tensor_type(op.result.type).element_type)
     Rewriter.insert_op(new, InsertPoint.before(op))
     _replace(op, new.results[0])
 
 
-def _simplify(op: AstypeOp) -> None:
+def _simplify(op: relex.AstypeOp) -> None:
     """Remove a function that leaves all bytes as they are, or cuts off some."""
     function = ElementFunction.of_bytes(op.result)
     if function is None or function.data.type != op.result.type:
@@ -185,8 +175,5 @@ def _simplify(op: AstypeOp) -> None:
         return
     value = function.data
     if (low, high) != (int(numbers[0]), int(numbers[-1])):
-        clip = ClipOp(value, low, high)
-        clip.location = op.location
-        Rewriter.insert_op(clip, InsertPoint.before(op))
-        value = clip.result
+        value = insert_before(op, relex.ClipOp(value, low, high)).result
     _replace(op, value)

@@ -15,8 +15,8 @@ from relex.dialects.exceptions import ShapeError
 from relex.dialects.index.values import evaluate
 from relex.dialects.relex import CallTirOp
 from relex.dialects.sizes import names_in
-from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalize_ops import LegalizeOpsPass
@@ -97,7 +97,7 @@ def _is_other_call(op: Operation) -> bool:
 
 def _shapes_in(function: func.FuncOp, arguments: Sequence[Sequence[int]]) -> Callable[[SSAValue], Sequence[int]]:
     """Return a function to the shapes of values in a call on arguments of these shapes, -1 where a size is unknown."""
-    analysis = SizeAnalysis(function, sizes_at_entry, late=True)
+    analysis = FunctionAnalysis(function, sizes_at_entry, late=True)
     sources = analysis.run().sources
     known = {name: arguments[i][d] for name, (i, d) in sources.items() if i < len(arguments) and d < len(arguments[i])}
     sizes = analysis.sizes_by_value()

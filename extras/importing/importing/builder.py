@@ -55,14 +55,14 @@ from relex.frontend.graph_expressions import AnyOperand, Call, Constant, Expr, O
 from relex.frontend.importing.conditions import at_least, requirements_of
 from relex.frontend.importing.size_arithmetic import evaluate_on_sizes, parts_of
 from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of, refuse
-from relex.frontend.open_sizes import OpenSizes
+from relex.frontend.named_sizes import NamedSizes
 
 FOLDED = 1 << 16
 """Results of this many elements at most are computed at import if their operands are known: shapes, masks, tables.
 Larger ones are left to the passes, so that a small file cannot ask for much memory."""
 
 
-class Builder(OpenSizes):
+class Builder(NamedSizes):
     """A graph function under construction."""
 
     def __init__(self, file: str):
@@ -374,7 +374,7 @@ class _OpenSize(Exception):
     """An operator cannot be computed at import, as one of its sizes is dynamic."""
 
 
-class _NoSizes(OpenSizes):
+class _NoSizes(NamedSizes):
     def size_source(self, name: str) -> tuple[SSAValue, int]:
         raise _OpenSize
 

@@ -80,7 +80,7 @@ class GraphImporter:
 
 @contextmanager
 def reading(expected: str, file: str) -> Generator[None]:
-    """Raise `CompileError` for any error that is none of relex: files may have anything in any place."""
+    """Raise `CompileError` for any error that relex does not raise: files may have anything in any place."""
     try:
         yield
     except RelexError:

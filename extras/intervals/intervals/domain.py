@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,43 +28,15 @@ from relex.reference.intervals.numbers import (
     Value,
     all_known,
     booleans,
+    cells_of,
     enclose,
+    known_of,
     objects,
     stacked,
     wide_dtype,
     width_of,
     wrapped,
 )
-
-
-@cache
-def cell_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of the cells of numbers of a dtype."""
-    if not is_float_dtype(dtype):
-        return np.dtype([("value", dtype), ("known", np.bool_)])
-    wide = wide_dtype(Format.of(dtype))
-    return np.dtype([("low", wide), ("high", wide), ("known", np.bool_)])
-
-
-def cells_of(value: Value, dtype: np.dtype[Any]) -> Array:
-    """Return what is known about numbers of a dtype as cells."""
-    cells = np.empty(value.shape, cell_dtype(dtype))
-    if isinstance(value, Reals):
-        cells["low"], cells["high"] = value.low, value.high
-    else:
-        cells["value"] = value.value
-    cells["known"] = value.known
-    return cells
-
-
-def known_of(cells: Array, dtype: np.dtype[Any]) -> Value:
-    """Return what is known about numbers of a dtype, from their cells."""
-    cells = np.asarray(cells)
-    if not is_float_dtype(dtype):
-        return IntegerIntervals(element_type_of(dtype), objects(cells["value"]), cells["known"])
-    low, high = cells["low"], cells["high"]
-    same = (low == high) & (np.signbit(low) == np.signbit(high)) | (np.isnan(low) & np.isnan(high))
-    return Reals(Format.of(dtype), low, low if np.all(same) else high, cells["known"])
 
 
 class Intervals(Domain):

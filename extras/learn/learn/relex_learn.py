@@ -12,6 +12,7 @@ from relex.tools.shell.completion import add_completion
 from relex.tools.shell.diagnostics import ToolError, parse_source, read_source, run_tool
 
 COMMANDS = {
+    "notebook": "write a lesson, 1 to 6, as a Jupyter notebook",
     "list": "print the exercises",
     "start": "print the task, and write the file to begin with",
     "check": "grade a solution",
@@ -22,14 +23,14 @@ COMMANDS = {
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the argument parser of the tool."""
-    commands = "\n".join(f"  {name:8}{what}" for name, what in COMMANDS.items())
+    commands = "\n".join(f"  {name:10}{what}" for name, what in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="relex-learn",
         description=f"Exercises of the lessons, graded by relex itself.\n\ncommands:\n{commands}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=[*COMMANDS], metavar="COMMAND", help="one of the above")
-    parser.add_argument("exercise", nargs="?", help="the number of an exercise, such as 1.2")
+    parser.add_argument("exercise", nargs="?", help="the number of an exercise, such as 1.2, or of a lesson")
     parser.add_argument("file", nargs="?", help="the solution (the file that 'start' writes)")
     parser.add_argument("--step", type=int, default=1, metavar="N", help="hint: the first, the second, ... (1)")
     parser.add_argument("--no-speed", action="store_true", help="check: measure nothing")
@@ -45,6 +46,9 @@ def run(args: argparse.Namespace) -> None:
     if args.command == "list":
         for exercise in exercises().values():
             print(f"{exercise.number}  {exercise.title}")
+        return
+    if args.command == "notebook":
+        _write_notebook(args.exercise, args.file)
         return
     if args.exercise is None:
         raise ToolError(f"expected the number of an exercise: relex-learn {args.command} 1.1")
@@ -66,6 +70,19 @@ def run(args: argparse.Namespace) -> None:
             print(answer_of(exercise), end="")
         case _:
             _check(exercise.number, Path(args.file or exercise.file), speed=not args.no_speed)
+
+
+def _write_notebook(number: str | None, name: str | None) -> None:
+    from relex.tools.learn.notebooks import lessons, notebook_of_lesson
+
+    if number not in lessons():
+        raise ToolError(f"expected the number of a lesson, 1 to {len(lessons())}: relex-learn notebook 1")
+    own, text = notebook_of_lesson(number)
+    file = Path(name or own)
+    if file.exists():
+        raise ToolError(f"{file} exists already; nothing was written")
+    file.write_text(text, encoding="utf-8")
+    print(f"{file}: jupyter lab {file} opens it, where jupyterlab is installed")
 
 
 def _check(number: str, file: Path, *, speed: bool) -> None:
@@ -100,7 +117,20 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
-    return run_tool("relex-learn", lambda: run(parse(args, make_parser())), debug="--debug" in args)
+    status = run_tool("relex-learn", lambda: run(parse(args, make_parser())), debug="--debug" in args)
+    if status and _was_graded(args):
+        print(f"not solved yet; relex-learn hint {args[1]} prints a hint", file=sys.stderr)
+    return status
+
+
+def _was_graded(args: Sequence[str]) -> bool:
+    """Return whether there was a solution, to an exercise that there is."""
+    from relex.tools.learn.exercises import exercises
+
+    if len(args) < 2 or args[0] != "check" or args[1] not in exercises():
+        return False
+    given = [arg for arg in args[2:] if not arg.startswith("-")]
+    return Path(given[0] if given else exercises()[args[1]].file).exists()
 
 
 if __name__ == "__main__":

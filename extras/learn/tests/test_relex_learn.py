@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from relex.dialects.arrays import Array
 from relex.dialects.parser import parse_module
 from relex.runtime.library import LIBRARY
 from relex.tools.learn import grading
-from relex.tools.learn.exercises import Exercise, answer_of, exercises
+from relex.tools.learn.exercises import LESSONS, Exercise, answer_of, exercises
 from relex.tools.learn.lessons import AIMS, OPERATORS, PASSES
+from relex.tools.learn.notebooks import lessons
 from relex.tools.learn.relex_learn import main
 from relex.tools.shell.diagnostics import ToolError
 
@@ -44,6 +46,31 @@ def test_lessons_have_five_exercises_each() -> None:
     assert all(exercise.task for exercise in EXERCISES.values())
 
 
+def test_lessons_are_notebooks(capsys: Captured) -> None:
+    for number, page in lessons().items():
+        assert main(["notebook", number]) == 0
+        name = page.replace(".md", ".ipynb")
+        assert capsys.readouterr().out.startswith(f"{name}: ")
+        cells = json.loads(Path(name).read_text())["cells"]
+        assert cells[0]["source"].startswith(f"# Lesson {number}")
+        assert sum(cell["cell_type"] == "code" for cell in cells) > 5
+    assert list(lessons()) == list(LESSONS)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["7"], "expected the number of a lesson, 1 to 6"),
+        ([], "expected the number of a lesson, 1 to 6"),
+        (["1", "there.ipynb"], "there.ipynb exists already; nothing was written"),
+    ],
+)
+def test_notebooks_that_are_not_written(args: list[str], message: str, capsys: Captured) -> None:
+    Path("there.ipynb").touch()
+    assert main(["notebook", *args]) == 1
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("number", EXERCISES)
 def test_answers_pass(number: str, capsys: Captured) -> None:
     status, output, error = solved(EXERCISES[number], answer_of(EXERCISES[number]), capsys)
@@ -57,7 +84,9 @@ def test_beginnings_do_not_pass(number: str, capsys: Captured) -> None:
     assert main(["start", number]) == 0
     assert EXERCISES[number].task in capsys.readouterr().out
     status, output, error = solved(EXERCISES[number], EXERCISES[number].start, capsys)
-    assert (status, bool(error)) == (1, True)
+    assert status == 1
+    assert error.splitlines()[-1] == f"not solved yet; relex-learn hint {number} prints a hint"
+    assert len(error.splitlines()) > 1
     assert "solved" not in output
 
 
@@ -87,7 +116,7 @@ def test_one_result_is_expected(results: str, found: int, capsys: Captured) -> N
     tir.prim_func private @square"""
     text += EXERCISES["2.4"].start.partition("tir.prim_func private @square")[2]
     status, _, error = solved(EXERCISES["2.4"], text, capsys)
-    assert (status, error) == (1, f"relex-learn: error: expected one result, found {found}\n")
+    assert (status, error.splitlines()[0]) == (1, f"relex-learn: error: expected one result, found {found}")
 
 
 def test_speeds_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def graph(name: str, nodes: Sequence[Any], inputs: Sequence[Any], outputs: Seque
 
 def choose(then: Sequence[Any], otherwise: Sequence[Any], after: Sequence[Any], rows: int | str = "n") -> ModelProto:
     """Return a model of an `If` whose branches make `t` and `e` of `x`, and of what comes after its result, `r`."""
-    branches = {
+    branches: dict[str, Any] = {
         "then_branch": graph("then", then, [], [value("t", FLOAT, None)]),
         "else_branch": graph("else", otherwise, [], [value("e", FLOAT, None)]),
     }
@@ -199,7 +199,7 @@ def test_loops_in_loops() -> None:
 def test_loop_that_shrinks() -> None:
     """And branches that a trip decides on."""
     half = [node("Slice", "s zeros ends axes steps", "half")]
-    branches = {
+    branches: dict[str, Any] = {
         "then_branch": graph("then", half, [], [value("half", FLOAT, None)]),
         "else_branch": graph("else", [node("Neg", "s", "minus")], [], [value("minus", FLOAT, None)]),
     }

@@ -82,7 +82,7 @@ def test_dynamic_steps(operator: str, direction: str, has_lengths: bool) -> None
 @pytest.mark.parametrize("operator", [*GATES])
 def test_the_loop_computes_what_the_steps_do(operator: str) -> None:
     """A loop of 17 trips ends like 16 steps and then one."""
-    rest, state = RNG.bit_generator.state, []
+    rest, state = RNG.bit_generator.state, list[Any]()
     long = layer(operator, 17, "forward", has_state=True)
     given = arguments(long, 17, (17, 17))
     for steps in (16, 1):

@@ -11,11 +11,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from relex.dialects.context import make_context
 from relex.dialects.target.features import as_target
 from relex.dialects.target.target_attribute import Target, get_target, set_target
-from relex.lowering.llvm.assembly import split_assembly
+from relex.lowering.llvm.assembly import lines_of_assembly
 from relex.lowering.llvm.object_code import compile_to_assembly
 from relex.lowering.relex_pipeline import pipeline
 from relex.passes.driver.base import apply_pass
@@ -23,6 +24,7 @@ from relex.passes.driver.extension import AnyExtension
 from relex.runtime.sources import AnyProgram, read_program, showing_source
 from relex.tools.options.pipelines import explaining
 from relex.tools.reports.comparison import make_comparison, read_page
+from relex.tools.reports.listings import place_of
 from relex.tools.reports.memory import Arena, MemoryPlan
 from relex.tools.reports.page import make_page
 from relex.tools.reports.recorder import PassStep, Recorder
@@ -45,6 +47,8 @@ class CompilationReport:
     steps: Sequence[PassStep]
     plans: Sequence[MemoryPlan] = ()
     assembly: Mapping[str, str] = field(default_factory=dict[str, str])
+    assembly_places: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """For each line of the assembly of a function the place that it comes from, or ""."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """The texts of files that locations name."""
     target: str = ""
@@ -125,15 +129,23 @@ def finished(recorder: Recorder, module: ModuleOp, name: str, sources: Mapping[s
     """Return the report of what was recorded, with the module as it became. `sources` are the texts of files."""
     is_machine_code = all(op.name.startswith("llvm.") for op in module.ops) and not recorder.steps[-1].error
     start = perf_counter()
-    assembly = split_assembly(compile_to_assembly(module, embed_constants=False)) if is_machine_code else {}
+    numbers: dict[str, int] = {"": 0}
+
+    def number_of(op: Operation) -> int:
+        return numbers.setdefault(place_of(op), len(numbers))
+
+    code = compile_to_assembly(module, embed_constants=False, line_of=number_of) if is_machine_code else ""
+    assembly = lines_of_assembly(code)
     seconds = perf_counter() - start
+    places = list(numbers)
     target = get_target(module)
     processor = target.cpu if target is not None else ""
     return CompilationReport(
         name or "a program",
         list(recorder.steps),
         list(recorder.plans),
-        assembly,
+        {name: "\n".join(line for line, _ in lines) for name, lines in assembly.items()},
+        {name: [places[number] for _, number in lines] for name, lines in assembly.items()},
         sources,
         processor,
         llvm_seconds=seconds if assembly else 0.0,

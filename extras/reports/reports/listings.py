@@ -6,8 +6,9 @@ import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation
 
 from relex.dialects.symbols import symbol_of
@@ -77,6 +78,17 @@ def listing_of(op: Operation) -> Listing:
     text = printed(op, ElidingPrinter, limit=DEFAULT_ELIDE, print_debuginfo=True)
     lines, places = zip(*map(_without_locations, text.splitlines()), strict=True)
     return Listing(lines, tuple(_with_openings(lines, places)))
+
+
+def place_of(op: Operation) -> str:
+    """Return the place that an op comes from, as `file:line:column`, or "" if that is unknown."""
+    return _place_in(op.location)
+
+
+@cache
+def _place_in(location: LocationAttr) -> str:
+    found = _FILE.search(str(location))
+    return ":".join(found.groups()) if found else ""
 
 
 def _without_locations(line: str) -> tuple[str, str]:

@@ -52,6 +52,7 @@ def data_of(report: CompilationReport) -> dict[str, Any]:
     them by number."""
     listings, drawings, places = _Numbers[Listing](), _Numbers[str](), _Numbers[str]()
     steps = list(_steps(report.steps, listings, drawings))
+    lines = {name: [places.of(p) if p else -1 for p in found] for name, found in report.assembly_places.items()}
     return {
         "name": report.name,
         "version": __version__,
@@ -66,6 +67,7 @@ def data_of(report: CompilationReport) -> dict[str, Any]:
         "sources": dict(report.sources),
         "plans": [asdict(arena) for arena in report.arenas],
         "assembly": dict(report.assembly),
+        "lines": {name: lines.get(name, []) for name in report.assembly},
         "profile": None if report.profile is None else _profile(report.profile),
         "overview": asdict(overview_of(report)),
         "llvm": report.llvm_seconds,

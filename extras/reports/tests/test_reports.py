@@ -90,6 +90,11 @@ def test_schedules_memory_assembly_and_times_are_there(reported: CompilationRepo
         assert buffer["offset"] + buffer["bytes"] <= plan["bytes"]
         assert buffer["first"] <= buffer["last"]
     assert "\tret" in data["assembly"]["main"]
+    # Each instruction says where it comes from, or that it is unknown.
+    places = data["lines"]["main"]
+    assert len(places) == len(data["assembly"]["main"].splitlines())
+    assert {place >= 0 for place in places} == {True, False}
+    assert all(place < len(data["places"]) for place in places)
     assert data["profile"]["rows"][0]["function"] == "fused_dense_add"
     assert all(row["least"] > 0 for row in data["profile"]["rows"])
 
@@ -426,6 +431,11 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
     found.code[tab] = document.querySelector("#view").textContent;
   }
   found.hot = document.querySelector(".asm").textContent;
+  found.from = [...document.querySelectorAll(".asm .from")].map((line) => line.textContent);
+  const names = ["_mlir_ciface_main", "main"];
+  found.first = [slowest(names)];
+  data.profile.rows.push({ ...data.profile.rows[0], function: names[0] });
+  found.first.push(slowest(names));
   location.hash = "tab=memory";
   await until(() => document.querySelector(".buffer"));
   found.buffers = [...document.querySelectorAll(".buffer")].map((buffer) => buffer.dataset.tip);
@@ -493,6 +503,9 @@ def test_clicking_through_the_page(reported: CompilationReport, tmp_path: Path):
     assert found["same"] > 1
     assert "skipped partial-rows: " in found["code"]["schedule"]
     assert "ret" in found["code"]["assembly"]
+    assert any("relex.dense" in line for line in found["from"])
+    # Without times, the function that computes is shown first; else the slowest.
+    assert found["first"] == ["main", "_mlir_ciface_main"]
     # Values with a number in the program have no other name.
     assert {re.match(r"(%\w+: )?memref<", tip) is not None for tip in found["buffers"]} == {True}
     assert any(tip.startswith("memref<") for tip in found["buffers"])

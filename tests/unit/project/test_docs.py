@@ -203,7 +203,7 @@ def test_a_page_is_a_session(page: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert printed
 
 
-LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").iterdir())
+LESSONS = sorted(f"lessons/{path.name}" for path in (DOCS / "lessons").glob("*.md"))
 
 
 BESIDE_COMMANDS = ("sizes.md", "threads.md")

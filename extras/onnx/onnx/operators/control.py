@@ -178,7 +178,9 @@ def _loop_of_program(
     if trips is not None or (rows and most is not None and not isinstance(condition, Computed)):
         before = node.builder.state()
         try:
-            found = counted(node.builder, as_count(node, most) if trips is None else trips, counted_trip, changed)
+            count = as_count(node, most) if trips is None and most is not None else trips
+            assert count is not None
+            found = counted(node.builder, count, counted_trip, changed)
             return [*together(found), *found[len(changed) :]]
         except _EndsBefore:
             node.builder.restore(before)

@@ -61,16 +61,35 @@ const shortList = (names) => { const found = [...new Set(names)]; return found.l
 
 function assembly(step, now) {
   const all = Object.keys(data.assembly), names = [...new Set(all.map(baseOf))];
-  const wanted = baseOf(now.fn), name = names.includes(wanted) ? wanted : names[0];
+  const wanted = baseOf(now.fn), name = names.includes(wanted) ? wanted : slowest(names);
   const missing = now.fn && !names.includes(wanted) ? [element("p", { className: "note" }, `There is no code of ${now.fn} by itself: LLVM puts small functions into those that call them.`)] : [];
   const parts = compiled(name).map((part) => ({ part, lines: data.assembly[part].split("\n") })).map((p) => ({ ...p, loop: hotLoop(p.lines) }));
   parts.sort((a, b) => (b.loop?.count ?? 0) - (a.loop?.count ?? 0));
   return [...choose(names, name), ...missing, ...parts.map(({ part, lines, loop }) => {
-    const code = (from, to) => element("pre", { className: "asm", innerHTML: lines.slice(from, to).map((text, n) => (loop && n + from >= loop.from && n + from < loop.to ? `<span class="hot">${instruction(text)}</span>` : instruction(text))).join("\n") });
+    const code = (from, to) => element("pre", { className: "asm", innerHTML: instructions(lines.slice(from, to), data.lines[part].slice(from, to), (n) => loop && n + from >= loop.from && n + from < loop.to) });
     const first = loop ? [element("p", {}, element("a", { href: "#", onclick: (event) => { event.preventDefault(); whole.querySelector(".hot").scrollIntoView({ block: "center" }); } }, "The innermost loop with the most arithmetic"), `: ${plural(loop.to - loop.from, "line")}, of them ${loop.count} that compute`), code(loop.from, loop.to)] : [];
     const whole = code(0, lines.length);
     return element("section", { "data-fn": part }, element("h2", {}, `${part}: ${plural(lines.length, "line")}`), links(part), ...first, ...(first.length ? [element("h2", {}, "All of it")] : []), whole);
   })];
+}
+
+// Instructions, with the line of the program that they come from above the first of several.
+function instructions(lines, places, isHot) {
+  let last = -1;
+  return lines.map((text, n) => {
+    const place = places[n] ?? -1, isNew = place >= 0 && place !== last;
+    last = isNew ? place : last;
+    const comment = isNew ? `<span class="from" data-place="${place}">${escape(`${placeName(place)}  ${source(place).slice(0, 100)}`.trim())}</span>\n` : "";
+    return `${comment}<span data-place="${place}"${isHot(n) ? ' class="hot"' : ""}>${instruction(text)}</span>`;
+  }).join("\n");
+}
+
+// The function to look at first: the one that takes the most time of a measured call, else the one that computes most.
+function slowest(names) {
+  const seconds = new Map((data.profile?.rows ?? []).map((r) => [baseOf(r.function), r.seconds]));
+  const counts = new Map(names.map((name) => [name, Math.max(...compiled(name).map((part) => hotLoop(data.assembly[part].split("\n"))?.count ?? 0))]));
+  const order = (a, b) => (seconds.get(b) ?? 0) - (seconds.get(a) ?? 0) || counts.get(b) - counts.get(a);
+  return [...names].sort(order)[0];
 }
 
 // The innermost loop, from a label to a jump back to it, that has the most arithmetic on vectors and floats.
