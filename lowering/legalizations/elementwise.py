@@ -9,9 +9,9 @@ from typing import Any
 from relex.dialects.relex import BinaryFunction, EwiseFMAOp, Formula, UnaryFunction, WhereOp
 from relex.lowering.legalizations.broadcasting import elementwise
 from relex.lowering.legalizations.legalization_table import legalizes
-from relex.lowering.te import Tensor, bitcast, call, cast, compare, select
+from relex.lowering.te import Tensor, bitcast, call, cast, compare, look_up, select
 
-_FUNCTIONS = {"abs": abs, "bitcast": bitcast, "cast": cast, "negative": operator.neg, "select": select}
+_FUNCTIONS = {"abs": abs, "negative": operator.neg, **{f.__name__: f for f in (bitcast, cast, look_up, select)}}
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, LocationA
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from relex.dialects.index.expr import IndexExpr, terms_of, values_in
+from relex.dialects.index.expr import Index, IndexExpr, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
@@ -186,8 +186,13 @@ class LaneEmitter:
 def index_step(value: SSAValue, loop: scf.ForOp) -> int | None:
     """Return the step of an index in a loop; None if it is not a constant, or if the index depends on other values
     computed in the loop."""
+    return step_of(index_of(value), loop)
+
+
+def step_of(index: Index, loop: scf.ForOp) -> int | None:
+    """Return the same for an expression."""
     variable, step = loop.body.block.args[0], 0
-    for atom, factor in terms_of(index_of(value)).items():
+    for atom, factor in terms_of(index).items():
         if atom is variable:
             step = factor
         elif any(loop.is_ancestor(part.owner) for part in values_in(IndexExpr.of(atom))):

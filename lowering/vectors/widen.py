@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, VectorType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    VectorType,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
@@ -13,12 +24,15 @@ from xdsl.traits import is_speculatable
 from relex.dialects.dtypes import takes_whole_bytes
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.memref import PrefetchOp
+from relex.lowering.support.guards import IndexEmitter
+from relex.lowering.support.result_buffers import view_of_buffer
 from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
-from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step
+from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step, step_of
 from relex.lowering.vectors.reduction_updates import ReductionUpdate, reductions
 from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
 
@@ -164,6 +178,8 @@ class _Widening:
             choose = _of_pairs if self._takes_pairs_apart and has_pairs(op) else _every_second
             return Lanes(choose(op.memref, places, result, out), None)
         if not _is_contiguous(op.memref, indices):
+            if mask is None and (row := self._in_one_row(op, out)) is not None:
+                return Lanes(out.add(vector.LoadOp(*row, result)).result, None)
             return out.by_lanes(op, self._of(op.operands), mask)[0]
         if mask is None or is_private(op) or is_safe(op):
             return Lanes(out.add(vector.LoadOp(op.memref, places, result)).result, None)
@@ -179,7 +195,10 @@ class _Widening:
                 "found a store of all of them to one",
             )
         if not _is_contiguous(op.memref, indices):
-            out.by_lanes(op, self._of(op.operands), mask)
+            if mask is None and (row := self._in_one_row(op, out)) is not None:
+                out.add(vector.StoreOp(out.as_vector(value), *row))
+            else:
+                out.by_lanes(op, self._of(op.operands), mask)
             return
         places = [index.value for index in indices]
         source = out.as_vector(value)
@@ -191,6 +210,25 @@ class _Widening:
             out.add(vector.StoreOp(select(out, mask, source, old), op.memref, places))
         else:
             out.add(vector.MaskedStoreOp(op.memref, places, mask, source))
+
+    def _in_one_row(
+        self, op: memref.LoadOp | memref.StoreOp, out: LaneEmitter
+    ) -> tuple[SSAValue, Sequence[SSAValue]] | None:
+        """Return the buffer with one dimension, and the index of the first lane, if the lanes are side by side in
+        memory, but in several rows: their indices are quotients and remainders."""
+        kind = op.memref.type
+        assert isa(kind, MemRefType)
+        shape, place = kind.get_shape(), 0
+        if DYNAMIC_INDEX in shape or not isinstance(kind.layout, NoneAttr) or not takes_whole_bytes(kind.element_type):
+            return None
+        for size, index in zip(shape, op.indices, strict=True):
+            place = place * size + index_of(index)
+        if step_of(place, self._loop) != 1:
+            return None
+        groups = ArrayAttr([ArrayAttr([IntegerAttr(dimension, i64) for dimension in range(len(shape))])])
+        flat = MemRefType(kind.element_type, [prod(shape)], memory_space=kind.memory_space)
+        emitter = IndexEmitter(out.add, out.index, lambda value: self._of([value])[0].value)
+        return out.add(view_of_buffer(op.memref, groups, flat)).result, [emitter.emit_new(place)]
 
     def _prefetch(self, op: PrefetchOp, out: LaneEmitter) -> None:
         """Prefetch for the first lane only: other lanes are left to the hardware."""

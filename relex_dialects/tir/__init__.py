@@ -9,12 +9,15 @@ from xdsl.ir import Dialect
 
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
 from relex.dialects.tir.dot4 import Dot4Op
+from relex.dialects.tir.look_up import LookUpOp
 from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR, OpPattern
 from relex.dialects.tir.prim_func import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallLoopsOp, PrimFuncOp
 
 Tir = Dialect(
-    "tir", [AllocBufferOp, BlockOp, CallLoopsOp, Dot4Op, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr]
+    "tir",
+    [AllocBufferOp, BlockOp, CallLoopsOp, Dot4Op, ForOp, InitOp, LookUpOp, PrimFuncOp],
+    [IterKindAttr, LoopKindAttr],
 )
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "IterKind",
     "IterKindAttr",
     "IterVar",
+    "LookUpOp",
     "LoopKind",
     "LoopKindAttr",
     "OpPattern",
