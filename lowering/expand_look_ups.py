@@ -146,8 +146,7 @@ def _load(out: _Emitter, place: SSAValue, table: DenseIntOrFPElementsAttr) -> SS
 
     out.conversion.declare(name, make)
     buffer = out.add(memref.GetGlobalOp(SymbolRefAttr(name), kind))
-    assert isinstance(place.type, IntegerType)
-    if place.type.width.data < i64.width.data:
+    if size_in_bytes(place.type) < size_in_bytes(i64):
         place = out.add(arith.ExtUIOp(place, i64))
     index = out.add(arith.IndexCastOp(out.apply(arith.AndIOp, place, table.get_shape()[0] - 1), IndexType()))
     return out.add(memref.LoadOp.get(buffer, [index]))
@@ -169,7 +168,7 @@ def _of_words(intrinsic: str, out: _Emitter, table: Array, places: SSAValue) -> 
     low, *high = (
         out.call(intrinsic, out.numbers(part), places, like=places) for part in np.split(table, len(table) // lanes)
     )
-    return out.select(places, lanes, *high, low) if high else low
+    return out.select(places, lanes, high[0], low) if high else low
 
 
 def _of_small_numbers(out: _Emitter, table: Array, places: SSAValue) -> SSAValue:

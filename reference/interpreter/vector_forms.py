@@ -85,6 +85,11 @@ def _permuted(table: Any, places: Any) -> Any:
     return table[places & (len(table) - 1)]
 
 
+def _permuted_pair(low: Any, places: Any, high: Any) -> Any:
+    """Do the same for two vectors, one after the other."""
+    return _permuted(np.concatenate([low, high]), places)
+
+
 def _permuted_bytes(table: Any, places: Any) -> Any:
     """Take bytes of the same part of 16 bytes; 0 for negative places."""
     parts = np.arange(len(places)) & ~15
@@ -118,7 +123,7 @@ INTRINSICS: dict[str, Callable[..., Any]] = {
     "llvm.x86.avx512.vpdpbusd": _mixed_bytes,
     "llvm.aarch64.neon.usdot.v4i32": _mixed_bytes,
     "llvm.aarch64.neon.sdot.v4i32": _signed_bytes,
-    "llvm.x86.avx512.vpermi2var.qi": lambda low, places, high: _permuted(np.concatenate([low, high]), places),
+    "llvm.x86.avx512.vpermi2var.qi": _permuted_pair,
     "llvm.x86.avx512.permvar.si": _permuted,
     "llvm.x86.avx2.permd": _permuted,
     "llvm.x86.avx512.pshuf.b": _permuted_bytes,
