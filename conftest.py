@@ -37,8 +37,8 @@ FEW = 4
 """Of how many cases of a test one is run with `--few`."""
 
 PARTS = {16: 4, 8: 3, 3: 2}
-"""Of a test with this many cases or more, one in so many is run. Which ones follows from their names alone, so that a
-row of a table that many tests take is in some of them, and each value of a parameter in some cases."""
+"""Of a test with this many cases or more, a part is run: a quarter, a third, a half. Which cases follows from their
+names alone, so that a row of a table that many tests take is in some of them."""
 
 SLOW = Path(__file__).with_name("tests") / "slow.txt"
 """The tests that `--few` leaves out."""

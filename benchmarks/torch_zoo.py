@@ -90,12 +90,13 @@ def make(name: str) -> tuple[Any, Callable[[int, int], list[Any]], bool]:
 def _of_transformers(name: str, is_vision: bool) -> Any:
     transformers: Any = import_module("transformers")
     default: Any = transformers.AutoConfig.for_model(name)
-    fields = {field: value for field, value in SMALL.items() if hasattr(default, field)}
+    kind: Any = default.__class__
+    computed = {field for field in SMALL if isinstance(getattr(kind, field, None), property)}
+    fields = {field: value for field, value in SMALL.items() if hasattr(default, field) and field not in computed}
     if name in ("swin", "convnext"):
-        fields = {"image_size": 64} if name == "swin" else {}
+        fields = {"image_size": 64, "window_size": 2} if name == "swin" else {}
     config = transformers.AutoConfig.for_model(name, **fields)
     config.use_cache = False
-    config._attn_implementation = "sdpa" if name not in ("deberta-v2", "mamba") else "eager"
     model = transformers.AutoModel.from_config(config).eval()
 
     module: Any = import_module("torch").nn.Module

@@ -53,14 +53,15 @@ from relex.lowering.conversion import Conversion, ConversionPass, ConversionTabl
 from relex.lowering.support.control_rules import (
     convert_end,
     convert_extract,
-    convert_loop,
     convert_materialize,
+    convert_regions,
     fill,
 )
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
 from relex.lowering.support.late_calls import inline_late_calls
 from relex.lowering.support.late_results import allocate_results, check_memory, free_early
 from relex.lowering.support.loop_checks import check_loops
+from relex.lowering.support.passed_on import free_passed_on
 from relex.lowering.support.replaced_arguments import write_arguments
 from relex.lowering.support.result_buffers import (
     ALIGNMENT,
@@ -148,6 +149,7 @@ class LowerCallTirPass(ConversionPass):
         _pass_destinations(op, sizes)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
         for function in late:
+            free_passed_on(function)
             free_early(function)
         check_memory(op, late)
 
@@ -275,7 +277,7 @@ def convert_match_sizes(op: MatchSizesOp, conversion: Conversion) -> None:
     conversion.replace(_cast(conversion.value(op.operand), conversion.types.convert(op.result.type), conversion))
 
 
-GRAPH_TO_BUFFERS.rule(scf.ForOp, scf.WhileOp)(convert_loop)
+GRAPH_TO_BUFFERS.rule(*BRANCHES, *LOOPS)(convert_regions)
 GRAPH_TO_BUFFERS.rule(scf.YieldOp, scf.ConditionOp)(convert_end)
 GRAPH_TO_BUFFERS.rule(MaterializeInDestinationOp)(convert_materialize)
 GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(convert_extract)

@@ -26,8 +26,9 @@ from relex.dialects.function_arguments import LEAST_ATTR, NOINLINE, PARALLEL_ATT
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
 from relex.dialects.symbols import lookup
+from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.hints import isa
-from relex.dialects.walks import ancestors, walk_of
+from relex.dialects.walks import ancestors, holds, walk, walk_of
 from relex.lowering.support.aliasing import NOALIAS, has_own_memory
 from relex.passes.driver.base import RelexPass
 
@@ -92,9 +93,7 @@ def _is_outlined(loop: scf.ParallelOp) -> bool:
 
 def _calls_outside(scope: Operation, seen: set[Operation]) -> bool:
     """Return whether `scope` calls a function without a body: library functions are called by one thread only."""
-    for op in scope.walk():
-        if not isinstance(op, func.CallOp):
-            continue
+    for op in walk_of(scope, func.CallOp):
         callee = lookup(op, op.callee)
         if not isinstance(callee, func.FuncOp) or callee.is_declaration:
             return True
@@ -118,8 +117,8 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
     inside: dict[SSAValue, SSAValue] = dict(zip(captured, entry.args[2:], strict=True))
     for op in copied:
         inside |= zip(op.results, builder.insert(op.clone(inside)).results, strict=True)
-    for op in loop.walk():
-        if any(value in inside for value in op.operands):
+    for op in walk(loop):
+        if not inside.keys().isdisjoint(op.operands):
             op.operands = [inside.get(value, value) for value in op.operands]
     buffers = _buffers(loop.body.block)
     for buffer, _ in buffers:
@@ -161,12 +160,13 @@ def _from_on(least: Attribute | None, call: func.CallOp) -> Sequence[Operation]:
 
 def _captured(loop: scf.ParallelOp) -> tuple[Sequence[SSAValue], Sequence[Operation]]:
     """The values that the body of a loop captures: those to pass, and cheap ops to clone instead."""
-    used = [loop.step[0], *(value for op in loop.body.walk() for value in op.operands)]
+    used = [loop.step[0], *(value for op in walk(loop) if op is not loop for value in op.operands)]
     if _counts_iterations(loop):
         used += [*loop.lowerBound, *loop.upperBound[1:], *loop.step[1:]]
-    outside = [value for value in dict.fromkeys(used) if not loop.is_ancestor(value.owner)]
+    outside = [value for value in dict.fromkeys(used) if not holds(loop, value.owner)]
     copied = [v.owner for v in outside if isinstance(v.owner, arith.ConstantOp | memref.GetGlobalOp)]
-    return [value for value in outside if value.owner not in copied], copied
+    kept = set(copied)
+    return [value for value in outside if value.owner not in kept], copied
 
 
 def _dimensions(loop: scf.ParallelOp) -> list[Dimension]:
@@ -210,7 +210,9 @@ def _product(factors: Sequence[SSAValue], builder: Builder) -> SSAValue:
 
 
 def _constant(value: int, builder: Builder) -> SSAValue:
-    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+    return builder.insert(
+        arith.ConstantOp.create(properties={"value": index_attr(value)}, result_types=(INDEX,))
+    ).result
 
 
 def _buffers(body: Block) -> list[tuple[Operation, memref.DeallocOp | None]]:

@@ -171,7 +171,7 @@ class _Rewriting:
             self._branch(check, live.get(check, ()))
         self._state()
 
-    def _branch(self, check: Operation, live: Sequence[memref.AllocOp]) -> None:
+    def _branch(self, check: Operation, live: Sequence[SSAValue]) -> None:
         """Branch to a return unless an assertion, or a call, succeeds."""
         place, failed = _Place(InsertPoint.before(check), check), Block()
         left = _Place(InsertPoint.at_end(failed), check)
@@ -187,8 +187,8 @@ class _Rewriting:
         assert before is not None
         after = before.split_before(check)
         _Place(InsertPoint.at_end(before), check).add(cf.ConditionalBranchOp(holds, after, (), failed, ()))
-        for alloc in live:
-            left.add(memref.DeallocOp.get(alloc.memref))
+        for buffer in live:
+            left.add(memref.DeallocOp.get(buffer))
         self._return(left, [left.zero(t) for t in self._results], number, index)
         Rewriter.erase_op(check)
         self._function.op.body.add_block(failed)

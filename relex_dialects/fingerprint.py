@@ -51,6 +51,8 @@ class _Writer:
         self._numbers: dict[SSAValue | Block, int] = {}
         self._written: dict[int, tuple[Attribute, str]] = {}
         """The texts of attributes, by identity: to hash one takes as long as to write it."""
+        self._lists: dict[tuple[str | int, ...], str] = {}
+        """The texts of all attributes of an op, by their names and identities: most ops have equal ones."""
 
     def write(self, op: Operation) -> None:
         """Write an op and all ops in it."""
@@ -71,7 +73,16 @@ class _Writer:
     def _number(self, thing: SSAValue | Block) -> int:
         return self._numbers.setdefault(thing, len(self._numbers))
 
-    def _attributes(self, op: Operation) -> list[tuple[str, str]]:
+    def _attributes(self, op: Operation) -> str:
+        names, attrs = (*op.attributes, *op.properties), (*op.attributes.values(), *op.properties.values())
+        key = (op.name, *names, *map(id, attrs))
+        known = self._lists.get(key)
+        if known is None:
+            # `text` keeps the attributes, and with them their identities.
+            known = self._lists[key] = str(self._texts_of(op))
+        return known
+
+    def _texts_of(self, op: Operation) -> list[tuple[str, str]]:
         found = {key: self.text(attr) for attrs in (op.attributes, op.properties) for key, attr in attrs.items()}
         if "sym_name" in found and (name := symbol_of(op)) is not None:
             found["sym_name"] = self._names.get(name, name)

@@ -36,6 +36,12 @@ class Names:
         """Collect the names of a module's functions and globals, and those in `reserved`."""
         return cls((*reserved, *(name for op in module.ops if (name := symbol_of(op)) is not None)))
 
+    def copy(self) -> Names:
+        """Return the same names, to which others are added."""
+        result = Names(self._taken)
+        result._next |= self._next
+        return result
+
     def fresh(self, name: str) -> str:
         """Return `name`, or the first of `name1`, `name2`, ... that is free, and mark it as taken."""
         if name in self._taken:

@@ -94,7 +94,12 @@ def verify_unique(what: str, names: Iterable[tuple[Operation, StringAttr]]) -> N
 def symbols_used(op: Operation) -> Counter[str]:
     """Count the uses of each symbol in `op` and its nested ops. The steps of a schedule name loops and blocks of its
     function: these are no symbols."""
-    used = Counter(name for inner in walk(op) for name in _named_by(inner))
+    used = Counter[str]()
+    for inner in walk(op):
+        # Most ops name nothing.
+        for attr in (*inner.properties.values(), *inner.attributes.values()):
+            if _may_name(type(attr)):
+                used.update(_named_in(attr))
     for schedule in _schedules_in(op):
         used.subtract(name for step in schedule.regions[0].block.ops for name in _named_by(step))
     return +used

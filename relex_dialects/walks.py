@@ -13,15 +13,15 @@ OpT = TypeVar("OpT", bound=Operation)
 
 def ancestors(op: Operation) -> Iterator[Operation]:
     """Yield the ops around `op`, innermost first."""
-    scope = op.parent_op()
-    while scope is not None:
+    block = op.parent
+    while block is not None and (region := block.parent) is not None and (scope := region.parent) is not None:
         yield scope
-        scope = scope.parent_op()
+        block = scope.parent
 
 
 def holds(scope: Operation, op: Operation | Block) -> bool:
     """Return whether an op or block is in an op, or is that op: as `scope.is_ancestor(op)`, in a fifth of the time."""
-    found = op.parent_op() if isinstance(op, Block) else op
+    found = op.parent_op() if type(op) is Block else op
     while found is not None and found is not scope:
         block = found.parent
         region = None if block is None else block.parent

@@ -45,7 +45,7 @@ def compile_module(
 def compile_to_assembly(module: ModuleOp, *, opt_level: int = DEFAULT_LEVEL, embed_constants: bool = True) -> str:
     """Compile like `compile_module`, but return the assembly as text."""
     with _compiled(module, opt_level, embed_constants) as compiled:
-        with options_for(compiled.job):
+        with options_for(compiled.job, compiled.module):
             return compiled.machine.emit_assembly(compiled.module)
 
 

@@ -27,7 +27,7 @@ _LOOK = frozenset(
 STRUCTURED = (scf.IfOp, scf.IndexSwitchOp, scf.ForOp, scf.WhileOp)
 """Ops whose regions run one after the other, never at the same time."""
 
-_PASS_ON = (scf.ConditionOp, scf.YieldOp)
+ENDS = (scf.ConditionOp, scf.YieldOp)
 """Terminators that pass buffers to the parent op, as its results or as arguments of its regions."""
 
 
@@ -126,7 +126,7 @@ def uses_of_memory(buffer: SSAValue) -> Sequence[Use] | None:
 
 def _aliases(buffer: SSAValue) -> list[SSAValue]:
     """Return what may alias a buffer by a use of it."""
-    return [v for use in buffer.uses for v in _results(use.operation) if isinstance(v.type, MemRefType)]
+    return [v for use in buffer.uses for v in aliases_by(use) if isinstance(v.type, MemRefType)]
 
 
 def _may_keep(use: Use) -> bool:
@@ -134,16 +134,42 @@ def _may_keep(use: Use) -> bool:
     op = use.operation
     if isinstance(op, memref.StoreOp) and op.value is op.operands[use.index]:
         return True
-    return op.name not in _TOUCH | _LOOK and not isinstance(op, (memref.DeallocOp, *_PASS_ON, *_BRANCHES))
+    return op.name not in _TOUCH | _LOOK and not isinstance(op, (memref.DeallocOp, *ENDS, *_BRANCHES))
 
 
-def _results(op: Operation) -> Iterator[SSAValue]:
-    """Yield the values that may alias the operands of an op."""
-    if isinstance(op, _PASS_ON) and (parent := op.parent_op()) is not None:
-        op = parent
-    for successor in op.successors:
-        yield from successor.args
-    yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.args
+def aliases_by(use: Use) -> Iterator[SSAValue]:
+    """Yield the values that may alias an operand by a use of it: where it is passed on, only those that take it."""
+    op, i = use.operation, use.index
+    parent = op.parent_op()
+    if isinstance(op, scf.ForOp) and i >= 3:
+        yield from (op.results[i - 3], op.body.block.args[i - 2])
+    elif isinstance(op, scf.WhileOp):
+        yield op.before_region.block.args[i]
+    elif isinstance(op, scf.ConditionOp) and isinstance(parent, scf.WhileOp):
+        yield from (parent.results[i - 1], parent.after_region.block.args[i - 1]) if i else ()
+    elif isinstance(op, scf.YieldOp) and isinstance(parent, scf.WhileOp):
+        yield parent.before_region.block.args[i]
+    elif isinstance(op, scf.YieldOp) and parent is not None:
+        yield parent.results[i]
+        if isinstance(parent, scf.ForOp):
+            yield parent.body.block.args[i + 1]
+    elif isinstance(op, _BRANCHES):
+        pairs = (pair for block, given in edges(op) for pair in zip(block.args, given, strict=True))
+        yield from (argument for argument, value in pairs if value is op.operands[i])
+    else:
+        yield from op.results
+        yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
+
+
+def edges(op: Operation | None) -> Iterator[tuple[Block, Sequence[SSAValue]]]:
+    """Yield the blocks that may follow after the last op of a block, each with what its arguments are."""
+    if isinstance(op, cf.BranchOp):
+        yield op.successor, op.arguments
+    elif isinstance(op, cf.ConditionalBranchOp):
+        yield op.then_block, op.then_arguments
+        yield op.else_block, op.else_arguments
+    elif isinstance(op, cf.SwitchOp):
+        yield op.default_block, op.default_operands
+        given = iter(op.case_operands)
+        for block in op.case_blocks:
+            yield block, [next(given) for _ in block.args]

@@ -16,8 +16,8 @@ from relex.lowering.conversion.driver import Conversion
 from relex.lowering.support.destinations import is_tensor, with_types
 
 
-def convert_loop(op: scf.ForOp | scf.WhileOp, conversion: Conversion) -> None:
-    """Convert the types of what a loop carries."""
+def convert_regions(op: scf.IfOp | scf.IndexSwitchOp | scf.ForOp | scf.WhileOp, conversion: Conversion) -> None:
+    """Convert the types of what a branch gives or a loop carries."""
     if not any(map(is_tensor, (*op.operands, *op.results))):
         return
     for region in op.regions:

@@ -2,15 +2,18 @@
 
 A branch writes a tensor to memory that is allocated before it. A loop has two places for each tensor that it carries: a
 trip reads one and writes the other, and then they change places, so that no trip allocates anything.
+
+Where the sizes of a tensor follow from the branch that ran, or each trip changes them, the branch or the trip allocates
+its memory and passes it on; `free_passed_on` says who frees it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.tensor import FromElementsOp, InsertSliceOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -23,6 +26,9 @@ from relex.passes.rewriting.size_values import SizesOfResults
 
 BRANCHES = (scf.IfOp, scf.IndexSwitchOp)
 LOOPS = (scf.ForOp, scf.WhileOp)
+
+MOVED_ATTR = "relex.moved"
+"""Marks an allocation whose memory a branch or a loop passes on, so that its block does not free it."""
 
 _CALLS = (CallTirOp, CallDpsPackedOp, CallOp, func.CallOp)
 _NEW = (*_CALLS, AllocTensorOp, FromElementsOp, InsertSliceOp, scf.ForOp, scf.WhileOp)
@@ -74,7 +80,7 @@ def destination_of(result: SSAValue) -> SSAValue | None:
             around = place.parent_op() if isinstance(place, Block) else None
             if not isinstance(around, func.FuncOp) and (isinstance(place, Block) or place.parent is not op.parent):
                 return op.dest
-            if isinstance(place, Block) or RESULT_ATTR not in place.attributes:
+            if isinstance(place, Block) or not {RESULT_ATTR, MOVED_ATTR} & place.attributes.keys():
                 continue
             if isinstance(result, OpResult) and place.is_before_in_block(result.op):
                 return op.dest
@@ -100,17 +106,21 @@ class _Rewriting:
     def __init__(self, op: Operation, sizes: SizesOfResults):
         self._op = op
         self._sizes = sizes
+        self._own: set[SSAValue] = set()
+        """Tensors whose sizes the op finds out, each in memory that is passed on to it."""
 
     def branches(self, op: scf.IfOp | scf.IndexSwitchOp) -> None:
-        """Let each region write its tensors to a common place."""
-        places = {i: self._allocate(result) for i, result in enumerate(op.results) if is_tensor(result)}
+        """Let each region write its tensors to a common place, or pass on memory that it allocates."""
+        self._note_own(op.results)
+        placed = [i for i, result in enumerate(op.results) if is_tensor(result) and result not in self._own]
+        places = {i: self._allocate(op.results[i]) for i in placed}
         for region in op.regions:
             end = _end(region.block)
             for i, place in places.items():
                 self._write(end.operands[i], place, end)
-            end.operands = [value for value in end.operands if not is_tensor(value)]
-        numbers = [result for result in op.results if not is_tensor(result)]
-        new = self._replaced(op.operands, numbers)
+            self._pass_on(end, 0, op.results)
+            end.operands = [value for i, value in enumerate(end.operands) if i not in places]
+        new = self._replaced(op.operands, [result for i, result in enumerate(op.results) if i not in places])
         given = iter(new.results)
         self._finish(new, [places[i] if i in places else next(given) for i in range(len(op.results))])
 
@@ -118,13 +128,15 @@ class _Rewriting:
         """Give each tensor that an `scf.for` carries two places."""
         block, end = op.body.block, _end(op.body.block)
         _, *carried = block.args
+        self._note_own((*carried, *op.results))
+        self._pass_on(end, 0, carried)
         operands = [*op.operands[:3]]
         yielded: list[SSAValue] = []
         firsts: list[int] = []
         for argument, first, result, value in zip(carried, op.iter_args, op.results, [*end.operands], strict=True):
             firsts.append(len(yielded))
-            if not is_tensor(result):
-                operands.append(first)
+            if not is_tensor(result) or result in self._own:
+                operands.append(self._moved(first, self._op) if result in self._own else first)
                 yielded.append(value)
                 continue
             operands += [self._first_place(first, result), self._allocate(result)]
@@ -138,17 +150,28 @@ class _Rewriting:
         """Give each tensor that an `scf.while` carries two places, and further ones to what its condition passes on."""
         before, after = op.before_region.block, op.after_region.block
         test, end = _end(before), _end(after)
-        outside = [*op.operands]
+        self._note_own((*before.args, *after.args, *op.results))
+        self._pass_on(test, 1, after.args)
+        self._pass_on(end, 0, before.args)
         operands: list[SSAValue] = []
-        for value in outside:
-            operands += [self._first_place(value, value), self._allocate(value)] if is_tensor(value) else [value]
-        pairs = {argument: self._second(argument) for argument in [*before.args] if is_tensor(argument)}
-        kept, yielded = [*pairs, *pairs.values()], [*end.operands]
+        for value, argument in zip([*op.operands], before.args, strict=True):
+            if argument in self._own:
+                operands.append(self._moved(value, self._op))
+            else:
+                operands += [self._first_place(value, value), self._allocate(value)] if is_tensor(value) else [value]
+        placed = [argument for argument in before.args if is_tensor(argument) and argument not in self._own]
+        yielded = [end.operands[argument.index] for argument in placed]
+        pairs = {argument: self._second(argument) for argument in placed}
         homes: list[SSAValue] = []
         """For each value that the condition passes on, the place where it is: one of those kept, or outside."""
+        numbers: list[SSAValue] = []
         for argument, value, result in zip(after.args, test.operands[1:], op.results, strict=True):
-            homes.append(value if not is_tensor(value) else self._home(value, argument, result, homes, pairs, yielded))
-        passed = [*kept, *(value for value in homes if not is_tensor(value))]
+            if not is_tensor(value) or argument in self._own:
+                homes.append(value)
+                numbers.append(value)
+            else:
+                homes.append(self._home(value, argument, result, homes, pairs, yielded))
+        passed = [*pairs, *pairs.values(), *numbers]
         for old in [*after.args]:
             old.name_hint = old.name_hint or test.operands[1 + old.index].name_hint
         inner = [after.insert_arg(value.type, len(after.args)) for value in passed]
@@ -158,6 +181,7 @@ class _Rewriting:
         for old, home in zip(after.args[: len(homes)], homes, strict=True):
             inner_home = counterparts.get(home, home)
             inner_home.name_hint = inner_home.name_hint or old.name_hint
+            self._keep_sizes(inner_home, old)
             old.replace_all_uses_with(inner_home)
         for old in reversed(after.args[: len(homes)]):
             after.erase_arg(old)
@@ -188,12 +212,44 @@ class _Rewriting:
         expects it, if it is passed on to that; otherwise a separate one."""
         if value in pairs:
             return value
-        free = [second for second, given in zip(pairs.values(), _tensors(yielded), strict=True) if given is argument]
+        free = [second for second, given in zip(pairs.values(), yielded, strict=True) if given is argument]
         home = next((second for second in free if second not in homes), None) or self._allocate(result)
         test = argument.owner.parent_op()
         assert isinstance(test, scf.WhileOp)
         self._write(value, home, _end(test.before_region.block))
         return home
+
+    def _note_own(self, values: Sequence[SSAValue]) -> None:
+        self._own |= {value for value in values if is_tensor(value) and self._sizes.has_late([value])}
+
+    def _pass_on(self, end: Operation, first: int, takers: Sequence[SSAValue]) -> None:
+        """Let the end of a region pass tensors on in memory that belongs to whoever takes them: memory that the region
+        was given itself, or a new allocation."""
+        passed = [*end.operands[:first]]
+        for value, taker in zip([*end.operands[first:]], takers, strict=True):
+            is_given = value in self._own and value.owner is end.parent and value not in passed
+            passed.append(self._moved(value, end) if taker in self._own and not is_given else value)
+        end.operands = passed
+
+    def _moved(self, value: SSAValue, before: Operation) -> SSAValue:
+        """Write a tensor to memory that is allocated for it, as early as that may be, and passed on."""
+        assert isa(value.type, TensorType)
+        alloc = AllocTensorOp(value.type, self._sizes.of(value))
+        alloc.attributes[MOVED_ATTR] = UnitAttr()
+        alloc.result.name_hint = value.name_hint
+        self._sizes.take_over(alloc.result, value)
+        owner, at = value.owner, before
+        # Ops of this block that read the tensor do so before its end, if it is passed on there.
+        is_last = before.next_op is None or len([*value.uses]) == 1
+        if is_last and isinstance(owner, Operation) and owner.parent is before.parent:
+            at = before if self._sizes.has_late([value]) else owner
+        return self._write(value, self._insert(alloc, at).results[0], before)
+
+    def _keep_sizes(self, new: SSAValue, old: SSAValue) -> None:
+        """Let late sizes that a value has come from the one that replaces it."""
+        if old in self._own:
+            self._sizes.take_over(new, old)
+            self._sizes.move([old], [new])
 
     def _first_place(self, value: SSAValue, like: SSAValue) -> SSAValue:
         """Return the first of two places, with the first value of a tensor in it: the tensor itself, if it may change
@@ -244,11 +300,8 @@ class _Rewriting:
         for old, value in zip(self._op.results, values, strict=True):
             value.name_hint = value.name_hint or old.name_hint
             self._sizes.take_over(value, old)
+            self._keep_sizes(value, old)
         Rewriter.replace_op(self._op, [], values)
-
-
-def _tensors(values: Sequence[SSAValue]) -> Iterator[SSAValue]:
-    return filter(is_tensor, values)
 
 
 def _end(block: Block) -> Operation:

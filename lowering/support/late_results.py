@@ -182,7 +182,8 @@ def _write(value: SSAValue, number: int, end: func.ReturnOp, sizes: SizesOfResul
     """Write a tensor to the memory of a result: at once, if nothing else is in its way."""
     assert isa(value.type, TensorType)
     owner = value.owner
-    at = owner if isinstance(owner, Operation) and owner.parent is end.parent else end
+    is_before = isinstance(owner, Operation) and owner.parent is end.parent and not sizes.has_late([value])
+    at = owner if is_before and isinstance(owner, Operation) else end
     alloc = AllocTensorOp(value.type, sizes.of(value))
     alloc.attributes[RESULT_ATTR] = IntegerAttr(number, i64)
     alloc.result.name_hint = "out"

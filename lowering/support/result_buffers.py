@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     TensorType,
+    UnitAttr,
     i8,
     i64,
 )
@@ -27,7 +28,7 @@ from relex.dialects.relex.packed import BYTES
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
-from relex.lowering.support.destinations import destination_of
+from relex.lowering.support.destinations import MOVED_ATTR, destination_of
 
 ALIGNMENT = 64
 """Alignment of buffers and constants in bytes: a cache line, and the widest vector."""
@@ -46,6 +47,9 @@ def result_buffer(result: OpResult, conversion: Conversion, dims: Sequence[SSAVa
     alloc = conversion.add(memref.AllocOp.get(buffer.element_type, alignment, buffer.get_shape(), sizes))
     if number is not None:
         alloc.attributes[RESULT_ATTR] = number
+        return alloc.memref
+    if MOVED_ATTR in result.op.attributes:
+        alloc.attributes[MOVED_ATTR] = UnitAttr()
         return alloc.memref
     dealloc = memref.DeallocOp.get(alloc.memref)
     dealloc.location = alloc.location

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, MemRefType
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.index.expr import Index, terms_of, values_in
+from relex.dialects.index.expr import Index, depends_on, terms_of
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.upstream.hints import isa
@@ -145,7 +145,7 @@ def bytes_of(buffer: SSAValue) -> int | None:
 def is_side_by_side(access: Access, loop: ForOp) -> bool:
     """Return whether a block accesses neighbouring elements in consecutive iterations of a loop."""
     *outer, last = access.element or (0,)
-    return terms_of(last).get(loop.variable) == 1 and not any(loop.variable in values_in(form) for form in outer)
+    return terms_of(last).get(loop.variable) == 1 and not any(depends_on(form, loop.variable) for form in outer)
 
 
 def position_of(access: Access) -> Index | None:
@@ -162,12 +162,14 @@ def position_of(access: Access) -> Index | None:
 
 def uses(access: Access, loop: ForOp) -> bool:
     """Return whether the element that is accessed depends on a loop."""
-    return any(loop.variable in values_in(form) for form in access.element)
+    variable = loop.variable
+    return any(depends_on(form, variable) for form in access.element)
 
 
 def count(loops: Iterable[ForOp], unknown: int = cost.MANY) -> int:
     """Return the number of iterations of nested loops. Loops whose extent is only known at run time have `unknown`."""
-    return prod(loop.extent if isinstance(loop.extent, int) else unknown for loop in loops)
+    extents = [loop.extent for loop in loops]
+    return prod(extent if isinstance(extent, int) else unknown for extent in extents)
 
 
 def divisors(loop: ForOp, most: int) -> list[int]:

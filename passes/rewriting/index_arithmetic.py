@@ -80,7 +80,9 @@ def substitute(loop: ForOp, values: Mapping[SSAValue, Index] | None = None) -> N
         if place not in rebuilders:
             rebuilders[place] = _Rebuilder(place, inside if is_inside else outside)
         for i, operand in enumerate(op.operands):
-            op.operands[i] = rebuilders[place].rebuild(operand)
+            new = rebuilders[place].rebuild(operand)
+            if new is not operand:
+                op.operands[i] = new
     remove_unused(list(steps_in(nest)))
     for op in list(steps_in(nest)):
         changes = is_scalar(op) and any(holds(nest, operand.owner) for operand in op.operands)

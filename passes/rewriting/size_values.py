@@ -71,7 +71,7 @@ class SizesOfResults:
         """Return whether an op determines sizes of its results, which depend on elements."""
         if self._sizes is None or not any(has_unknown(result.type) for result in results):
             return False
-        late = self._sizes.late(_function_around(results[0]))
+        late = self._late(_function_around(results[0]))
         return any(size.value in results for size in late.sources.values())
 
     def move(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import cf, func, memref, scf
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation
 
 from relex.dialects import relex, tir
 from relex.dialects.errors import fail_assertion, fail_sizes, stop
 from relex.dialects.failures import failure_of, notes_index
 from relex.dialects.libraries import LibraryFunction, library_function
+from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.upstream.hints import isa
+from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.checks import MONITOR, Touches
 from relex.reference.interpreter.library import library_call
 from relex.reference.interpreter.memory import Buffer
@@ -120,10 +125,13 @@ def interpret_if(op: scf.IfOp, preparation: Preparation) -> Binary:
 def interpret_for(op: scf.ForOp, preparation: Preparation) -> Run:
     """Run the iterations, passing on the loop-carried values."""
     body, dtype = preparation.body(op.body.block), dtype_of(op, op.lb.type)
+    changing = _may_change(op.result_types)
 
     def run(frame: Frame, lower: Any, upper: Any, step: Any, *carried: Any) -> Values:
         for i in _counts(op, dtype, lower, upper, step):
-            carried = body.run(frame, (i, *carried))
+            before, carried = carried, body.run(frame, (i, *carried))
+            for k in changing:
+                _take_if_changed(before[k], carried[k])
         return carried
 
     return run
@@ -140,15 +148,30 @@ def _counts(op: Operation, dtype: np.dtype[Any], lower: Any, upper: Any, step: A
 def interpret_while(op: scf.WhileOp, preparation: Preparation) -> Run:
     """Run both regions in turn until the condition fails."""
     before, after = preparation.body(op.before_region.block), preparation.body(op.after_region.block)
+    changing = _may_change(op.operand_types)
 
     def run(frame: Frame, *values: Any) -> Values:
         while True:
             condition, *forwarded = before.run(frame, values)
             if not condition:
                 return tuple(forwarded)
-            values = after.run(frame, forwarded)
+            last, values = values, after.run(frame, forwarded)
+            for k in changing:
+                _take_if_changed(last[k], values[k])
 
     return run
+
+
+def _may_change(types: Sequence[Attribute]) -> list[int]:
+    """Return which of the values that a loop carries may have another shape after a trip."""
+    return [k for k, t in enumerate(types) if isa(t, TensorType) and has_unknown(t)]
+
+
+def _take_if_changed(before: Any, after: Any) -> None:
+    """Count a step for each element of a tensor whose shape a trip has changed: sizes may double from trip to trip, and
+    a limited run ends before its memory does."""
+    if np.shape(before) != (shape := np.shape(after)):
+        take(prod(shape))
 
 
 @STEPS.rule(scf.IndexSwitchOp)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 from relex.dialects.index.atoms import Variable, VariableOrigin
-from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of, terms_of
+from relex.dialects.index.expr import Index, IndexExpr, constant_of, span_of
 
 Point = Mapping[Variable, int]
 """Values of variables; missing ones do not matter."""
@@ -15,7 +15,8 @@ Point = Mapping[Variable, int]
 
 def unknowns(form: Index) -> Mapping[Variable, int]:
     """Return the variables of a linear expression with their factors. It has no other atoms."""
-    return cast("Mapping[Variable, int]", terms_of(form))
+    terms: Any = {} if isinstance(form, int) else form.terms  # Asked often.
+    return terms
 
 
 def limits_of(form: Index) -> tuple[int, int]:

@@ -148,7 +148,9 @@ def combination(constant: int, terms: Mapping[AtomT, int]) -> Index:
 
 def divide_factors(index: Index, divisor: int) -> Index:
     """Divide the constant and each factor by a number, rounding down."""
-    return combination(constant_of(index) // divisor, {a: f // divisor for a, f in terms_of(index).items()})
+    if isinstance(index, int) or divisor == 1:
+        return index // divisor if isinstance(index, int) else index
+    return combination(index.constant // divisor, {a: f // divisor for a, f in index.terms.items()})
 
 
 def _sum(constant: int, terms: dict[Atom, int]) -> Index:
@@ -248,8 +250,10 @@ def span_of_atom(atom: Atom) -> Range:
 
 
 def _span(index: Index, known: dict[Atom, Range]) -> Range:
-    total = Range(constant_of(index), constant_of(index))
-    for atom, factor in terms_of(index).items():
+    if isinstance(index, int):
+        return Range(index, index)
+    total = Range(index.constant, index.constant)
+    for atom, factor in index.terms.items():
         if atom not in known:  # Expressions share their parts.
             known[atom] = _span_of_atom(atom, known)
         total += known[atom].scaled(factor)
@@ -366,6 +370,12 @@ def values_in(index: Index) -> Iterator[SSAValue]:
         for atom in atoms_in(index)
         if not isinstance(atom, Symbol | Variable | Product | Quotient | Remainder | Extreme)
     )
+
+
+def depends_on(index: Index, value: SSAValue) -> bool:
+    """Return whether an index depends on a value of the program."""
+    terms = terms_of(index)
+    return value in terms or (not _COMPOUND.isdisjoint(map(type, terms)) and value in atoms_in(index))
 
 
 def has_values(index: Index) -> bool:

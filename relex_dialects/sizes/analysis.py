@@ -44,6 +44,8 @@ SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
 _LARGE = 2**32
 """Only limits of an index have numbers like this."""
 
+_STATE = (dict, set, list, Names, Solver)
+
 OPEN_ONE = named("?")
 """A size that is known to be 1, but left open by a type."""
 
@@ -158,7 +160,15 @@ class SizeAnalysis:
         check = LateCheck(requirement, last.value, lhs if self.is_late(lhs) else rhs, op)
         self._checks.setdefault(requirement.meaning, check)
 
-    # Branches
+    # Branches and loops
+
+    def state(self) -> dict[str, Any]:
+        """Return what is known so far, which `restore` takes."""
+        return {name: value.copy() for name, value in vars(self).items() if isinstance(value, _STATE)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Forget what became known after a state."""
+        vars(self).update(state)
 
     @contextmanager
     def branch(self, block: Block) -> Generator[None]:
@@ -223,9 +233,15 @@ class SizeAnalysis:
     def _name_index(self, value: SSAValue) -> Size:
         size = self.name_late(value, 0, value.name_hint or "size")
         self._values[value] = (size,)
-        for requirement in (Requirement(0, "<=", size), Requirement(size, "<=", MAX_ARGUMENT_SIZE)):
-            self._checks[requirement.meaning] = LateCheck(requirement, value, size, self._op)
+        least = Requirement(0, "<=", size)
+        self._checks[least.meaning] = LateCheck(least, value, size, self._op)
+        self.check_limit(value, size, self._op)
         return size
+
+    def check_limit(self, value: SSAValue, size: Size, op: Operation) -> None:
+        """Let a late size that a value has, or is, be checked against what arguments may have. `op` asks for it."""
+        most = Requirement(size, "<=", MAX_ARGUMENT_SIZE)
+        self._checks[most.meaning] = LateCheck(most, value, size, op)
 
     def name_checked(self, value: SSAValue, most: Size) -> None:
         """Name an index that the current op makes sure is a size of at most this."""
@@ -282,10 +298,10 @@ class SizeAnalysis:
         """Return whether expressions depend on late sizes."""
         return bool(self._late) and LateSizes(self._late).last_in(*sizes) is not None
 
-    def is_found_with(self, end: Operation, *sizes: Size) -> bool:
-        """Return whether expressions depend on late sizes of the block that an op ends."""
+    def is_found_in(self, block: Block, *sizes: Size) -> bool:
+        """Return whether expressions depend on late sizes of a block."""
         late = LateSizes(self._late).last_in(*sizes)
-        return late is not None and end.parent is not None and _is_in(late.block, end.parent)
+        return late is not None and _is_in(late.block, block)
 
     @property
     def required(self) -> tuple[Requirement, ...]:

@@ -1,22 +1,23 @@
 """Size inference of branches and loops.
 
-No size may depend on the way that a run takes: branches give tensors of the same sizes, and a loop carries tensors
-whose sizes stay as they are. What ops in a branch require is checked where the branch runs, and what ops in a loop
-require in every run.
+A size that all branches give is known; another one is late, known after the branch that ran. A loop carries sizes that
+stay as they are, and late ones, which each trip may change. What ops in a branch require is checked where the branch
+runs, and what ops in a loop require of other sizes in every run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from relex.dialects.errors import fail, name_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
-from relex.dialects.sizes.expressions import Size, Sizes
+from relex.dialects.sizes.expressions import Size
+
+Changing = set[tuple[int, int]]
+"""Of tensors that a loop carries, by their numbers, the dimensions whose sizes a trip changes."""
 
 
 @SIZES.rule(scf.IfOp, scf.IndexSwitchOp)
@@ -29,41 +30,96 @@ def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) ->
     for i, result in enumerate(op.results):
         if not isinstance(result.type, TensorType):
             continue
-        found = [analysis.sizes(end.operands[i]) for end in ends]
-        if len(ends) == 1:
-            _expect_known(ends[0], [ends[0].operands[i]], analysis)
-        shared = [_shared(regions, sizes, analysis) for sizes in zip(*found, strict=True)]
-        if None in shared:
-            k = next(k for k, sizes in enumerate(found) if sizes != found[0])
-            _refuse(ends[k], ends[k].operands[i], "each branch", found[0], found[k])
-        analysis.set(result, [size for size in shared if size is not None])
+        found = zip(*(analysis.sizes(end.operands[i]) for end in ends), strict=True)
+        shared = [_shared(regions, sizes, analysis) for sizes in found]
+        analysis.set(result, [_name(result, d, analysis) if size is None else size for d, size in enumerate(shared)])
 
 
 def _shared(regions: Sequence[Region], sizes: Sequence[Size], analysis: SizeAnalysis) -> Size | None:
-    """Return a size that the size in each branch is equal to, where that runs."""
+    """Return a size known before that the size in each branch is equal to, where that runs; None if there is none."""
     pairs = list(zip(regions, sizes, strict=True))
-    return next((s for s in sizes if all(analysis.equal_in(region.block, size, s) for region, size in pairs)), None)
+    known = [size for size in sizes if not any(analysis.is_found_in(region.block, size) for region in regions)]
+    return next((s for s in known if all(analysis.equal_in(region.block, size, s) for region, size in pairs)), None)
 
 
 @SIZES.rule(scf.ForOp)
 def _infer_for(op: scf.ForOp, analysis: SizeAnalysis) -> None:
     _, *carried = op.body.block.args
-    _enter(carried, op.iter_args, analysis)
-    end = _visit(op.body, analysis)
-    _expect_same(end, end.operands, op.iter_args, analysis)
-    _enter(op.results, op.iter_args, analysis)
+
+    def infer(changing: Changing) -> Operation:
+        _enter(carried, op.iter_args, changing, analysis)
+        return _visit(op.body, analysis)
+
+    changing = _until_stable(infer, op.iter_args, analysis)
+    _enter(op.results, op.iter_args, changing, analysis)
 
 
 @SIZES.rule(scf.WhileOp)
 def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
-    _enter(op.before_region.block.args, op.arguments, analysis)
-    condition = _visit(op.before_region, analysis)
-    _, *forwarded = condition.operands
-    _expect_known(condition, forwarded, analysis)
-    _enter(op.after_region.block.args, forwarded, analysis)
-    end = _visit(op.after_region, analysis)
-    _expect_same(end, end.operands, op.arguments, analysis)
-    _enter(op.results, forwarded, analysis)
+    before, after = op.before_region, op.after_region
+
+    def infer(changing: Changing) -> Operation:
+        _enter(before.block.args, op.arguments, changing, analysis)
+        _, *forwarded = _visit(before, analysis).operands
+        _enter(after.block.args, forwarded, _found_in(before.block, forwarded, analysis), analysis)
+        return _visit(after, analysis)
+
+    _until_stable(infer, op.arguments, analysis)
+    end = before.block.last_op
+    assert end is not None
+    _, *forwarded = end.operands
+    _enter(op.results, forwarded, _found_in(before.block, forwarded, analysis), analysis)
+
+
+def _until_stable(
+    infer: Callable[[Changing], Operation], first: Sequence[SSAValue], analysis: SizeAnalysis
+) -> Changing:
+    """Infer the sizes in a loop under the assumption that only some sizes change; if more do, start again. Returns
+    which."""
+    changing: Changing = set()
+    while True:
+        before = analysis.state()
+        end = infer(changing)
+        more = {place for place in _changed(end, first, analysis) if place not in changing}
+        if not more:
+            return changing
+        changing |= more
+        analysis.restore(before)
+
+
+def _changed(end: Operation, first: Sequence[SSAValue], analysis: SizeAnalysis) -> Iterator[tuple[int, int]]:
+    for i, (value, given) in enumerate(zip(end.operands, first, strict=True)):
+        if isinstance(value.type, TensorType):
+            pairs = zip(analysis.sizes(given), analysis.sizes(value), strict=True)
+            yield from ((i, d) for d, (size, found) in enumerate(pairs) if size != found)
+
+
+def _found_in(block: Block, values: Sequence[SSAValue], analysis: SizeAnalysis) -> Changing:
+    """Return which sizes of tensors that leave a block are found out in it."""
+    return {
+        (i, d)
+        for i, value in enumerate(values)
+        if isinstance(value.type, TensorType)
+        for d, size in enumerate(analysis.sizes(value))
+        if analysis.is_found_in(block, size)
+    }
+
+
+def _enter(inside: Sequence[SSAValue], outside: Sequence[SSAValue], changing: Changing, analysis: SizeAnalysis) -> None:
+    """Give tensors that stand for others the sizes of these, but late ones where they change."""
+    for i, (value, given) in enumerate(zip(inside, outside, strict=True)):
+        if isinstance(value.type, TensorType):
+            sizes = enumerate(analysis.sizes(given))
+            analysis.set(value, [_name(value, d, analysis) if (i, d) in changing else size for d, size in sizes])
+
+
+def _name(value: SSAValue, dimension: int, analysis: SizeAnalysis) -> Size:
+    """Name a size that a branch or a loop finds out. It may have grown from trip to trip: its limit is checked."""
+    owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    assert owner is not None
+    size = analysis.name_late(value, dimension, f"{value.name_hint or 'size'}_d{dimension}")
+    analysis.check_limit(value, size, owner)
+    return size
 
 
 def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
@@ -72,37 +128,3 @@ def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
     terminator = region.block.last_op
     assert terminator is not None
     return terminator
-
-
-def _enter(inside: Iterable[SSAValue], outside: Sequence[SSAValue], analysis: SizeAnalysis) -> None:
-    """Give tensors that stand for others the sizes of these."""
-    for value, given in zip(inside, outside, strict=True):
-        if isinstance(value.type, TensorType):
-            analysis.set(value, analysis.sizes(given))
-
-
-def _expect_same(end: Operation, values: Sequence[SSAValue], first: Sequence[SSAValue], analysis: SizeAnalysis) -> None:
-    for value, given in zip(values, first, strict=True):
-        if isinstance(value.type, TensorType):
-            sizes, found = analysis.sizes(given), analysis.sizes(value)
-            if found != sizes:
-                _refuse(end, value, "each trip", sizes, found)
-
-
-def _expect_known(end: Operation, values: Iterable[SSAValue], analysis: SizeAnalysis) -> None:
-    """Fail if a tensor that leaves a region has a size that only a run of the region finds out."""
-    for value in values:
-        if isinstance(value.type, TensorType) and analysis.is_found_with(end, *(sizes := analysis.sizes(value))):
-            fail(end, f"expected {name_of(value)} to have sizes that are known before, found {_text(sizes)}; {_ADVICE}")
-
-
-_ADVICE = "pad it to the largest size, and carry how much is used"
-
-
-def _refuse(end: Operation, value: SSAValue, where: str, sizes: Sizes, found: Sizes) -> NoReturn:
-    expected = f"expected {name_of(value)} to have the same sizes in {where}, {_text(sizes)}"
-    fail(end, f"{expected}, found {_text(found)}; {_ADVICE}")
-
-
-def _text(sizes: Sizes) -> str:
-    return f"({', '.join(map(str, sizes))})"

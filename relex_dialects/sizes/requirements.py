@@ -169,7 +169,9 @@ class Solver:
     def name(self, name: str, late: float | None = None) -> Size:
         """Return the size called `name`. If two names turn out to be equal, the one created first stays. A size that is
         known only in the middle of a run has its place there as `late`: no size is expressed by later ones."""
-        self._rank.setdefault(name, len(self._rank) if late is None else LATE + late)
+        if late is not None:
+            self._rank[name] = LATE + late
+        self._rank.setdefault(name, len(self._rank))
         return named(name)
 
     def knows(self, name: str) -> bool:

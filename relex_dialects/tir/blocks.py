@@ -115,14 +115,16 @@ class BlockOp(Counting, IRDLOperation):
     @property
     def extents(self) -> tuple[int | SSAValue, ...]:
         """The extents of the variables, numbers or values."""
+        sizes = self.static_extents.get_values()
+        if DYNAMIC_INDEX not in sizes:
+            return sizes
         dynamic = iter(self.dynamic_extents)
-        sizes = self.static_extents.iter_values()
         return tuple(next(dynamic) if size == DYNAMIC_INDEX else size for size in sizes)
 
     @property
     def iter_vars(self) -> tuple[IterVar, ...]:
         """The variables, with their kinds, extents and bindings."""
-        kinds = (attr.data for attr in self.kinds)
+        kinds = [attr.data for attr in self.kinds.data]
         columns = zip(self.body.block.args, kinds, self.extents, self.bindings, strict=True)
         return tuple(IterVar(*column) for column in columns)
 

@@ -5,10 +5,14 @@ Modules that only read programs take it from xDSL: they ask seldom, and tools st
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import isclass
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, get_origin
 
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, GenericData, ParametrizedAttribute, VerificationContext, irdl_to_attr_constraint
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa as xdsl_isa
 
 if TYPE_CHECKING:
@@ -23,4 +27,19 @@ def isa(arg: Any, hint: TypeForm[T]) -> TypeGuard[T]:
     kind: Any = hint
     if isclass(kind) and not isinstance(kind, GenericAlias):
         return type(arg) is kind or isinstance(arg, kind)
-    return xdsl_isa(arg, hint)
+    constraint = _constraint(kind)
+    if constraint is None:
+        return xdsl_isa(arg, hint)
+    try:
+        constraint.verify(arg, VerificationContext())
+    except VerifyException:
+        return False
+    return True
+
+
+@cache
+def _constraint(hint: Any) -> AttrConstraint[Attribute] | None:
+    """Return what checks attributes with parameters, which xDSL makes again for each question; None for others."""
+    kind = get_origin(hint)
+    is_attribute = isclass(kind) and issubclass(kind, GenericData | ParametrizedAttribute)
+    return irdl_to_attr_constraint(hint) if is_attribute else None

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
-Shapes = Mapping[str, Sequence[int | str | None] | int]
+Shape = Sequence[int | str | None]
+
+Shapes = Mapping[str, Shape | Sequence[Shape] | int]
 """The shapes of inputs, by their names, and the sizes that stand for names of sizes. None stands for a size that stays
-as the model declares it."""
+as the model declares it. A sequence has a shape for each element, or a number of elements."""
 
 
 def from_onnx(
@@ -29,7 +31,8 @@ def from_onnx(
 
     The graph becomes the function `main`, whose arguments have the names of the graph's inputs. Sizes that the model
     names stay dynamic; `shapes` fixes them, by the name of a size, or of an input: `{"batch": 1}`,
-    `{"x": (1, 3, 8, 8)}`. `values` gives inputs that become constants.
+    `{"x": (1, 3, 8, 8)}`. `values` gives inputs that become constants. Each element of a sequence is an argument or a
+    result: `{"s": 2}` in `shapes` says how many there are.
 
     Raises `CompileError` with everything that cannot be imported, and `RelexError` for a file that cannot be read.
     """

@@ -27,3 +27,10 @@ class Empty:
 
 
 AnyValue: TypeAlias = Known | Computed | Items | Missing | Empty
+
+
+def tensors_in(value: AnyValue) -> Sequence[Tensor]:
+    """Return the tensors of a value: one, the elements of a sequence, or none."""
+    if isinstance(value, Items):
+        return value.values
+    return [value] if isinstance(value, Known | Computed) else []

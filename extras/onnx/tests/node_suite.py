@@ -6,7 +6,8 @@
     python extras/onnx/tests/node_suite.py --update            # write the table anew
 
 The table has the names of the cases below the reason that they are refused for, or below `passes`. Some pass only if
-inputs such as a shape are given at import (`values=`): their names stand beside them, below `passes with values`.
+inputs such as a shape are given at import (`values=`), or how many elements a sequence has (`shapes=`): the names of
+these inputs stand beside them, below `passes with values`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -83,18 +84,21 @@ def outcome(case: TestCase, frozen: Sequence[str], run: Run) -> str:
     """Run a case with some inputs given at import: return `passes`, why it is refused, or how it is wrong."""
     model, inputs, expected = parts_of(case)
     named = dict(zip((i.name for i in model.graph.input), inputs, strict=False))
+    lengths = {name: [np.shape(x) for x in named[name]] for name in frozen if isinstance(named[name], list)}
+    values = {name: named[name] for name in frozen if name not in lengths}
     try:
-        module = from_onnx(model, values={name: named[name] for name in frozen})
+        module = from_onnx(model, shapes=lengths, values=values)
         function = run(module)["main"]
     except CompileError as e:
         return reason(e)
     except Exception as e:
         return f"wrong: {type(e).__name__} at compile time: {e}"
     try:
-        results = function(*(array for name, array in named.items() if name not in frozen))
+        results = function(*_flat(array for name, array in named.items() if name not in values))
     except Exception as e:
         return f"wrong: {type(e).__name__}: {e}"
     found: list[Any] = [*results] if isinstance(results, tuple) else [results]
+    expected = _flat(expected)
     if len(found) != len(expected):
         return f"wrong: expected {len(expected)} results, found {len(found)}"
     differences = (_difference(case, np.asarray(a), np.asarray(b)) for a, b in zip(found, expected, strict=True))
@@ -118,6 +122,17 @@ def parts_of(case: TestCase) -> tuple[onnx.ModelProto, list[Any], list[Any]]:
     inputs, expected = data[0]
     assert case.model is not None
     return case.model, list(map(_array, inputs)), list(map(_array, expected))
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    """Return tensors and the elements of sequences, without absent values."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, list):
+            found += cast("list[Any]", value)
+        elif value is not None:
+            found.append(value)
+    return found
 
 
 def _array(value: Any) -> Any:
@@ -146,6 +161,8 @@ def _largest(array: Any) -> float:
 
 OPEN = (
     "known at import",
+    "known at run time",
+    "expected a number of elements",
     "resized to",
     "iterations whose number is known at run time",
     "branch of 'If' node to be taken",
@@ -155,12 +172,13 @@ OPEN = (
 
 def search(case: TestCase, run: Run) -> tuple[str, list[str]]:
     """Run a case; if it needs inputs at import, look for a smallest set of those that serves."""
-    found = outcome(case, [], run)
-    if not any(text in found for text in OPEN):
-        return found, []
     model, inputs, _ = parts_of(case)
     names = [i.name for i in model.graph.input]
-    small = [n for n, x in zip(names, inputs, strict=False) if np.ndim(x) <= 1]
+    absent = [n for n, x in zip(names, inputs, strict=False) if x is None]
+    found = outcome(case, absent, run)
+    if not any(text in found for text in OPEN):
+        return WITH_VALUES if absent and found == PASSES else found, absent
+    small = [n for n, x in zip(names, inputs, strict=False) if isinstance(x, list) or np.ndim(x) <= 1]
     for frozen in (small[1:] if len(small) == len(names) > 1 else small, small):
         if outcome(case, frozen, run) == PASSES:
             for name in list(frozen):

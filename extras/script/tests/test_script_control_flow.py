@@ -36,13 +36,14 @@ CALLS: list[dict[str, tuple[Any, ...]]] = [
     {"encode": (RUNS,), "decode": (RUNS, RUNS % 4)},
     {"main": (BOXES, np.array([0.8, 0.9, 0.05, 0.4], np.float32))},
     {"main": (True, np.ones(3, np.float32), np.ones(3, np.float32))},
+    {"main": (np.ones(3, np.float32), 2)},
     {"main": (STEP[0], 3, STEP[2])},
     {"main": STEP},
     {"main": STEP},
 ]
 """Arguments for the functions of each program of the page."""
 
-NO_SCRIPT = (0, 6, 7)
+NO_SCRIPT = (0, 6, 7, 8)
 """Relax has no parameters that are numbers, and no results: these programs have one."""
 
 

@@ -26,10 +26,14 @@ def trace(graph: Any) -> Any:
     def run(*arguments: Any) -> Any:
         return torch.fx.Interpreter(graph).run(*arguments)
 
-    functional = torch.func.functionalize(run, remove="mutations")
     make_fx = proxy_tensor.make_fx
     plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
-    with torch.no_grad(), torch.fx.traceback.preserve_node_meta(), plain_attention, _resampling_kept():
+    preserved = torch.fx.traceback.preserve_node_meta()
+    with torch.no_grad(), preserved, plain_attention, _resampling_kept(), _transforms_ended():
+        if any(map(_is_of_transform, graph.graph.nodes)):
+            # Functionalization takes no functions that torch transforms.
+            run = make_fx(run, tracing_mode="symbolic")(*fakes)
+        functional = torch.func.functionalize(run, remove="mutations")
         traced = make_fx(functional, table, tracing_mode="symbolic")(*fakes)
         more = {overload: for_floats(overload, rule) for overload, rule in decompositions_in(traced.graph).items()}
         if more or any(map(_changes_in_place, traced.graph.nodes)):
@@ -51,6 +55,22 @@ def _changes_in_place(node: Any) -> bool:
     if schema is None or not schema.is_mutable:
         return False
     return node.target is not torch.ops.aten.copy_.default or node.args[0].op != "placeholder"
+
+
+def _is_of_transform(node: Any) -> bool:
+    """Return whether a node begins or ends a function that torch transforms, as by `vmap`, or is a part of it."""
+    return getattr(node.target, "__module__", "").startswith("torch._functorch")
+
+
+@contextmanager
+def _transforms_ended() -> Generator[None]:
+    """End the transformations of functions that an error leaves open: torch's state is the same for all code."""
+    functorch = torch._C._functorch
+    depth = functorch.get_dynamic_layer_stack_depth()
+    try:
+        yield
+    finally:
+        functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
 
 
 def _fix_numbers(graph: Any) -> None:

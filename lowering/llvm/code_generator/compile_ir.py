@@ -87,25 +87,51 @@ class Emitted:
 
 
 _VARIABLE_STRIDE = re.compile(r"= mul (?:\w+ )*i64 %[^,]+, %")
+_STORED_ELEMENT = re.compile(r"^  store (?:float|double|half|bfloat|i\d+) %", re.MULTILINE)
+_LABEL = re.compile(r"^[^ ].*:", re.MULTILINE)
+
+MANY_STORES = 160
+"""The number of stores of computed elements in one block from which LLVM does not look for some to be merged."""
 
 _OPTIONS = Lock()
 
 
 @contextmanager
-def options_for(job: CompileJob) -> Generator[None]:
-    """Let LLVM not look for cheaper addresses in loops ("loop strength reduction") while it emits code of a module
-    whose strides are only known at run time. There, that takes two thirds of the time, and makes no loop faster:
-    addresses are computed outside of loops as far as possible, see `relex.lowering.llvm.addresses`. On other processors
-    than x86, whose loads may also advance their address, it stays on."""
-    if not job.target.triple.startswith("x86") or not _VARIABLE_STRIDE.search(job.text):
+def options_for(job: CompileJob, module: llvm.ModuleRef) -> Generator[None]:
+    """Let LLVM not do what takes long and makes no code faster while it emits code of a module, which was made from
+    the job's text:
+
+    * look for cheaper addresses in loops ("loop strength reduction") whose strides are only known at run time, which
+      takes two thirds of the time: addresses are computed outside of loops as far as possible, see
+      `relex.lowering.llvm.addresses`. On other processors than x86, whose loads may also advance their address, it
+      stays on;
+    * merge stores of neighbouring elements where a block stores very many elements one by one, which takes a time that
+      grows as the cube of their number, 5 s for 320. They are lanes of vectors that have no neighbours: if they had,
+      whole vectors would be stored.
+    """
+    options: dict[str, str] = {}
+    if job.target.triple.startswith("x86") and _VARIABLE_STRIDE.search(job.text):
+        options["--disable-lsr=true"] = "--disable-lsr=false"
+    if _stores_many_elements(job, module):
+        options["--combiner-store-merging=false"] = "--combiner-store-merging=true"
+    if not options:
         yield
         return
     with _OPTIONS:  # The whole process has one set of options.
-        llvm.set_option("relex", "--disable-lsr=true")
+        for option in options:
+            llvm.set_option("relex", option)
         try:
             yield
         finally:
-            llvm.set_option("relex", "--disable-lsr=false")
+            for option in options.values():
+                llvm.set_option("relex", option)
+
+
+def _stores_many_elements(job: CompileJob, module: llvm.ModuleRef) -> bool:
+    """Return whether a block of an optimized module stores elements one by one, many of them."""
+    if "extractelement" not in job.text or not _STORED_ELEMENT.search(job.text):
+        return False
+    return any(len(_STORED_ELEMENT.findall(block)) >= MANY_STORES for block in _LABEL.split(str(module)))
 
 
 def emit(job: CompileJob, module: llvm.ModuleRef, machine: llvm.TargetMachine) -> Emitted:
@@ -117,7 +143,7 @@ def emit(job: CompileJob, module: llvm.ModuleRef, machine: llvm.TargetMachine) -
             functions.append(function.name)
         elif function.is_declaration and not function.name.startswith("llvm."):
             imports.append(function.name)
-    with options_for(job):
+    with options_for(job, module):
         return Emitted(machine.emit_object(module), tuple(functions), tuple(imports))
 
 

@@ -16,7 +16,6 @@ from random_regions import region_program
 
 from relex.dialects import parse_module
 from relex.dialects.errors import AssertionFailedError, CompileError, IndexRangeError
-from relex.passes import InferSizesPass
 from relex.reference import interpret
 from relex.runtime import build, deadline, load, register_func, release_memory, remove_func
 
@@ -387,40 +386,6 @@ def test_regions_in_dataflow():
     impure = program.replace("relex.negative %x", 'relex.call_dps_packed "env.log"(%x) {side_effects}')
     with pytest.raises(CompileError, match=r"'relex.call_dps_packed' op expected to be pure inside 'relex.dataflow'"):
         parse_module(impure)
-
-
-@pytest.mark.parametrize(
-    ("yielded", "message"),
-    [
-        ("%x, %x", None),
-        ("%x, %y", "expected %y to have the same sizes in each branch, (n), found (m); pad it"),
-    ],
-)
-def test_sizes_of_branches(yielded: str, message: str | None):
-    first, second = yielded.split(", ")
-    program = f"""
-    func.func @main(%p: i1, %x: tensor<?xf32> {{relex.dims = ["n"]}}, %y: tensor<?xf32> {{relex.dims = ["m"]}})
-        -> tensor<?xf32> {{
-      %0 = scf.if %p -> (tensor<?xf32>) {{
-        scf.yield {first} : tensor<?xf32>
-      }} else {{
-        scf.yield {second} : tensor<?xf32>
-      }}
-      func.return %0 : tensor<?xf32>
-    }}
-    """
-    if message is None:
-        assert 'relex.dims = ["n"]})' in str(InferSizesPass()(parse_module(program)))
-        return
-    with pytest.raises(CompileError) as caught:
-        build(program)
-    assert message in str(caught.value)
-
-
-def test_sizes_of_loops():
-    program = COUNTED.replace("relex.add %s, %x", "relex.concat %s, %x")
-    with pytest.raises(CompileError, match=r"to have the same sizes in each trip, \(x_d0\), found \(2 \* x_d0\)"):
-        build(program)
 
 
 def test_loop_copies_nothing_but_its_first_value():

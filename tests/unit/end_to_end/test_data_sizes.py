@@ -399,21 +399,26 @@ def test_loops_without_trips_count_nothing() -> None:
                 function(x, np.array(counts), 1)
 
 
-def test_sizes_do_not_leave_a_branch() -> None:
-    with pytest.raises(CompileError, match=r"the same sizes in each branch.*pad it to the largest size"):
-        build("""
+def test_sizes_leave_a_branch() -> None:
+    program = """
         func.func @main(%x: tensor<?xf32>, %c: tensor<i1>) -> tensor<?x1xi64> {
           %holds = tensor.extract %c[] : tensor<i1>
           %s = scf.if %holds -> (tensor<?x1xi64>) {
             %a = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
             scf.yield %a : tensor<?x1xi64>
           } else {
-            %b = relex.nonzero %x : (tensor<?xf32>) -> tensor<?x1xi64>
+            %zero = relex.constant dense<0.0> : tensor<f32>
+            %n = relex.equal %x, %zero : (tensor<?xf32>, tensor<f32>) -> tensor<?xi1>
+            %b = relex.nonzero %n : (tensor<?xi1>) -> tensor<?x1xi64>
             scf.yield %b : tensor<?x1xi64>
           }
           func.return %s : tensor<?x1xi64>
         }
-        """)
+        """
+    x = np.array([1, 0, 0, 2, 3], np.float32)
+    for function in at_every_level(program):
+        assert function(x, np.array(True)).tolist() == [[0], [3], [4]]
+        assert function(x, np.array(False)).tolist() == [[1], [2]]
 
 
 ONE_BRANCH = """
@@ -441,11 +446,13 @@ func.func @main(%p: i1, %x: tensor<?xf32>) -> tensor<?x1xi64> {
 """
 
 
-@pytest.mark.parametrize("program", [ONE_BRANCH, CONDITION], ids=["branch", "condition"])
-def test_sizes_do_not_leave_what_runs_alone(program: str) -> None:
-    message = r"expected %a to have sizes that are known before, found \(a_rows, 1\); pad"
-    with pytest.raises(CompileError, match=message):
-        build(program)
+@pytest.mark.parametrize(("program", "first"), [(ONE_BRANCH, ()), (CONDITION, (False,))], ids=["branch", "condition"])
+def test_sizes_leave_what_runs_alone(program: str, first: tuple[bool, ...]) -> None:
+    last = () if first else (7,)
+    for function in at_every_level(program):
+        for x in ([1, 0, 0, 2, 3], [0, 0], []):
+            found = function(*first, np.array(x, np.float32), *last)
+            assert found.tolist() == np.argwhere(x).tolist()
 
 
 CALLS = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -11,7 +12,13 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.target.code_generators import parsed_ir
 from relex.dialects.target.target_attribute import Target, set_target
-from relex.lowering.llvm.code_generator.compile_ir import CompileJob, is_scheduled, optimize_scheduled
+from relex.lowering.llvm.code_generator import compile_ir
+from relex.lowering.llvm.code_generator.compile_ir import (
+    CompileJob,
+    compile_source,
+    is_scheduled,
+    optimize_scheduled,
+)
 from relex.lowering.llvm.split_kernels import SplitKernelsPass
 from relex.lowering.llvm.translate import translate
 from relex.lowering.relex_pipeline import RelexPipelinePass
@@ -62,18 +69,16 @@ def test_modules_with_loops_for_llvm_to_shape(body: str, annotation: str, after:
 @pytest.mark.parametrize(("cpu", "register"), [("znver4", "zmm"), ("znver3", "ymm")])
 def test_unrolled_terms_are_added_in_turns(cpu: str, register: str) -> None:
     """A sum waits for its last term, and memory is read quickest in the order that it has: 2.3 times as fast."""
-    program = parse_module("""
-    func.func @main(%x: tensor<1x9216xf32>) -> tensor<1x512xf32> {
-      %w = relex.constant dense<1.0> : tensor<512x9216xf32>
-      %y = relex.dense %x, %w : (tensor<1x9216xf32>, tensor<512x9216xf32>) -> tensor<1x512xf32>
-      func.return %y : tensor<1x512xf32>
-    }
-    """)
-    target = Target("x86_64-unknown-linux-gnu", cpu)
-    set_target(program, target)
-    module = SplitKernelsPass()(RelexPipelinePass()(program))
-    (kernel,) = [op for op in module.ops if isinstance(op, ModuleOp)]
-    source = CompileJob(translate(kernel, triple=target.triple).text, target, 1)
+    source = kernel_of(
+        """
+        func.func @main(%x: tensor<1x9216xf32>) -> tensor<1x512xf32> {
+          %w = relex.constant dense<1.0> : tensor<512x9216xf32>
+          %y = relex.dense %x, %w : (tensor<1x9216xf32>, tensor<512x9216xf32>) -> tensor<1x512xf32>
+          func.return %y : tensor<1x512xf32>
+        }
+        """,
+        cpu,
+    )
     assert is_scheduled(source.text)
     machine = source.machine()
     with parsed_ir(source.text) as parsed:
@@ -83,3 +88,38 @@ def test_unrolled_terms_are_added_in_turns(cpu: str, register: str) -> None:
     sums = re.findall(rf"vfmadd.*%({register}\d+)$", assembly, re.MULTILINE)
     assert len(sums) > len(set(sums)) > 4
     assert all(a != b for a, b in pairwise(sums))
+
+
+def test_many_strided_stores_are_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM would compare each store with all others, to merge neighbours: 320 stores took 5 s."""
+    source = kernel_of("""
+    func.func @main(%x: tensor<1x8x20x20xf32>, %w: tensor<8x8x2x2xf32>) -> tensor<1x8x40x40xf32> {
+      %y = relex.conv2d_transpose %x, %w strides = [2, 2]
+          : (tensor<1x8x20x20xf32>, tensor<8x8x2x2xf32>) -> tensor<1x8x40x40xf32>
+      func.return %y : tensor<1x8x40x40xf32>
+    }
+    """)
+    given: list[str] = []
+    llvm: Any = compile_ir.llvm
+    set_option: Any = llvm.set_option
+
+    def noted(name: str, text: str) -> None:
+        given.append(text)
+        set_option(name, text)
+
+    monkeypatch.setattr(llvm, "set_option", noted)
+    assert compile_source(source).code
+    assert given == ["--combiner-store-merging=false", "--combiner-store-merging=true"]
+    given.clear()
+    monkeypatch.setattr(compile_ir, "MANY_STORES", 1000)
+    assert compile_source(source).code
+    assert given == []
+
+
+def kernel_of(program: str, cpu: str = "znver4") -> CompileJob:
+    """Return the LLVM IR of the only kernel of a program."""
+    module, target = parse_module(program), Target("x86_64-unknown-linux-gnu", cpu)
+    set_target(module, target)
+    lowered = SplitKernelsPass()(RelexPipelinePass()(module))
+    (kernel,) = [op for op in lowered.ops if isinstance(op, ModuleOp)]
+    return CompileJob(translate(kernel, triple=target.triple).text, target, 1)

@@ -6,14 +6,16 @@ import random
 from collections.abc import Sequence
 
 
-def region_program(seed: int, *, dynamic: bool = False, depth: int = 3) -> str:
-    """A function @main of two tensors of the same size, a number that many trip counts are, and a condition."""
-    return _Regions(random.Random(seed), dynamic=dynamic).program(depth)
+def region_program(seed: int, *, dynamic: bool = False, changing: bool = False, depth: int = 3) -> str:
+    """A function @main of two tensors of the same size, a number that many trip counts are, and a condition. With
+    `changing`, branches give tensors of different sizes, and trips change sizes."""
+    return _Regions(random.Random(seed), dynamic=dynamic or changing, changing=changing).program(depth)
 
 
 class _Regions:
-    def __init__(self, rng: random.Random, *, dynamic: bool):
+    def __init__(self, rng: random.Random, *, dynamic: bool, changing: bool):
         self._rng = rng
+        self._changing = changing
         self._dynamic = dynamic
         self._t = "tensor<?xf32>" if dynamic else "tensor<5xf32>"
         self._lines: list[str] = []
@@ -26,6 +28,7 @@ class _Regions:
             "  %c0 = arith.constant 0 : index",
             "  %c1 = arith.constant 1 : index",
             "  %c3 = arith.constant 3 : index",
+            "  %half = relex.constant dense<0.5> : tensor<f32>",
             "  %places = relex.constant dense<[4, 0, 1, 1, 2]> : tensor<5xi64>",
         ]
         known = self._block("  ", ["%x", "%y"], depth)
@@ -51,9 +54,23 @@ class _Regions:
     def _operator(self, indent: str, known: Sequence[str]) -> str:
         t, a, b, new = self._t, self._rng.choice(known), self._rng.choice(known), self._fresh()
         kinds = ["add", "maximum", "negative", "tanh", "softmax"] + ["take"] * (not self._dynamic)
+        if self._changing:
+            kinds = ["add", "tanh", "concat", "concat", "tail", "compress"]
         match self._rng.choice(kinds):
             case "add" | "maximum" as kind:
-                text = f"relex.{kind} {a}, {b} : ({t}, {t}) -> {t}"
+                other = a if self._changing else b  # Others have other sizes.
+                text = f"relex.{kind} {a}, {other} : ({t}, {t}) -> {t}"
+            case "concat":
+                whole = self._fresh()
+                self._lines.append(f"{indent}{whole} = relex.concat {a}, {b} : ({t}, {t}) -> {t}")
+                # Sizes double from trip to trip otherwise.
+                text = f"relex.strided_slice {whole} axes = [0] begin = [0] end = [9] : ({t}) -> {t}"
+            case "tail":
+                text = f"relex.strided_slice {a} axes = [0] begin = [1] end = [9] : ({t}) -> {t}"
+            case "compress":
+                less = self._fresh()
+                self._lines.append(f"{indent}{less} = relex.less {a}, %half : ({t}, tensor<f32>) -> tensor<?xi1>")
+                text = f"relex.compress {a}, {less} : ({t}, tensor<?xi1>) -> {t}"
             case "take":
                 text = f"relex.take {a}, %places axis = 0 : ({t}, tensor<5xi64>) -> {t}"
             case kind:
@@ -65,9 +82,9 @@ class _Regions:
         if self._rng.random() < 0.2:
             return "%flag"
         most, limit, less, holds = (self._fresh() for _ in range(4))
+        sums = ["sum", "sum" if self._changing else "max"]
         self._lines += [
-            f"{indent}{most} = relex.{self._rng.choice(['sum', 'max'])} {self._rng.choice(known)} : "
-            f"({self._t}) -> tensor<f32>",
+            f"{indent}{most} = relex.{self._rng.choice(sums)} {self._rng.choice(known)} : ({self._t}) -> tensor<f32>",
             f"{indent}{limit} = relex.constant dense<{self._rng.choice(['0.0', '0.5', '0x7FC00000'])}> : tensor<f32>",
             f"{indent}{less} = relex.less {most}, {limit} : (tensor<f32>, tensor<f32>) -> tensor<i1>",
             f"{indent}{holds} = tensor.extract {less}[] : tensor<i1>",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from xdsl.ir import Block
@@ -13,7 +14,8 @@ from relex.frontend.compositions.indexing import part_at, stacked
 from relex.frontend.importing import regions
 from relex.frontend.importing.graph_importer import ReportedError
 from relex.frontend.onnx import Computed, Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.values import AnyValue, Missing
+from relex.frontend.onnx.operators.counting import LoopBody, as_count
+from relex.frontend.onnx.values import AnyValue, Empty, Items, Missing, tensors_in
 
 MAX_TRIPS = 10_000
 """The iterations at most of a loop that is unrolled."""
@@ -26,11 +28,21 @@ def branch(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
     if isinstance(condition, Known):
         return _taken(node, bool(condition.array.item()))
 
+    lengths: list[list[int | None]] = []
+
     def run(is_then: bool) -> list[Operand]:
-        return [_expect_tensor(x) for x in _taken(node, is_then)]
+        values = _taken(node, is_then)
+        lengths.append([len(x.values) if isinstance(x, Items) else None for x in values])
+        if any(isinstance(x, Empty) for x in values) or lengths[0] != lengths[-1]:
+            refuse(
+                "a condition that is known at run time, between sequences of different lengths or optional values; "
+                "'values' freezes an input"
+            )
+        return [x for value in values for x in tensors_in(value)]
 
     try:
-        return [*regions.branch(node.builder, condition, lambda: run(True), lambda: run(False))]
+        found = iter(regions.branch(node.builder, condition, lambda: run(True), lambda: run(False)))
+        return [next(found) if length is None else Items([*islice(found, length)]) for length in lengths[0]]
     except regions.ShapesDifferError as e:
         assumed = node.assume()
         holds = op.reshape(condition if assumed else op.logical_not(condition), [])
@@ -54,7 +66,7 @@ def _run(node: OnnxNode, name: str, inputs: Sequence[AnyValue]) -> list[AnyValue
 
 def _expect_tensor(x: AnyValue) -> Tensor:
     if not isinstance(x, Known | Computed):
-        refuse("a condition that is known at run time, between sequences; 'values' freezes an input")
+        refuse("a condition or number of trips that is known at run time, of sequences; 'values' freezes an input")
     return x
 
 
@@ -124,30 +136,44 @@ _UNKNOWN_ROWS = "results of iterations whose number is known at run time; 'value
 def _loop_of_program(
     node: OnnxNode, most: Tensor | None, condition: Tensor | None, initial: Sequence[Tensor]
 ) -> list[AnyValue]:
-    body = node.graph("body")
+    body = LoopBody(node)
+    kept = {k: initial[k] for k in body.kept()}
+    changed = [x for k, x in enumerate(initial) if k not in kept]
+    rows = len(body.graph.output) - 1 - len(initial)
 
-    def run(i: Tensor, running: Tensor, state: Sequence[Tensor]) -> list[Tensor]:
-        return [_expect_tensor(x) for x in _run(node, "body", [i, running, *state])]
+    def together(state: Sequence[Tensor]) -> list[Tensor]:
+        """Return all that the loop carries: what no trip changes is known inside as it is outside."""
+        rest = iter(state)
+        return [kept[k] if k in kept else next(rest) for k in range(len(initial))]
 
-    if len(body.output) == 1 + len(initial):
+    def run(i: Tensor, running: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Return whether the loop goes on, what it carries, and the rows that a trip gives."""
+        goes_on, *values = [_expect_tensor(x) for x in _run(node, "body", [i, running, *together(state)])]
+        return goes_on, [x for k, x in enumerate(values[: len(initial)]) if k not in kept], values[len(initial) :]
+
+    if not rows:
 
         def trip(i: Tensor, running: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
-            goes_on, *values = run(i, running, state)
+            goes_on, values, _ = run(i, running, state)
             return values, goes_on
 
-        return [*regions.conditional(node.builder, most, _TRUE if condition is None else condition, trip, initial)]
-    if most is None or isinstance(condition, Computed):
-        refuse(_UNKNOWN_ROWS)
-    count = most if isinstance(most, Known) else op.maximum(most, 0)
-    (trips,) = node.sizes(count, "a number of iterations")
+        first = _TRUE if condition is None else condition
+        return [*together(regions.conditional(node.builder, most, first, trip, changed))]
+    trips = body.trips(most, condition, initial)
+    counts = trips is not None
+    if trips is None:
+        if most is None or isinstance(condition, Computed):
+            refuse(_UNKNOWN_ROWS)
+        trips = as_count(node, most)
 
     def counted(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[regions.Row]]:
-        goes_on, *values = run(i, _TRUE, state)
-        if not isinstance(goes_on, Known) or not goes_on.array.item():
+        goes_on, values, parts = run(i, _TRUE, state)
+        if not counts and (not isinstance(goes_on, Known) or not goes_on.array.item()):
             refuse(_UNKNOWN_ROWS)
-        return values[: len(initial)], [regions.Row(x, i) for x in values[len(initial) :]]
+        return values, [regions.Row(x, i) for x in parts]
 
-    return [*regions.counted(node.builder, trips, counted, initial)]
+    found = regions.counted(node.builder, trips, counted, changed)
+    return [*together(found), *found[len(changed) :]]
 
 
 def _holds(condition: AnyValue) -> bool:

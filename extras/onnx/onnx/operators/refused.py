@@ -15,4 +15,4 @@ REFUSED = {
 
 for _reason, _names in REFUSED.items():
     row(_names, refusal(_reason))
-row("Adagrad Adam Gradient Momentum", refusal("training"), domain="ai.onnx.preview.training")
+row("Gradient", refusal("gradients; export the graph that computes them"), domain="ai.onnx.preview.training")
