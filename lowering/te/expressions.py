@@ -26,20 +26,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from relex.dialects.arrays import np
-from relex.dialects.dtypes import (
-    SUB_BYTE,
-    dense_from_bytes,
-    dense_type,
-    integer_limits,
-    is_emulated,
-    is_unsigned,
-    numpy_dtype,
-    record_of,
-    storage_of,
-)
+from relex.dialects.dtypes import SUB_BYTE, integer_limits, is_emulated, is_unsigned, record_of
 from relex.dialects.sizes import IndexExpr, Size
-from relex.dialects.tir import IterKind
+from relex.dialects.tir import IterKind, table_of
 from relex.dialects.walks import reachable
 
 if TYPE_CHECKING:
@@ -334,8 +323,7 @@ def bitcast(value: PrimExpr, type: Attribute) -> PrimExpr:
 
 def look_up(value: PrimExpr, table: Sequence[float], type: Attribute) -> PrimExpr:
     """Return the number of a type in a table of 16 or 256 that the lowest bits of an integer count to."""
-    numbers = np.asarray(table, numpy_dtype(type))
-    return LookedUp(type, value, dense_from_bytes(dense_type(storage_of(type), numbers.shape), numbers.tobytes()))
+    return LookedUp(type, value, table_of(table, type))
 
 
 def lowest(type: Attribute) -> float:

@@ -9,7 +9,7 @@ from xdsl.ir import Dialect
 
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
 from relex.dialects.tir.dot4 import Dot4Op
-from relex.dialects.tir.look_up import LookUpOp
+from relex.dialects.tir.look_up import LookUpOp, table_of
 from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR, OpPattern
 from relex.dialects.tir.prim_func import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallLoopsOp, PrimFuncOp
@@ -40,6 +40,7 @@ __all__ = [
     "PrimFuncOp",
     "Tir",
     "loops_around",
+    "table_of",
 ]
 
 

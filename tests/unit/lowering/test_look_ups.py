@@ -75,3 +75,42 @@ func.func @main(%x: i8) -> i8 {{
     main, meaning = build(text)["main"], interpret(text)["main"]
     for x in range(-128, 128):
         assert main(x) == meaning(x) == table[x & 255]
+
+
+@pytest.mark.parametrize("source", ["i8", "i16", "i32", "i64"])
+@pytest.mark.parametrize("count", [16, 256])
+def test_integers_that_are_larger_than_tables(count: int, source: str) -> None:
+    """Their higher bits are ignored: none is outside of a table."""
+    kind = np.dtype(source.replace("i", "int"))
+    extremes = [np.iinfo(kind).min, -257, -256, -17, -1, 0, 15, 16, 127, 128, 255, 256, np.iinfo(kind).max]
+    places = np.array([n for n in extremes if np.iinfo(kind).min <= n <= np.iinfo(kind).max], kind)
+    table = np.arange(count, dtype=np.int64)
+    n, data = len(places), table.tobytes().hex()
+    vectors = LOOK_UP.format(n=n, source=source, target="i64", count=count, table=data)
+    scalars = f"""
+func.func @main(%x: {source}) -> i64 {{
+  %0 = tir.look_up %x in dense<"0x{data}"> : tensor<{count}xi64> : {source} -> i64
+  func.return %0 : i64
+}}"""
+    expected = table[places.astype(np.int64) & (count - 1)]
+    for make in (build, interpret):
+        y = np.zeros(n, np.int64)
+        make(vectors)["main"](places, y)
+        np.testing.assert_array_equal(y, expected)
+        main = make(scalars)["main"]
+        assert [main(int(x)) for x in places] == expected.tolist()
+
+
+def test_tables_that_are_shorter_than_bytes() -> None:
+    """All bytes after the last number of a table of `relex.look_up` have this one."""
+    for dtype, low in (("ui8", 0), ("i8", -128)):
+        x = np.arange(low, low + 256).astype(np.uint8 if dtype == "ui8" else np.int8)
+        t = f"tensor<256x{dtype}>"
+        for table in ([5], [1, 2, 3], list(range(100, 0, -1))):
+            text = f"""
+func.func @main(%x: {t}) -> {t} {{
+  %0 = relex.look_up %x table = {table} : ({t}) -> {t}
+  func.return %0 : {t}
+}}"""
+            expected = (table + [table[-1]] * 256)[:256]
+            assert interpret(text)["main"](x).tolist() == build(text)["main"](x).tolist() == expected
