@@ -32,7 +32,7 @@ from relex.dialects.dtypes import array_from_dense, dense_bytes, size_in_bytes
 from relex.dialects.target.features import has_feature, module_target
 from relex.dialects.target.processors import architecture_of
 from relex.dialects.target.target_attribute import Target
-from relex.dialects.tir import LookUpOp
+from relex.dialects.tir import TableLookUpOp
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter
@@ -65,12 +65,12 @@ class ExpandLookUpsPass(ConversionPass):
     types = TypeConverter("expand-look-ups types")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if walk_of(op, LookUpOp):
+        if walk_of(op, TableLookUpOp):
             super().apply(ctx, op)
 
 
-@EXPANSIONS.rule(LookUpOp)
-def expand(op: LookUpOp, conversion: Conversion) -> None:
+@EXPANSIONS.rule(TableLookUpOp)
+def expand(op: TableLookUpOp, conversion: Conversion) -> None:
     """Replace a look-up in a vector by what the target does best, one of a scalar by a load."""
     out, places = _Emitter(conversion), op.operand
     if not isa(places.type, VectorType):
@@ -269,7 +269,7 @@ class _Instruction:
     takes: Callable[[DenseIntOrFPElementsAttr], bool] = lambda _: True
     """Whether the instruction can look up in a table."""
 
-    def suits(self, op: LookUpOp, target: Target) -> bool:
+    def suits(self, op: TableLookUpOp, target: Target) -> bool:
         kinds = (op.operand.type, op.result.type)
         return (
             self.architecture == architecture_of(target.triple)
@@ -313,7 +313,7 @@ _INSTRUCTIONS = (
 """The best ones first."""
 
 
-def _best(op: LookUpOp, target: Target) -> _Instruction | None:
+def _best(op: TableLookUpOp, target: Target) -> _Instruction | None:
     """Return the instruction of a target for a look-up in a vector."""
     return next((instruction for instruction in _INSTRUCTIONS if instruction.suits(op, target)), None)
 

@@ -19,7 +19,7 @@ from relex.dialects.names import Names, name_value
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, LookUpOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp, TableLookUpOp
 from relex.lowering.te.expressions import (
     Axis,
     Const,
@@ -217,7 +217,7 @@ class Stage:
             case Converted(value=value):
                 return build_conversion(self.value(builder, value), expr.type, value.type)
             case LookedUp(value=value, table=table):
-                return LookUpOp(self.value(builder, value), table)
+                return TableLookUpOp(self.value(builder, value), table)
             case Reinterpreted(value=value):
                 return BitcastOp(self.value(builder, value), storage_of(expr.type))
             case IfThenElse(condition=condition, value=value, other=other):

@@ -29,7 +29,7 @@ _NUMBERS = (*_PLACES, f16, bf16, f32, f64)
 
 
 @irdl_op_definition
-class LookUpOp(IRDLOperation):
+class TableLookUpOp(IRDLOperation):
     """
     The number in a table that the lowest bits of an integer count to, from 0: 4 bits in a table of 16 numbers, 8 bits
     in one of 256. Higher bits are ignored, so that no integer is outside of the table. On vectors it is elementwise.

@@ -17,7 +17,7 @@ from relex.dialects.dtypes import SUB_BYTE, element_type_of, integer_limits, is_
 from relex.dialects.relex import Exactness, Operator
 from relex.dialects.relex.elementwise import Formula
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.tir import LookUpOp, table_of
+from relex.dialects.tir import TableLookUpOp, table_of
 from relex.reference.domains.domain import Domain
 from relex.reference.domains.elements import Elements, Unknown
 from relex.reference.domains.symbols import head_for, head_of
@@ -67,7 +67,7 @@ class _Functions:
     @staticmethod
     def look_up(x: Elements, table: Sequence[float], element_type: Attribute) -> Elements:
         """Look numbers up in a table."""
-        op = LookUpOp(create_ssa_value(element_type_of(signless(x.dtype))), table_of(table, element_type))
+        op = TableLookUpOp(create_ssa_value(element_type_of(signless(x.dtype))), table_of(table, element_type))
         return x.derived(x.applied(head_for(op, interpret_look_up(op)), [x]).cells, numpy_dtype(element_type))
 
     @staticmethod

@@ -17,7 +17,7 @@ from xdsl.dialects import arith, math
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_emulated, is_float_dtype
-from relex.dialects.tir import LookUpOp
+from relex.dialects.tir import TableLookUpOp
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.symbols import SUM, SymbolHead
@@ -427,7 +427,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     arith.DivfOp.name: _with_head(_divide),
     arith.SelectOp.name: _select,
     arith.BitcastOp.name: _bits,
-    LookUpOp.name: _look_up,
+    TableLookUpOp.name: _look_up,
     math.AbsIOp.name: _wrapping(signed, _size),
 }
 """Functions of cells by the names of ops. The first argument is the head."""
