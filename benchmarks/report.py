@@ -191,8 +191,8 @@ def readme_part(results: Results) -> str:
     processor, ahead = results.machine["processor"].partition(",")[0], sum(lead >= 1 for lead in leads)
     text = f"""The time of a call on one thread of an {processor}, where relex takes 1 x: a dot on the left is faster.
         In {ahead} of all {len(leads)} rows relex is ahead of the best other library; the geometric mean is
-        {geometric_mean(leads):.2f} x. It compiles for longer than others load. [All results]({folder}/README.md), and
-        [how they are measured](benchmarks/README.md)."""
+        {geometric_mean(leads):.2f} x. To compile a model takes longer than others take to load it.
+        [All results]({folder}/README.md), and [how they are measured](benchmarks/README.md)."""
     shown = fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
     return f"![Times of other libraries as multiples of relex's]({folder}/{README_PICTURE})\n\n{shown}\n"
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
-from relex.dialects.relex import Operator
+from relex.dialects import relex
 from relex.frontend import op as _op
 from relex.frontend.graph_expressions import AnyOperand as Operand
 from relex.frontend.graph_expressions import Call, Size
@@ -689,7 +689,7 @@ def nonzero(operand: Operand) -> Call:
 def not_equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `!=`; NaN differs from everything."""
 
-def of(kind: type[Operator]) -> Callable[..., Call]:
+def of(kind: type[relex.Operator]) -> Callable[..., Call]:
     """
     Return the function for an operator. It takes the tensors first, then the properties that the operator's class
     takes.

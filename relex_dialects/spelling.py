@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
+COMMON = frozenset(("mlir", "pass", "passes", "print", "test", "lower", "convert", "disable", "max"))
+"""Words in the names of many options and passes, which tell nothing about the others."""
+
 
 def similar_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that a misspelled one resembles most, None if none is likely to be meant: one that differs
@@ -23,8 +26,8 @@ def advice(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name that tell it from others: `mlir` begins many options."""
-    return [word for word in re.split(r"[^A-Za-z0-9]+", name) if len(word) > 2 and word != "mlir"]
+    """Return the words of a name that tell it from others."""
+    return [word for word in re.split(r"[^A-Za-z0-9]+", name) if len(word) > 2 and word not in COMMON]
 
 
 def _are_related(a: str, b: str) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from posixpath import relpath
 
+from dialect_pages import dialect_pages
 from html_check import mistakes
 from links import broken, relinked, resolved
 from navigation import HOME, NAVIGATION, NOTEBOOKS, about, written_pages
@@ -34,7 +35,7 @@ def write_sources(target: Path) -> None:
     written = set(written_pages())
     for page in sorted(written):
         write_page(target, page, written)
-    for name, text in write_reference().items():
+    for name, text in {**write_reference(), **dialect_pages()}.items():
         page = f"reference/{name}.md"
         _write(target / page, below_title(text, about(page, text)))
     with (target / "index.md").open("a") as home:

@@ -69,6 +69,9 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/operators.md",
         "docs/onnx-operators.md",
         "docs/torch-operators.md",
+        "reference/dialect-relex.md",
+        "reference/dialect-tir.md",
+        "reference/dialect-schedule.md",
         "reference/graph-passes.md",
         "reference/loop-passes.md",
         "reference/lowerings.md",
@@ -108,7 +111,7 @@ def minutes(text: str) -> int:
     return max(1, round(len(prose(text).split()) / WORDS + code / LINES))
 
 
-STATED = {HOME: 5, "docs/first-steps.md": 5, "docs/core.md": 60, "docs/exercises.md": 120}
+STATED = {HOME: 5, "docs/first-steps.md": 10, "docs/core.md": 60, "docs/exercises.md": 120}
 """The minutes that pages take of which the text does not tell: models are downloaded, files are opened."""
 
 

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout, suppress
+from enum import Enum
 from importlib import import_module
 from itertools import zip_longest
 from types import ModuleType
@@ -90,7 +91,7 @@ def passes_page(package: str, title: str) -> str:
         "`relex-opt -p NAME` runs a pass, and `relex-opt -p NAME{option=value}` one with options. In Python a pass is "
         f"a class of `{module}`: an object of it is called on a module and returns the rewritten one."
     )
-    return _joined(
+    return joined(
         f"# {title[0].upper()}{title[1:]}", introduction, *(_pass(name, made()) for name, made in of_package.items())
     )
 
@@ -99,7 +100,7 @@ def _pass(name: str, cls: type[ModulePass]) -> str:
     rows = ["| option | type | |", "|---|---|---|"]
     rows += [f"| `{option}` | `{_cell(kind)}` | {_cell(default)} |" for option, kind, default in option_rows(cls)]
     options = "\n".join(rows) if len(rows) > 2 else "It has no options."
-    return _joined(f"## {name}", f"`{cls.__name__}`", doc_of(cls), options)
+    return joined(f"## {name}", f"`{cls.__name__}`", doc_of(cls), options)
 
 
 def _cell(text: str) -> str:
@@ -113,21 +114,21 @@ def primitives_page() -> str:
         "`schedule`, which `apply-schedule` carries out. One that does not apply says why, and changes nothing."
     )
     known = {op.name: (op, carry) for op, carry in PRIMITIVES.items()}
-    return _joined("# Schedule primitives", introduction, *(_primitive(*known[name]) for name in sorted(known)))
+    return joined("# Schedule primitives", introduction, *(_primitive(*known[name]) for name in sorted(known)))
 
 
 def _primitive(op: type[Any], carry: Callable[..., Any]) -> str:
     name = op.name.rpartition(".")[2]
-    signature = _signature(name, getattr(Schedule, name)) if hasattr(Schedule, name) else ""
+    signature = signature_of(name, getattr(Schedule, name)) if hasattr(Schedule, name) else ""
     for of_carry, of_method in ARGUMENTS.items():
         signature = signature.replace(of_carry, of_method)
-    return _joined(f"## {name}", signature, doc_of(carry), "As an op:", doc_of(op))
+    return joined(f"## {name}", signature, doc_of(carry), "As an op:", doc_of(op))
 
 
 def commands_page() -> str:
-    helps = [_joined(f"## {name}", _fenced("text", _help(main))) for name, main in COMMANDS.items()]
+    helps = [joined(f"## {name}", _fenced("text", _help(main))) for name, main in COMMANDS.items()]
     introduction = "What `--help` prints. `relex-opt --help-pass NAME` prints the documentation of a pass."
-    return _joined("# Command lines", introduction, *helps)
+    return joined("# Command lines", introduction, *helps)
 
 
 def _help(main: Callable[[list[str]], int]) -> str:
@@ -140,12 +141,12 @@ def _help(main: Callable[[list[str]], int]) -> str:
 def python_pages() -> dict[str, str]:
     """Return a page for each package, and one that lists them."""
     modules = {name: import_module(name) for name in API}
-    rows = [f"| [{name}]({name}.md) | {_summary(doc_of(module))} |" for name, module in modules.items()]
+    rows = [f"| [{name}]({name}.md) | {summary_of(doc_of(module))} |" for name, module in modules.items()]
     listed = "\n".join(["| package | |", "|---|---|", *rows])
     toctree = _fenced("{toctree}", "\n".join([":hidden:", *API]))
     introduction = "The public names of the packages, with their signatures. `help` shows the same."
     pages = {name: package_page(module) for name, module in modules.items()}
-    return {"python": _joined("# Python", introduction, listed, toctree), **pages}
+    return {"python": joined("# Python", introduction, listed, toctree), **pages}
 
 
 def package_page(module: ModuleType) -> str:
@@ -154,7 +155,7 @@ def package_page(module: ModuleType) -> str:
     public = public_names(module)
     rows = [f"| `{entry}` | [{listed[entry]}]({page_of(listed[entry])}) |" for entry in public if entry in listed]
     table = "\n".join(["| pass | |", "|---|---|", *rows]) if rows else ""
-    return _joined(f"# {name}", doc_of(module), table, *(_entry(name, n) for n in public if n not in listed))
+    return joined(f"# {name}", doc_of(module), table, *(_entry(name, n) for n in public if n not in listed))
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -174,13 +175,13 @@ def _entry(package: str, name: str) -> str:
     try:
         value = getattr(import_module(package), name)
     except ImportError as e:
-        return _joined(f"## {name}", f"It needs the package `{e.name}`.")
+        return joined(f"## {name}", f"It needs the package `{e.name}`.")
     if isinstance(value, ModuleType):
         link = f"See [{value.__name__}]({value.__name__}.md)." if value.__name__ in API else doc_of(value)
-        return _joined(f"## {name}", link)
+        return joined(f"## {name}", link)
     if inspect.isclass(value):
         methods = [_function(f"### {name}.{n}", n, f) for n, f in _methods(value)]
-        return _joined(f"## {name}", _signature(name, value), doc_of(value), *methods)
+        return joined(f"## {name}", signature_of(name, value), doc_of(value), *methods)
     if callable(value) and inspect.isroutine(value):
         return _function(f"## {name}", name, value)
     return _constant(f"## {name}", package, name)
@@ -196,17 +197,19 @@ def _methods(cls: type[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _function(heading: str, name: str, function: Any) -> str:
-    signature = "" if isinstance(function, property) else _signature(name, function)
-    return _joined(heading, signature, doc_of(function))
+    signature = "" if isinstance(function, property) else signature_of(name, function)
+    return joined(heading, signature, doc_of(function))
 
 
-def _signature(name: str, value: Callable[..., Any]) -> str:
+def signature_of(name: str, value: Callable[..., Any]) -> str:
     """Return the signature as code; on several lines if it is long."""
     try:
         written = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    parameters = [p.replace(annotation=_plain(p.annotation)) for p in written.parameters.values()]
+    parameters = [
+        p.replace(annotation=_plain(p.annotation), default=_default(p.default)) for p in written.parameters.values()
+    ]
     shown = [p for p in parameters if p.name != "self"]
     signature = written.replace(parameters=shown, return_annotation=_plain(written.return_annotation))
     text = f"{name}{signature}"
@@ -239,15 +242,19 @@ def _plain(annotation: Any) -> Any:
     )
 
 
+def _default(value: Any) -> Any:
+    return _Plain(f"{type(value).__name__}.{value.name}") if isinstance(value, Enum) else value
+
+
 def _constant(heading: str, package: str, name: str) -> str:
     """Describe a variable by its assignment and the string after it, which Python drops."""
     assignment, after = _assignment(ast.parse(inspect.getsource(import_module(package))), name)
     code = _fenced("python", ast.unparse(assignment)) if assignment else ""
     match after:
         case ast.Expr(value=ast.Constant(value=str(doc))):
-            return _joined(heading, code, doc)
+            return joined(heading, code, doc)
         case _:
-            return _joined(heading, code)
+            return joined(heading, code)
 
 
 def _assignment(module: ast.Module, name: str) -> tuple[ast.stmt | None, ast.stmt | None]:
@@ -272,7 +279,7 @@ def doc_of(value: Any) -> str:
     return "" if text.startswith(f"{getattr(value, '__name__', '')}(") else inspect.cleandoc(text)
 
 
-def _summary(doc: str) -> str:
+def summary_of(doc: str) -> str:
     sentence, end, _ = " ".join(doc.partition("\n\n")[0].split()).partition(". ")
     return sentence + end.strip()
 
@@ -281,5 +288,5 @@ def _fenced(language: str, text: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```"
 
 
-def _joined(*parts: str) -> str:
+def joined(*parts: str) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"

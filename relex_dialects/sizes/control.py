@@ -13,6 +13,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size
 
@@ -65,9 +66,7 @@ def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
         return _visit(after, analysis)
 
     _until_stable(infer, op.arguments, analysis)
-    end = before.block.last_op
-    assert end is not None
-    _, *forwarded = end.operands
+    _, *forwarded = terminator_of(before.block).operands
     _enter(op.results, forwarded, _found_in(before.block, forwarded, analysis), analysis)
 
 
@@ -125,6 +124,4 @@ def _name(value: SSAValue, dimension: int, analysis: SizeAnalysis) -> Size:
 def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
     """Infer the sizes in a region of one block, and return its terminator."""
     analysis.visit(region.block)
-    terminator = region.block.last_op
-    assert terminator is not None
-    return terminator
+    return terminator_of(region.block)

@@ -72,7 +72,7 @@ def passes_by_package(described: Mapping[str, PassFactory]) -> str:
 
 def help_pass(cls: type[ModulePass]) -> str:
     """Return the name, documentation, options and numerics of a pass."""
-    documentation = _documentation(cls) or "There is no documentation."
+    documentation = _documentation(cls) or UNDOCUMENTED.get(cls.name) or "There is no documentation."
     rows = option_rows(cls)
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
     options = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,6 +48,9 @@ _ALONE = {
 the value."""
 
 _LONG_OPTION = re.compile(r"--?(?P<text>(?P<name>[A-Za-z0-9][A-Za-z0-9_-]+)(=.*)?)", re.DOTALL)
+_SEVERAL_WORDS = re.compile(r"-[a-z0-9]+(-[a-z0-9]+)+(=.*)?", re.DOTALL)
+"""What is an option of mlir-opt with one dash: argparse would take `-test-x` for `-t est-x`, and `-outline-x` for `-o
+utline-x`."""
 
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -242,9 +245,11 @@ def add_common_arguments(parser: argparse.ArgumentParser) -> None:
 def normalize(args: Sequence[str], parser: argparse.ArgumentParser, passes: Collection[str] = ()) -> list[str]:
     """Rewrite arguments for a parser: mlir-opt's spellings, and a flag for each of `passes`."""
     names = {*passes, *(option.removeprefix("--") for option in _options_of(parser))}
+    choices = {choice for action in parser._actions for choice in action.choices or ()}  # pyright: ignore[reportPrivateUsage]
+    values = {*passes, *choices}
     flags = {option.removeprefix("--") for option in _options_of(parser, flags=True)}
     found: list[str] = []
-    rest = [ours for arg in args if (ours := _in_our_spelling(arg, names, flags)) is not None]
+    rest = [ours for arg in args if (ours := _in_our_spelling(arg, names, flags, values)) is not None]
     while rest:
         arg = rest.pop(0)
         if arg in _ALONE and rest and _is_value(rest[0]):
@@ -259,9 +264,9 @@ def parse(args: Sequence[str], parser: argparse.ArgumentParser) -> argparse.Name
     return parser.parse_args(normalize(args, parser))
 
 
-def _in_our_spelling(arg: str, names: Container[str], flags: Container[str]) -> str | None:
+def _in_our_spelling(arg: str, names: Container[str], flags: Container[str], values: Container[str]) -> str | None:
     """Return an argument as argparse needs it, with two dashes; None for one that has no effect. `flags` are the names
-    that take no value."""
+    that take no value; `values` may follow an option of one letter at once, as in `-pfuse-ops`."""
     option = _LONG_OPTION.fullmatch(arg)
     if option is None:
         return arg
@@ -273,7 +278,9 @@ def _in_our_spelling(arg: str, names: Container[str], flags: Container[str]) -> 
     ours = translated(option["text"])
     if ours is None:
         return None
-    return arg if ours == option["text"] else f"--{ours}"
+    if ours == option["text"] and (_SEVERAL_WORDS.fullmatch(arg) is None or arg[2:] in values):
+        return arg
+    return f"--{ours}"
 
 
 def _is_value(arg: str) -> bool:
@@ -295,7 +302,7 @@ def plugin_files(args: Sequence[str]) -> list[str]:
     return parser.parse_known_args(args)[0].load_passes
 
 
-def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
+def set_up(parser: argparse.ArgumentParser, passes: Collection[str]) -> None:
     """Set the name of the tool in a parser, and make it raise `ToolError`."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
         action.help = HELP.get(action.dest, action.help)
@@ -307,18 +314,28 @@ def set_up(parser: argparse.ArgumentParser, passes: Iterable[str]) -> None:
     raise_tool_errors(parser, passes)
 
 
-def raise_tool_errors(parser: argparse.ArgumentParser, more: Iterable[str] = ()) -> None:
-    """Make a parser raise `ToolError`, with a suggestion for an unknown option that resembles a known one. `more` are
+def raise_tool_errors(parser: argparse.ArgumentParser, passes: Collection[str] = ()) -> None:
+    """Make a parser raise `ToolError`, with a suggestion for an unknown option that resembles a known one. `passes` are
     options that the parser itself does not know."""
 
     def fail(message: str) -> NoReturn:
         from relex.dialects.spelling import advice
 
-        unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
-        known = [*_options_of(parser), *(f"--{name}" for name in more)] if unknown.startswith("-") else []
-        raise ToolError(f"{message}; {advice(unknown, known, '--help shows all options')}")
+        unknown = message.removeprefix("unrecognized arguments: ")
+        name = unknown.split()[0].partition("=")[0]
+        if unknown != message and not name.startswith("-"):
+            raise ToolError(_one_too_many(name, passes))
+        known = [*_options_of(parser), *(f"--{name}" for name in passes)] if name.startswith("-") else []
+        raise ToolError(f"{message}; {advice(name, known, '--help shows all options')}")
 
     parser.error = fail
+
+
+def _one_too_many(name: str, passes: Container[str]) -> str:
+    """Return what is wrong with an argument after the last one that a tool takes."""
+    if name.partition("{")[0] in passes:
+        return f"found '{name}' apart from the other passes: they are separated by commas, without blanks"
+    return f"expected one file, found '{name}' as well; run the tool for each file"
 
 
 def _options_of(parser: argparse.ArgumentParser, *, flags: bool = False) -> list[str]:

@@ -90,7 +90,7 @@ def _arguments(signature: Signature, inputs: Sequence[Input], random: str | None
         given = [spec.name for spec in signature.inputs[: len(in_order)]]
         by_name |= random_arguments(signature, read_sizes(random), [*given, *by_name])
     bound = bind_arguments(signature, in_order, by_name)
-    return [for_argument(*of_one) for of_one in zip(bound, signature.inputs, strict=True)]
+    return [for_argument(value, spec, signature.name) for value, spec in zip(bound, signature.inputs, strict=True)]
 
 
 def benchmark(function: Callee, module: ModuleOp | None, arguments: Sequence[Any]) -> Measured:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,15 +23,18 @@ class Input:
     it has values for, None if all calls share one value. `source` names the origin of the value of a call."""
 
     name: str | None
-    value: Callable[[int], Array | Number]
+    value: Callable[[int], Array | Number | list[Any]]
     count: int | None = None
     source: Callable[[int], str] = str
 
     @classmethod
     def read(cls, text: str) -> Input:
-        """Read one value from `[NAME=]FILE.npy` or `[NAME=]NUMBER`."""
+        """Read one value from `[NAME=]FILE.npy`, `[NAME=]NUMBER` or `[NAME=][1,2]`, a list that is converted as in
+        Python."""
         name, rest = _split(text)
-        value = read_number(rest)  # `./3` is a file.
+        value = (
+            _read_list(rest) if rest.startswith("[") and rest.endswith("]") else read_number(rest)
+        )  # `./3` is a file.
         found = load_array(rest) if value is None else value
         return cls(name, lambda _: found)
 
@@ -50,14 +54,25 @@ class Input:
         return cls(name, lambda i: array[i], len(array), lambda i: f"{path}[{i}]")
 
 
+def _read_list(text: str) -> list[Any]:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise ToolError(f"cannot read '{text}': expected a list of numbers such as [1.5,2] or [[1,2],[3,4]]") from e
+
+
 def source_of(inputs: Iterable[Input], number: int) -> str:
     """Return the origin of the values that are specific to a call; empty if there is only one call."""
     return " and ".join(i.source(number) for i in inputs if i.count is not None)
 
 
-def for_argument(value: Any, spec: TensorSpec) -> Any:
-    """Return the value to pass for an argument: an integer becomes a float where a float is expected, and a part of a
-    file is copied where the call changes it."""
+def for_argument(value: Any, spec: TensorSpec, function: str) -> Any:
+    """Return the value to pass for an argument of a function: an integer becomes a float where a float is expected, a
+    list an array, and a part of a file is copied where the call changes it."""
+    if isinstance(value, list):
+        from relex.runtime.arguments import ArgumentReader
+
+        return ArgumentReader(spec, function)(value)
     if spec.is_inout:
         import numpy as np
 

@@ -38,7 +38,7 @@ _CALLS: Options = {
     "-e, --entry": value("NAME", "the function to run (main)", default="main"),
     "--input": values(
         "[NAME=]VALUE",
-        "an argument, in order or by name: an .npy file, or a number for a scalar",
+        "an argument, in order or by name: an .npy file, a list such as [1.5,2], or a number for a scalar",
         type=_later(Input.read),
         dest="inputs",
     ),

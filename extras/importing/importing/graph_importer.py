@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -30,7 +30,11 @@ class GraphImporter:
     """The import of a graph into one function."""
 
     builder: Builder
-    problems: list[Diagnostic] = field(default_factory=list[Diagnostic], kw_only=True)
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """What could not be imported."""
+        return self.builder.problems
 
     @contextmanager
     def collecting(self, report: Callable[[str], None]) -> Generator[None]:

@@ -100,7 +100,20 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
-    return run_tool("relex-learn", lambda: run(parse(args, make_parser())), debug="--debug" in args)
+    status = run_tool("relex-learn", lambda: run(parse(args, make_parser())), debug="--debug" in args)
+    if status and _was_graded(args):
+        print(f"not solved yet; relex-learn hint {args[1]} prints a hint", file=sys.stderr)
+    return status
+
+
+def _was_graded(args: Sequence[str]) -> bool:
+    """Return whether there was a solution, to an exercise that there is."""
+    from relex.tools.learn.exercises import exercises
+
+    if len(args) < 2 or args[0] != "check" or args[1] not in exercises():
+        return False
+    given = [arg for arg in args[2:] if not arg.startswith("-")]
+    return Path(given[0] if given else exercises()[args[1]].file).exists()
 
 
 if __name__ == "__main__":

@@ -292,7 +292,7 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
         _put_columns_last(schedule, nest.block, axes.output_dimension)
-        _put_columns_inside(schedule, nest.block, epilogue, row_tile)
+    _put_columns_inside(schedule, nest.block, epilogue, row_tile)
     if tiling.is_packed and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     added = nest.block if partial is None else schedule.rfactor(nest.block, partial, nest.terms[0])
@@ -358,7 +358,8 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
     inner = [loop for loop in loops_of(reader) if named(loop) in inside]
     columns = [loop for loop in inner if terms_of(index).get(loop.variable) == 1]
     order = [*(loop for loop in inner if loop not in columns), *columns]
-    schedule.reorder(*map(named, order))
+    if order != inner:
+        schedule.reorder(*map(named, order))
 
 
 def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, tile: Tile) -> None:

@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, numpy_dtype
+from relex.dialects.op_edits import insert_before, with_types
 from relex.dialects.relex import ConstantOp, Elementwise, Exactness, array_of
 from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
 
@@ -76,8 +77,7 @@ class ElementFunction:
         for op in self.ops:
             kind = TensorType(tensor_type(op.result.type).element_type, shape_of(data))
             operands = [new[v] if v in new else _broadcasting_to(data, v, before) for v in op.operands]
-            clone = type(op).create(operands=operands, result_types=[kind], properties=op.properties)
-            clone.location = op.location
+            clone = with_types(op, operands, [kind])
             Rewriter.insert_op(clone, InsertPoint.before(before))
             new[op.result] = clone.results[0]
         return new[self.ops[-1].result]
@@ -94,10 +94,7 @@ def _broadcasting_to(data: SSAValue, value: SSAValue, before: Operation) -> SSAV
     """Return a number as a tensor that has no more dimensions than the data."""
     if len(shape_of(value)) <= len(shape_of(data)):
         return value
-    scalar = ConstantOp(_number(value))
-    scalar.location = before.location
-    Rewriter.insert_op(scalar, InsertPoint.before(before))
-    return scalar.result
+    return insert_before(before, ConstantOp(_number(value))).result
 
 
 def _number(value: SSAValue) -> Array:

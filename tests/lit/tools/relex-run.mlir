@@ -1,6 +1,7 @@
 // RUN: python -c "import numpy as np; np.save('%t.x.npy', np.float32([[1, -2, 3]])); np.save('%t.b.npy', np.float32([1, 1, 1])); np.savez('%t.p.npz', b=np.float32([1, 1, 1]))"
 // RUN: relex-run %s --input %t.x.npy --input %t.b.npy | filecheck %s
 // RUN: relex-run %s --input b=%t.b.npy --input x=%t.x.npy | filecheck %s
+// RUN: relex-run %s --input "[[1, -2, 3]]" --input b=[1,1,1] | filecheck %s
 // RUN: relex-run %s --input %t.x.npy --params %t.p.npz --strict | filecheck %s
 // RUN: relex-run %s --input %t.x.npy --params %t.p.npz --approximate | filecheck %s
 // RUN: relex-run %s --input %t.x.npy --params %t.p.npz --approximate --dump-pass-pipeline 2>&1 | filecheck %s --check-prefix=APPROXIMATE

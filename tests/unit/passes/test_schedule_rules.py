@@ -194,6 +194,23 @@ func.func @main(%a: tensor<?x30x?xf32>) -> tensor<?x60x?xf32> {
 }
 """
 
+OPEN_POOL = """
+func.func @main(%a: tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32> {
+  %0 = relex.max_pool2d %a pool_size = [3, 3] strides = [2, 2] padding = [1, 1]
+      : (tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32>
+  func.return %0 : tensor<?x3x?x?xf32>
+}
+"""
+
+TRANSPOSED = """
+func.func @main(%a: tensor<1x8x80x80xf32>, %w: tensor<8x1x2x2xf32>) -> tensor<1x1x160x160xf32> {
+  %0 = relex.conv2d_transpose %a, %w strides = [2, 2]
+      : (tensor<1x8x80x80xf32>, tensor<8x1x2x2xf32>) -> tensor<1x1x160x160xf32>
+  %1 = relex.sigmoid %0 : (tensor<1x1x160x160xf32>) -> tensor<1x1x160x160xf32>
+  func.return %1 : tensor<1x1x160x160xf32>
+}
+"""
+
 
 LOOK_UP = """
 func.func @main(%a: tensor<7x45xui8>) -> tensor<7x45xui8> {
@@ -238,6 +255,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
     "maximum of windows of blocks": (blocked_pool(0), "stencil", "stencil"),
     "maximum of windows with padding": (pool("max_pool2d", 37, 2), "bordered-rows", "bordered-rows"),
+    "maximum of windows of any size": (OPEN_POOL, "bordered-rows", "bordered-rows"),
     "padding around blocks": (blocked_pool(1), "short-rows", "short-rows"),
     "mean of windows": (pool("avg_pool2d", 17, 1), "stencil", "stencil"),
     "large windows": (convolution(3, 17, 3, 3, 7), "column-sums", "column-sums"),
@@ -366,8 +384,8 @@ def test_rules(name: str) -> None:
         (matmul(64, 64, 192).replace("f64", "f32"), AVX2, "4 by 3 vectors of 8 elements"),
         # Other tiles would leave a single row, but store each result by itself.
         (matmul(127, 253, 511), AVX2, "5 and 2 by 2 vectors of 4 elements"),
-        (LOOK_UP, AVX512, "vectors of 64 bytes"),
-        (LOOK_UP, AVX2, "vectors of 32 bytes"),
+        (LOOK_UP, AVX512, "vectors of 63 bytes"),
+        (LOOK_UP, AVX2, "vectors of 21 bytes"),
     ],
 )
 def test_summaries(text: str, target: Target, summary: str) -> None:
@@ -402,6 +420,17 @@ def test_products_are_looked_up_for_all_columns_at_once() -> None:
     blocks = [op for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, BlockOp)]
     vectors = {looks_up_bytes(op): loops_of(op)[-1].extent for op in blocks}
     assert vectors == {False: 8, True: 16}
+
+
+def test_results_between_others_are_computed_in_whole_vectors() -> None:
+    """A transposed convolution writes every second element of a row, and what follows it is computed of whole vectors,
+    not of two elements each."""
+    module = parse_module(TRANSPOSED)
+    set_target(module, AVX512)
+    blocks = [op for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, BlockOp)]
+    (followers,) = [loops_of(op) for op in blocks if op.block_name.data.startswith("sigmoid")]
+    assert [loop.extent for loop in followers][-4:] == [1, 2, 5, 16]
+    assert not any(map(is_guarded, blocks))
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,8 @@ def test_console(tmp_path: Path) -> None:
     name, *rest = blocks("console")[0].split("$ ")[1:]
     variable, _, value = name.split("#")[0].removeprefix("export").strip().partition("=")
     for part in rest:
-        command, *shown = part.splitlines()
+        command, *lines = part.splitlines()
+        shown = [line.removesuffix("...") for line in lines if line != "..."]
         run = subprocess.run(
             [sys.executable, "-m", "relex", "opt", *shlex.split(command)[1:]],
             cwd=tmp_path,

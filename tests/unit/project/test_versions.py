@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from relex.runtime.container import VERSION
 
 ROOT = Path(__file__).parents[3]
@@ -50,8 +52,32 @@ def test_formats_of_saved_executables_are_listed() -> None:
 
 
 def test_the_changelog_is_short() -> None:
-    """Some ten entries for a version, each of a few lines: pages and results have the rest."""
-    for version in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[2:]:
+    """Some ten entries for a version, each of a few lines: pages and results have the rest. Before a release,
+    there may be some more."""
+    for version in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]:
         entries = re.findall(r"^- (?:.|\n  )*", version, re.MULTILINE)
-        assert 0 < len(entries) <= 12, version[:20]
+        assert len(entries) <= (20 if version.startswith("[Unreleased]") else 12), version[:20]
         assert all(entry.count("\n") < 4 for entry in entries)
+
+
+def test_the_recipe_for_conda_is_what_the_package_asks_for() -> None:
+    recipe = (ROOT / "recipe" / "meta.yaml").read_text()
+    assert f'version: "{PROJECT["version"]}"' in recipe
+    assert f'summary: "{PROJECT["description"]}"' in recipe
+    scripts = dict(re.findall(r"^    - (relex-\w+) = (\S+)$", recipe, re.MULTILINE))
+    assert scripts == PROJECT["scripts"]
+    listed = {line.replace(" ", "") for line in re.findall(r"^    - (.*)$", recipe, re.MULTILINE)}
+    assert {text.replace("[llvm]", "") for text in PROJECT["dependencies"]} - listed == {"llvmlite"}
+    assert f"python{PROJECT['requires-python']}" in listed
+    assert any(text.startswith("llvmlite>=") for text in listed)
+
+
+@pytest.mark.parametrize("workflow", ["ci", "site"])
+def test_workflows_run_what_there_is(workflow: str) -> None:
+    text = (ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    commands = re.findall(r"- run: (\S+)(?: (\S+))?$", text, re.MULTILINE)
+    assert commands
+    for command, target in commands:
+        assert command in ("make", "git", "|") or (ROOT / command).is_file()
+        assert command != "make" or re.search(rf"^{target}:", makefile, re.MULTILINE)

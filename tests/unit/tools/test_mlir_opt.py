@@ -194,11 +194,50 @@ def test_own_passes_come_before_the_answers(monkeypatch: pytest.MonkeyPatch, fil
         ("--topological-sort", "--help shows all options"),
         ("--int-range-optimizations", "--help shows all options"),
         ("--use-color", "--help shows all options"),
+        ("--test-print-liveness", "--help shows all options"),
+        ("--print-value-users", "--help shows all options"),
     ],
 )
 def test_suggestions_have_a_word_in_common(name: str, hint: str, file: str, capsys: pytest.CaptureFixture[str]):
     assert main([file, name]) == 1
     assert capsys.readouterr().err == f"relex-opt: error: unrecognized arguments: {name}; {hint}\n"
+
+
+@pytest.mark.parametrize("name", ["test-print-liveness", "outline-shape-computation", "pretty-print=x"])
+def test_one_dash_is_no_short_option(
+    name: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    assert main([file, f"-{name}"]) == 1
+    assert f"unrecognized arguments: --{name};" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.mlir"]
+
+
+def test_values_after_short_options(file: str, capsys: pytest.CaptureFixture[str]):
+    for arg in ("-pfold-constants", "-pfold-constants,cse", "-tscript"):
+        assert main([file, arg]) == 0
+    assert "I.ir_module" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "answer"),
+    [
+        (["b.mlir"], "expected one file, found 'b.mlir' as well; run the tool for each file"),
+        (["-p", "cse,", "canonicalize"], "found 'canonicalize' apart from the other passes: they are separated by"),
+        (["-p", "cse", "canonicalize{}"], "found 'canonicalize{}' apart from the other passes: they are separated by"),
+    ],
+)
+def test_one_argument_too_many(args: list[str], answer: str, file: str, capsys: pytest.CaptureFixture[str]):
+    assert main([file, *args]) == 1
+    assert answer in capsys.readouterr().err
+    if args == ["b.mlir"]:
+        assert run_main([file, *args]) == 1
+        assert answer in capsys.readouterr().err
+
+
+def test_help_on_passes_of_xdsl(capsys: pytest.CaptureFixture[str]):
+    assert main(["--help-pass", "cse"]) == 0
+    assert "common subexpression elimination" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("default")

@@ -41,6 +41,9 @@ WRONG = {
         "p.mlir --input b.npy --input b.npy",
         "main() argument 'x': expected shape (1, 3), found (3,)",
     ),
+    "no list": ("p.mlir --input [1,2,]", "cannot read '[1,2,]': expected a list of numbers such as [1.5,2] or"),
+    "a list of another shape": ("p.mlir --input [1,2,3] --input b.npy", "expected shape (1, 3), found (3,)"),
+    "a list of texts": ('p.mlir --input [["a","b","c"]] --input b.npy', "expected dtype float32, found str"),
     "name": ("p.mlir --input y=b.npy", "main() expected 2 arguments (x, b), found one named 'y'"),
     "name twice": ("p.mlir --input b=b.npy --input b=b.npy", "expected every --input name once"),
     "entry": ("p.mlir --entry nobody", "no function 'nobody'; there are main, other"),
@@ -116,6 +119,22 @@ def test_operations_of_a_call_follow_from_its_shapes() -> None:
     open_sizes, closed = (parse_module(program.replace("ROWS", rows)) for rows in ("?", "3"))
     assert count_flops(open_sizes, "main") is None
     assert count_flops(open_sizes, "main", [(3, 8), (2, 8)]) == count_flops(closed, "main") == 3 * 2 * (8 * 2 + 1)
+
+
+def test_operations_of_functions_that_are_called_are_not_counted() -> None:
+    program = """
+    func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+      %0 = func.call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>
+      %1 = relex.add %y, %0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      %2 = relex.exp %1 : (tensor<?xf32>) -> tensor<?xf32>
+      func.return %2 : tensor<?xf32>
+    }
+    func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %0 = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+      func.return %0 : tensor<?xf32>
+    }
+    """
+    assert count_flops(parse_module(program), "main", [(3,), (3,)]) is None
 
 
 def test_other_packages_write_files_of_their_own(
