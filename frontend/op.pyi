@@ -531,6 +531,12 @@ def logical_or(lhs: Operand, rhs: Operand) -> Call:
 def logical_xor(lhs: Operand, rhs: Operand) -> Call:
     """Logical exclusive or of booleans."""
 
+def look_up(operand: Operand, table: Sequence[int]) -> Call:
+    """
+    A number in a table for each byte: the first one for the least byte, -128 or 0, the second one for the next byte,
+    and so on. The last one is for all bytes that are larger, too.
+    """
+
 def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
     """
     Name the sizes of a tensor, or state what they are: numbers, or expressions of sizes that have names. An empty

@@ -11,7 +11,11 @@ from relex.lowering import te
 from relex.lowering.legalizations.broadcasting import elementwise
 from relex.lowering.legalizations.legalization_table import legalizes
 
-_FUNCTIONS = {"abs": abs, "bitcast": te.bitcast, "cast": te.cast, "negative": operator.neg, "select": te.select}
+_FUNCTIONS = {
+    "abs": abs,
+    "negative": operator.neg,
+    **{f.__name__: f for f in (te.bitcast, te.cast, te.look_up, te.select)},
+}
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 

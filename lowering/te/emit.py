@@ -19,7 +19,7 @@ from relex.dialects.names import Names, name_value
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp, TableLookUpOp
 from relex.lowering.te import expressions
 from relex.lowering.te.scalars import build_constant, build_conversion, build_scalar
 from relex.lowering.te.statements import Code
@@ -206,6 +206,8 @@ class Stage:
                 return build_scalar(function, [self.value(builder, arg) for arg in args], flags, args[-1].type)
             case expressions.Converted(value=value):
                 return build_conversion(self.value(builder, value), expr.type, value.type)
+            case expressions.LookedUp(value=value, table=table):
+                return TableLookUpOp(self.value(builder, value), table)
             case expressions.Reinterpreted(value=value):
                 return BitcastOp(self.value(builder, value), storage_of(expr.type))
             case expressions.IfThenElse(condition=condition, value=value, other=other):

@@ -18,7 +18,7 @@ from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.dialects.walks import ancestors
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
-from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step
+from relex.lowering.vectors.lanes import LaneEmitter, Lanes, in_one_row, index_step
 from relex.lowering.vectors.reduction_updates import ReductionUpdate, reductions
 from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
 from relex.passes.analysis.dependence import may_conflict
@@ -65,6 +65,10 @@ class _Widening:
 
     def _of(self, values: Sequence[SSAValue]) -> list[Lanes]:
         return [self._lanes.get(value, Lanes(value)) for value in values]
+
+    def _first(self, value: SSAValue) -> SSAValue:
+        """Return the value of the first lane."""
+        return self._of([value])[0].value
 
     def _set(self, op: Operation, new: Sequence[Lanes]) -> None:
         for old, lanes in zip(op.results, new, strict=True):
@@ -165,6 +169,8 @@ class _Widening:
             choose = _of_pairs if self._takes_pairs_apart and has_pairs(op) else _every_second
             return Lanes(choose(op.memref, places, result, out), None)
         if not _is_contiguous(op.memref, indices):
+            if mask is None and (row := in_one_row(op, self._loop, self._first, out)) is not None:
+                return Lanes(out.add(vector.LoadOp(*row, result)).result, None)
             return out.by_lanes(op, self._of(op.operands), mask)[0]
         if mask is None or is_private(op) or is_safe(op):
             return Lanes(out.add(vector.LoadOp(op.memref, places, result)).result, None)
@@ -183,7 +189,10 @@ class _Widening:
             _store_every_second(out.as_vector(value), op.memref, [index.value for index in indices], mask, out)
             return
         if not _is_contiguous(op.memref, indices):
-            out.by_lanes(op, self._of(op.operands), mask)
+            if mask is None and (row := in_one_row(op, self._loop, self._first, out)) is not None:
+                out.add(vector.StoreOp(out.as_vector(value), *row))
+            else:
+                out.by_lanes(op, self._of(op.operands), mask)
             return
         places = [index.value for index in indices]
         source = out.as_vector(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -42,10 +42,11 @@ class MoveBytesPass(RelexPass):
     `DequantizeLinear` and `QuantizeLinear`. A transpose, a reshape, a slice, a pad, a `concat`, or a maximum of
     windows, whose operand is a function of bytes, is computed on the bytes, and the function is applied to its result;
     a maximum, if the function never falls. What makes bytes of a `concat` or a pad is applied to the operands. Then
-    what makes bytes of bytes is evaluated for all 256 of them: nothing is left where all stay, and `clip` where some
-    are cut off.
+    what makes bytes of bytes is evaluated for all 256 of them: nothing is left where all stay, `clip` where some are
+    cut off, and a table of the results otherwise, as for a sigmoid.
 
-    Numbers are the same in every bit: elements are moved before they are computed with, or after.
+    Numbers are the same in every bit: elements are moved before they are computed with, or after. Tables have the
+    results by the definitions of the operators, also of those that compiled code rounds otherwise.
 
     ```mlir
     func.func @main(%x: tensor<2x3xui8>) -> tensor<3x2xui8> {
@@ -165,15 +166,19 @@ def _quantize_first(op: relex.AstypeOp) -> None:
 
 
 def _simplify(op: relex.AstypeOp) -> None:
-    """Remove a function that leaves all bytes as they are, or cuts off some."""
-    function = ElementFunction.of_bytes(op.result)
-    if function is None or function.data.type != op.result.type:
+    """Remove a function that leaves all bytes as they are, clip bytes if it cuts off some, and look up any other."""
+    function = ElementFunction.of_bytes(op.result, through=relex.LookUpOp)
+    if function is None:
         return
-    table, numbers = function.table(), all_bytes(function.data)
+    old, new = (tensor_type(value.type).element_type for value in (function.data, op.result))
+    table, numbers = function.table().view(numpy_dtype(old)), all_bytes(function.data)
     low, high = int(table.min()), int(table.max())
-    if not np.array_equal(table, np.clip(numbers, low, high)):
-        return
     value = function.data
-    if (low, high) != (int(numbers[0]), int(numbers[-1])):
+    if old != new or not np.array_equal(table, np.clip(numbers, low, high)):
+        if not any(isinstance(tensor_type(step.result.type).element_type, AnyFloat) for step in function.ops):
+            return  # Arithmetic on integers takes no longer.
+        last = np.flatnonzero(table != table[-1])[-1:] + 1  # What is equal to the last number may be left out.
+        value = insert_before(op, relex.LookUpOp(value, [*map(int, table[: last.sum() + 1])])).result
+    elif (low, high) != (int(numbers[0]), int(numbers[-1])):
         value = insert_before(op, relex.ClipOp(value, low, high)).result
-    _replace(op, value)
+    _replace(op, value if old == new else insert_before(op, relex.BitcastOp(value, new)).result)

@@ -225,7 +225,7 @@ class Draw:
             if is_optional and self.random.random() < (0.2 if name in named else 0.6):
                 continue
             value = self._property(definition.constr, tensor_type(like).get_shape(), length)
-            value = "Q4_0" if name == "layout" else value
+            value = "Q4_0" if name == "layout" else self._table() if name == "table" else value
             drawn[name] = as_property(name, value, definition.constr, like)
         return kind.with_defaults(drawn)
 
@@ -240,6 +240,10 @@ class Draw:
         if constraint == FlagConstr:
             return random.random() < 0.5
         return ELEMENT_TYPES[random.choice(self._dtypes)] if constraint == ElementConstr else None
+
+    def _table(self) -> list[int]:
+        """Return numbers that fit into bytes with and without a sign."""
+        return [self.random.randrange(128) for _ in range(self.random.choice([1, 2, 16, 100, 256]))]
 
     def _integers(self, shape: Shape, length: int) -> list[int]:
         """Return a list of dimensions, of sizes, or of small numbers."""

@@ -17,6 +17,7 @@ from xdsl.dialects import arith, math
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_emulated, is_float_dtype
+from relex.dialects.tir import TableLookUpOp
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.symbols import SUM, SymbolHead
@@ -323,6 +324,19 @@ def _bits(head: SymbolHead, cells: Array) -> Value:
     return known_of(Intervals().constants(found), head.dtype).only(is_known)
 
 
+def _look_up(head: SymbolHead, cells: Array) -> Value:
+    x, look_up = known_of(cells, _place_of(head)), head.function
+    assert isinstance(x, IntegerIntervals)
+    assert look_up is not None
+    return known_of(Intervals().constants(look_up(x.value)), head.dtype).only(x.known)
+
+
+def _place_of(head: SymbolHead) -> np.dtype[Any]:
+    """Return the dtype of what is looked up, which is named where it is another one than the dtype of the result."""
+    first = head.properties.split(", ")[0]
+    return head.dtype if first.startswith("table=") else np.dtype(first)
+
+
 _CONVERSIONS: dict[str, Callable[[np.dtype[Any], Any], Value]] = {
     arith.ExtFOp.name: _rounded,
     arith.TruncFOp.name: _rounded,
@@ -385,6 +399,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     arith.DivfOp.name: _with_head(_divide),
     arith.SelectOp.name: _select,
     arith.BitcastOp.name: _bits,
+    TableLookUpOp.name: _look_up,
     math.AbsIOp.name: _wrapping(signed, _size),
 }
 """Functions of cells by the names of ops. The first argument is the head."""

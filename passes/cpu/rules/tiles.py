@@ -21,6 +21,7 @@ from relex.passes.cpu.reduction_nest import block_named, bytes_of, element_writt
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.rules.look_ups import looks_up_bytes
 from relex.passes.cpu.skipping import skip_padding
 from relex.passes.cpu.steps import Nest, can_follow, dispatch, move_consumer, part, parts, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
@@ -266,7 +267,7 @@ def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     schedule.compact_buffer(nest.block, 0)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for user in (init, nest.block, epilogue):
-        _use_registers(schedule, user, nest, row_tile, tile.lanes)
+        _use_registers(schedule, user, nest, row_tile, tile)
     skip_padding(schedule, nest.block)
 
 
@@ -298,11 +299,11 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     loops = schedule.get_loops(nest.block)
     init = schedule.decompose_reduction(nest.block, loops[loops.index(row_tile) + 1])
     for user in (init, epilogue):
-        _use_registers(schedule, user, nest, row_tile, tile.lanes)
+        _use_registers(schedule, user, nest, row_tile, tile)
     # Partial sums are initialized, computed and added up.
     users = (added,) if partial is None else (Block(added.func, f"{added.name}_init"), added, nest.block)
     for user in users:
-        _use_registers(schedule, user, replace(nest, block=added), row_tile, tile.lanes)
+        _use_registers(schedule, user, replace(nest, block=added), row_tile, tile)
     _prefetch(schedule, added, nest.terms, tiling)
     skip_padding(schedule, added)
 
@@ -361,13 +362,15 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
         schedule.reorder(*map(named, order))
 
 
-def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, lanes: int) -> None:
-    """Let a block process a tile of a nest's results in vectors, all of them at constant places."""
+def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, tile: Tile) -> None:
+    """Let a block process a tile of a nest's results in vectors, all of them at constant places. One that looks up
+    bytes does so for all columns at once, which takes as long as for few of them."""
     loops = schedule.get_loops(block)
     inside = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
     if not inside:
         return  # It consumes a single result.
     *rows, columns = inside
+    lanes = tile.columns if looks_up_bytes(schedule.block_op(block)) else tile.lanes
     vectors, lane = schedule.split(columns, [None, lanes])
     unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
     schedule.vectorize(lane)

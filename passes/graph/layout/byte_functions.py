@@ -39,9 +39,13 @@ class ElementFunction:
         return cls(search.data, tuple(search.ops)) if is_same else None
 
     @classmethod
-    def of_bytes(cls, result: SSAValue) -> ElementFunction | None:
-        """Return the function of bytes that are no constant which a value is."""
-        found = cls.of(result, is_bytes)
+    def of_bytes(cls, result: SSAValue, *, through: type[Elementwise] | None = None) -> ElementFunction | None:
+        """Return the function of bytes that are no constant which a value is, and not made of bytes by an operator."""
+
+        def is_data(value: SSAValue) -> bool:
+            return is_bytes(value) and (through is None or not isinstance(value.owner, through))
+
+        found = cls.of(result, is_data)
         return None if found is None or isinstance(found.data.owner, ConstantOp) else found
 
     @property
