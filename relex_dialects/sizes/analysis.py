@@ -170,7 +170,7 @@ class SizeAnalysis:
 
     def state(self) -> dict[str, Any]:
         """Return what is known so far, which `restore` takes."""
-        copies = {name: value.copy() for name, value in vars(self).items() if isinstance(value, _STATE)}
+        copies: dict[str, Any] = {name: value.copy() for name, value in vars(self).items() if isinstance(value, _STATE)}
         return {**copies, "_branch": self._branch}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from relex.dialects.errors import PassError
 from relex.dialects.index.domains import constant_value
 from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
+from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.sizes.expressions import Size
 
 Changing = set[tuple[int, int]]
@@ -110,7 +111,7 @@ def _until_stable(
 
 def _open(values: Sequence[SSAValue]) -> Changing:
     """Return the dimensions that types leave open."""
-    shapes = [value.type.get_shape() if isinstance(value.type, TensorType) else () for value in values]
+    shapes = [sizes_in_type(value.type) if isinstance(value.type, TensorType) else () for value in values]
     return {(i, d) for i, shape in enumerate(shapes) for d, size in enumerate(shape) if size == DYNAMIC_INDEX}
 
 

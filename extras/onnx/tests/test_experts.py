@@ -26,7 +26,7 @@ def inputs(pairs: int = 1, *, is_biased: bool = True) -> list[Any]:
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("normalized", [0, 1])
 def test_experts(activation: str, k: int, normalized: int) -> None:
-    given = {"activation_type": activation, "k": k, "normalize_routing_weights": normalized}
+    given: dict[str, Any] = {"activation_type": activation, "k": k, "normalize_routing_weights": normalized}
     expect_same("MoE", inputs(), constants=(2, 3, 4, 5), is_open=False, run=interpret, **given)
 
 
